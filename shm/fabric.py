@@ -102,6 +102,8 @@ class Fabric:
                 regions.append(Region.create(wiring.region_name(what), size, boot_id=wiring.boot_id))
                 if what == VIEW:
                     layout.lay_out_view(regions[-1].words, cluster_rows(settings))
+                elif what == LAG:
+                    layout.lay_out_lag(regions[-1].words, settings["headrace.lag.rows.max"])
             fabric = cls(wiring, ProcessTable(regions[0]), regions)
             for process_id in range(count):
                 fabric.processes.raise_generation(process_id)

@@ -8,7 +8,8 @@
              48  checksum of the row's text and partition, last; 0: not written yet, or being written
              64  topic, group         UTF-8; a group's id is cut where it does not fit
 
-Each partition worker has a section of `headrace.lag.rows.max` rows. How a reader computes the lag: the end is the
+Each partition worker has a section of `headrace.lag.rows.max` rows, and uses them from its first one on. The number that ever was in use
+stands before the rows, so that nobody reads, or touches, the pages of the rest. How a reader computes the lag: the end is the
 partition's current high watermark, so the lag is that of the moment of reading; it is never negative, even if one of
 them moved in between. Seconds: the age of the first record that the group has not committed past;
 known after the housekeeper's scan (every two seconds, for groups that lag behind). Rows are reused: a scanned
@@ -26,7 +27,7 @@ from zlib import crc32
 
 from headrace.limits import SEQLOCK_TRIES_MAX, TOPIC_NAME_LENGTH_MAX
 from headrace.shm.cluster_view import ClusterView
-from headrace.shm.layout import LAG_ROW_BYTES, LAG_ROWS, LAG_TEXT, WORD
+from headrace.shm.layout import LAG_ROW_BYTES, LAG_ROWS, LAG_SECTION_ROWS, LAG_TEXT, LAG_USED, WORD
 from headrace.shm.partition_table import PartitionTable
 from headrace.shm.region import Region
 
@@ -75,16 +76,25 @@ class GroupLag(NamedTuple):
 class LagTable:
     """The rows, for any process that mapped them."""
 
-    def __init__(self, region: Region, rows_of_section: int) -> None:
+    def __init__(self, region: Region) -> None:
         self._region = region
         self._memory = region.memory
         self._words = region.words
-        self.rows_of_section = rows_of_section
-        self._rows = (region.size_bytes - LAG_ROWS) // LAG_ROW_BYTES if rows_of_section else 0
+        self.rows_of_section: int = region.words[LAG_SECTION_ROWS]
+        rows = (region.size_bytes - LAG_ROWS) // LAG_ROW_BYTES
+        self._sections = rows // self.rows_of_section if self.rows_of_section else 0
 
     def first_of(self, section: int) -> int:
         """Place of a section's first row."""
         return section * self.rows_of_section
+
+    def used(self, section: int) -> int:
+        """Rows of the section that ever were in use, its first ones."""
+        return min(self._words[LAG_USED + section], self.rows_of_section)
+
+    def use(self, section: int, count: int) -> None:
+        """This number is in use from now on; only the section's worker may. Before the first write of the last of them."""
+        self._words[LAG_USED + section] = count
 
     def write(self, place: int, group: str, topic: str, partition: int, committed: int, commit_ms: int) -> None:
         """Fill a row; only the section's worker may."""
@@ -156,12 +166,14 @@ class LagTable:
 
     def rows(self) -> Iterator[LagRow]:
         """Every row in use."""
-        words, first, step = self._words, LAG_ROWS // WORD + 3, LAG_ROW_BYTES // WORD
-        for place in range(self._rows):
-            if words[first + place * step]:
-                row = self.read(place)
-                if row is not None:
-                    yield row
+        words, first_word, step = self._words, LAG_ROWS // WORD + 3, LAG_ROW_BYTES // WORD
+        for section in range(self._sections):
+            first = self.first_of(section)
+            for place in range(first, first + self.used(section)):
+                if words[first_word + place * step]:
+                    row = self.read(place)
+                    if row is not None:
+                        yield row
 
     def close(self) -> None:
         self._region.close()

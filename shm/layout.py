@@ -49,14 +49,17 @@ region, of the row or of the message:
                         row 0, row 1, ...     cluster table, drawn in cluster_table.py
                         half 0, half 1        logs of what changes seldom, drawn in cluster_view.py
 
-    lag            128  row 0, row 1, ...     a section for each partition worker; the row is drawn in lag_table.py
+    lag            128  rows of a section     the supervisor, at the start
+                   136  used, of each         rows of the section that ever were in use: the partition worker whose it is
+                        section
+                   768  row 0, row 1, ...     a section for each partition worker; the row is drawn in lag_table.py
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from headrace.limits import NETWORK_WORKERS_MAX, PARTITION_ROW_WORDS
+from headrace.limits import NETWORK_WORKERS_MAX, PARTITION_ROW_WORDS, PARTITION_WORKERS_MAX
 
 WORD: Final = 8
 LINE: Final = 128
@@ -113,7 +116,9 @@ CLUSTER_ROW_BYTES: Final = LINE
 JOURNAL_ENTRIES_MIN: Final = 64
 JOURNAL_SHARE: Final = 4  # one journal entry per 4 rows; a reader further behind reads all rows
 
-LAG_ROWS: Final = HEADER_BYTES
+LAG_SECTION_ROWS: Final = HEADER_BYTES // WORD
+LAG_USED: Final = LAG_SECTION_ROWS + 1
+LAG_ROWS: Final = -(-(LAG_USED + PARTITION_WORKERS_MAX) * WORD // LINE) * LINE
 LAG_ROW_BYTES: Final = 3 * LINE
 LAG_TEXT: Final = 8 * WORD
 
@@ -167,6 +172,11 @@ def partition_region_bytes(rows: int) -> int:
 
 def lag_region_bytes(rows: int) -> int:
     return LAG_ROWS + rows * LAG_ROW_BYTES
+
+
+def lay_out_lag(words: memoryview, rows_of_section: int) -> None:
+    """A new lag region: its readers are told how large a section is."""
+    words[LAG_SECTION_ROWS] = rows_of_section
 
 
 def journal_entries(rows: int) -> int:

@@ -37,7 +37,7 @@ class Observer:
             raise
         self._view = ClusterViewReader(view)
         self._partitions = PartitionTable(partitions, 0)  # its wait bytes are not used here
-        self._lag = LagTable(lag, 1)
+        self._lag = LagTable(lag)
 
     def lags(self, now_ms: int) -> Iterator[GroupLag]:
         """The lag of the groups that this node coordinates, in partitions that it leads. raises ViewError"""

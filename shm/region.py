@@ -13,9 +13,8 @@ from __future__ import annotations
 import hashlib
 import mmap
 import os
-from typing import Any, Final
+from typing import Final
 
-import numpy as np
 import posix_ipc
 
 from headrace.errors import HeadraceError, StorageFailed
@@ -134,10 +133,6 @@ class Region:
             if expected is not None and words[index] != expected:
                 return f"{what} is {words[index]:#x}, expected {expected:#x}"
         return ""
-
-    def array(self, dtype: str = "u8", offset: int = 0, count: int = -1) -> Any:
-        """A numpy view of the region from byte `offset`."""
-        return np.frombuffer(self._map, dtype=dtype, offset=offset, count=count)
 
     def close(self) -> bool:
         """Unmap; False while views that are still out keep the mapping."""

@@ -52,9 +52,7 @@ class Seat:
         view_region = Region.attach(wiring.region_name(VIEW), writable=self.role is Role.CONTROLLER, boot_id=boot_id)
         self.view: ClusterViewReader = ClusterViewReader(view_region)
         self.view_writer = ClusterViewWriter(view_region) if self.role is Role.CONTROLLER else None
-        self.lags = LagTable(
-            Region.attach(wiring.region_name(LAG), boot_id=boot_id), wiring.settings["headrace.lag.rows.max"]
-        )
+        self.lags = LagTable(Region.attach(wiring.region_name(LAG), boot_id=boot_id))
         self.counters = self.processes.counters(process_id)
         self._doorbells = [
             Doorbell(fd, self.processes.words, self.processes.parked_index(peer))

@@ -27,10 +27,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from headrace.errors import HeadraceError
 from headrace.limits import GROUP_SEGMENTS_MAX
 from headrace.log.compaction.batch_cleaner import BatchCleaner, Lanes, decode, empty_batch
 from headrace.log.compaction.cleaned_segment import CleanedSegment, remove_cleaned
+from headrace.log.compaction.compaction_plan import CompactionFailed, CompactionLimits, Swap, SwapRefused
 from headrace.log.compaction.offset_map import OffsetMap
 from headrace.log.compaction.record_columns import hash_keys
 from headrace.log.compaction.segment_chunks import Batch, read_chunks
@@ -45,34 +45,6 @@ from headrace.protocol.record_batch import CONTROL_BIT, TRANSACTIONAL_BIT, Recor
 PLAIN_BYTES_RATIO = 2  # decompressed bytes at a time, in chunks
 SCAN_STEP_BATCHES = 4096
 Flags = npt.NDArray[np.bool_]
-
-
-class CompactionFailed(HeadraceError):
-    """A log that can't be compacted as it is."""
-
-
-class SwapRefused(HeadraceError):
-    """The owner would not, or could not, take the segment: the log has changed, or it is gone. Worth another try."""
-
-
-class Swap(NamedTuple):
-    """The `.cleaned` files of the first segment are to replace these, (base offset, size) each."""
-
-    segments: list[tuple[int, int]]
-
-
-@dataclass(frozen=True, slots=True)
-class CompactionLimits:
-    """Bounds of the cleaner's memory.
-
-    map_bytes       for the map of keys, filled up to `load_factor`
-    chunk_bytes     read at a time
-    """
-
-    map_bytes: int = 128 << 20
-    load_factor: float = 0.9
-    chunk_bytes: int = 8 << 20
-    producer_expiration_ms: int = 86_400_000
 
 
 @dataclass(slots=True)

@@ -1,4 +1,5 @@
-"""Whether a log is due for compaction, and which part of it: facts in, a plan out.
+"""Whether a log is due for compaction, and which part of it: facts in, a plan out. And what a compaction asks and says of itself, for who
+plans without having one.
 
     clean              below the checkpoint: compacted before
     dirty, cleanable   rolled, committed, and older than `min.compaction.lag.ms`
@@ -11,10 +12,40 @@ Due is what is dirtier than `min.cleanable.dirty.ratio`, or has a record that wa
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
+from headrace.errors import HeadraceError
 from headrace.log.config import LogConfig
 from headrace.log.retention import SegmentFacts
+
+
+class CompactionFailed(HeadraceError):
+    """A log that can't be compacted as it is."""
+
+
+class SwapRefused(HeadraceError):
+    """The owner would not, or could not, take the segment: the log has changed, or it is gone. Worth another try."""
+
+
+class Swap(NamedTuple):
+    """The `.cleaned` files of the first segment are to replace these, (base offset, size) each."""
+
+    segments: list[tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionLimits:
+    """Bounds of the cleaner's memory.
+
+    map_bytes       for the map of keys, filled up to `load_factor`
+    chunk_bytes     read at a time
+    """
+
+    map_bytes: int = 128 << 20
+    load_factor: float = 0.9
+    chunk_bytes: int = 8 << 20
+    producer_expiration_ms: int = 86_400_000
 
 
 class CompactionPlan(NamedTuple):

@@ -185,7 +185,7 @@ def lags(node, group):
     regions = {
         what: next(f"/{name}" for name in names if name.endswith(f"-{what}")) for what in ("lag", "view", "partitions")
     }
-    table = LagTable(Region.attach(regions["lag"], writable=False), 16_384)
+    table = LagTable(Region.attach(regions["lag"], writable=False))
     view = ClusterViewReader(Region.attach(regions["view"], writable=False))
     partitions = PartitionTable(Region.attach(regions["partitions"], writable=False), 16_384)
     try:

@@ -1,6 +1,7 @@
 """Logs to compact, the compaction of a whole log at once, and a slow, plain account of what has to be left of it."""
 
-from headrace.log.compaction.compaction import Compaction, CompactionLimits, Swap
+from headrace.log.compaction.compaction import Compaction
+from headrace.log.compaction.compaction_plan import CompactionLimits, Swap
 from headrace.protocol.record_batch import (
     CONTROL_BIT,
     DELETE_HORIZON_BIT,

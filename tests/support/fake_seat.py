@@ -9,6 +9,7 @@ from headrace.shm.cluster_view import EMPTY_VIEW, PartitionView, TopicView, chan
 from headrace.shm.counters import Counters
 from headrace.shm.layout import partition_region_bytes
 from headrace.shm.partition_table import PartitionTable
+from headrace.shm.process_table import ProcessState
 from headrace.shm.wiring import Wiring
 
 TOPIC_ID = "00112233445566778899aabbccddeeff"
@@ -68,7 +69,12 @@ class FakeSeat:
         self.generation = 1
         self.partitions = PartitionTable(Memory(partition_region_bytes(64)), 64)
         self.counters = Counters(memoryview(bytearray(8 * 48)).cast("Q"), 0)
-        self.processes = SimpleNamespace(counters=lambda process_id: self.counters)
+        self.controller_state, self.away_since_ms = ProcessState.READY, 0
+        self.processes = SimpleNamespace(
+            counters=lambda process_id: self.counters,
+            state=lambda process_id: self.controller_state,
+            away_since_ms=lambda process_id: self.away_since_ms,
+        )
         self.mask = 0
 
     def restarted(self):

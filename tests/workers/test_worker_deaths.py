@@ -18,7 +18,7 @@ import pytest
 
 from headrace.errors import ErrorCode
 from headrace.ids import OFFSETS_TOPIC
-from headrace.log.compaction.compaction import Swap
+from headrace.log.compaction.compaction_plan import Swap
 from headrace.log.reading.reader import LogReader
 from headrace.log.segments import index_file, offset_index, segment, segment_deletion, segment_swap, time_index
 from headrace.log.writing import leader_append, log_tail, partition_log, segment_list, sync_state

@@ -15,6 +15,7 @@ from headrace.log.reading.open_segments import OpenSegments, segments_within
 from headrace.runtime.mailbox import Mailbox
 from headrace.settings import RACK_AWARE_SELECTOR, Settings
 from headrace.shm.cluster_view import BrokerView, Changes, ClusterView
+from headrace.shm.process_table import ProcessState
 from headrace.shm.seat import Seat
 from headrace.topic_defaults import TopicDefaults
 from headrace.workers.network.epoch_files import EpochFiles
@@ -93,6 +94,11 @@ class Context:
                 if name in view.topics:
                     changed[bytes.fromhex(view.topics[name].topic_id)] = indexes
         return changed
+
+    def is_control_current(self) -> bool:
+        """Whether the controller process is in the cluster: while it is not, others may lead what is led here."""
+        processes, controller_id = self.seat.processes, self.seat.wiring.controller_id
+        return processes.state(controller_id) is ProcessState.READY and not processes.away_since_ms(controller_id)
 
     def topic_of_id(self, topic_id: bytes) -> str | None:
         """The name of a topic, None where the view has no such id."""

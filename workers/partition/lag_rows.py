@@ -28,8 +28,10 @@ class LagRows:
 
     def __init__(self, table: LagTable, section: int) -> None:
         self._table = table
-        first = table.first_of(section)
-        self._free = list(range(first + table.rows_of_section - 1, first - 1, -1))
+        self._section = section
+        self._first = first = table.first_of(section)
+        self._used = table.used(section)
+        self._free = list(range(first + self._used - 1, first - 1, -1))  # of those that were in use
         self._places: dict[bytes, int] = {}
         self._noted: dict[bytes, bytes | None] = {}
         self._coming = 0  # noted keys without a row
@@ -59,7 +61,7 @@ class LagRows:
     @property
     def has_room(self) -> bool:
         """Whether offsets of further partitions can be shown."""
-        return self._coming < len(self._free)
+        return self._coming < len(self._free) + self._table.rows_of_section - self._used
 
     def forget(self, prefixes: list[bytes]) -> None:
         """Groups that are hosted elsewhere from now on."""
@@ -87,14 +89,24 @@ class LagRows:
             return
         if place is not None:
             self._table.move(place, offset_of(value), commit_ms_of(value)[0])
-        elif self._free:
-            place = self._places[key] = self._free.pop()
+        elif (place := self._free_place()) is not None:
+            self._places[key] = place
             group_end = 4 + int.from_bytes(key[2:4], "big")
             topic, partition = read_suffix(key[group_end:])
             group = key[4:group_end].decode("utf-8", "replace")
             self._table.write(place, group, topic, partition, offset_of(value), commit_ms_of(value)[0])
         else:
             self._report_full()
+
+    def _free_place(self) -> int | None:
+        """A row that is free again, else one that never was in use; None where all are taken."""
+        if self._free:
+            return self._free.pop()
+        if self._used >= self._table.rows_of_section:
+            return None
+        self._used += 1
+        self._table.use(self._section, self._used)
+        return self._first + self._used - 1
 
     def _report_full(self) -> None:
         if not self._is_full:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from headrace.log.compaction import batch_cleaner
 from headrace.log.compaction.cleaned_segment import SegmentOverflow
-from headrace.log.compaction.compaction import CompactionFailed, Swap
+from headrace.log.compaction.compaction_plan import CompactionFailed, Swap
 from headrace.log.config import LogConfig
 from headrace.log.names import TIME_INDEX_SUFFIX, path_of
 from headrace.log.reading.reader import LogReader

@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from headrace.log.compaction.compaction import Swap
+from headrace.log.compaction.compaction_plan import Swap
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk
 from headrace.log.names import path_of

@@ -56,7 +56,8 @@ def lag_table(rows, sections=1):
     """A lag table in plain memory."""
     size = layout.lag_region_bytes(rows * sections)
     memory = memoryview(bytearray(size))
-    return LagTable(SimpleNamespace(memory=memory, words=memory.cast("Q"), size_bytes=size, close=lambda: None), rows)
+    layout.lay_out_lag(memory.cast("Q"), rows)
+    return LagTable(SimpleNamespace(memory=memory, words=memory.cast("Q"), size_bytes=size, close=lambda: None))
 
 
 class Desk:

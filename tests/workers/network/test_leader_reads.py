@@ -14,6 +14,7 @@ from headrace.protocol.compression import compress
 from headrace.protocol.frames import build_request
 from headrace.protocol.message_set import iterate_entries, iterate_entry_records
 from headrace.protocol.record_batch import HEADER_BYTES, Record, build_batch, iterate_records
+from headrace.shm.process_table import ProcessState
 from tests.support.fake_seat import view_of
 from tests.workers.network.network_rig import Rig, lead
 from tests.workers.network.test_plain_admission import batch_of
@@ -97,6 +98,26 @@ def test_who_calls_itself_a_replica_is_refused(rig, how, replica_id):
     wanted = "CLUSTER_AUTHORIZATION_FAILED" if replica_id >= 0 else "NONE"
     for version in {fetch: (4, 11), list_offset: (0, 1, 5)}[how]:
         assert ErrorCode(how(rig, version=version, replica_id=replica_id).error_code).name == wanted
+
+
+@pytest.mark.parametrize("version", [2, 4, 11])
+@pytest.mark.parametrize(
+    ("state", "away_since_ms", "wanted"),
+    [
+        (ProcessState.READY, 0, "OFFSET_OUT_OF_RANGE"),
+        (ProcessState.STARTING, 0, "NOT_LEADER_OR_FOLLOWER"),
+        (ProcessState.READY, 1_795_000_000_000, "NOT_LEADER_OR_FOLLOWER"),
+    ],
+)
+def test_a_leader_that_may_be_deposed_sends_no_client_back_to_the_first_record(
+    rig, version, state, away_since_ms, wanted
+):
+    """Seen once in 400 faults: the node's controller process was killed, others led, and the client asked the old leader again."""
+    put(rig, batch_of())
+    rig.seat.controller_state, rig.seat.away_since_ms = state, away_since_ms
+    assert ErrorCode(fetch(rig, version, offset=2).error_code).name == wanted
+    assert ErrorCode(fetch(rig, version, offset=-1).error_code).name == "OFFSET_OUT_OF_RANGE"
+    assert ErrorCode(fetch(rig, version, offset=1).error_code).name == "NONE"
 
 
 @pytest.mark.parametrize("version", [4, 5])

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace.limits import ROWS_PER_FLUSH_MAX
+from headrace.shm import layout
 from headrace.shm.lag_table import lags_of
 from headrace.workers.coordinators.group_records import encode_offset, group_key, offset_key_prefix, suffix_of
 from headrace.workers.partition.lag_rows import LagRows
@@ -146,7 +147,7 @@ def test_a_row_that_its_writer_left_open_is_not_read():
     rows = LagRows(table, 0)
     rows.note([record("g", 1)])
     rows.flush(1_000)
-    table._words[16] |= 1  # the first word of the first row
+    table._words[layout.LAG_ROWS // layout.WORD] |= 1  # the first word of the first row
     assert not list(table.rows())
     LagRows(table, 0)
     assert not list(table.rows())
@@ -168,3 +169,33 @@ def test_any_names_come_back_or_are_cut(group, topic, partition, committed):
         assert row.group == group
     else:
         assert row.group.rstrip("\ufffd") in group
+
+
+def test_rows_that_never_were_in_use_are_neither_read_nor_written():
+    table = lag_table(8, sections=2)
+    before = bytes(table._memory)
+    rows = LagRows(table, 1)
+    assert bytes(table._memory) == before
+    rows.note([record("g", 1), record("g", 2, 1)])
+    rows.flush(1_000)
+    assert (table.used(0), table.used(1)) == (0, 2)
+    table.write(12, "g", "t", 5, 3, 10)  # by nobody who may
+    assert sorted(row.place for row in table.rows()) == [8, 9]
+
+
+def test_a_successor_frees_the_rows_of_its_predecessor_and_uses_them_again():
+    table = lag_table(4, sections=2)
+    rows = LagRows(table, 1)
+    rows.note([record("g", 1, index) for index in range(3)])
+    rows.flush(1_000)
+    after = LagRows(table, 1)
+    assert not list(table.rows())
+    after.note([record("h", 1, index) for index in range(5)])
+    after.flush(1_000)
+    assert {row.partition for row in table.rows()} == {0, 1, 2, 3}, "the last one found no row"
+    assert (table.used(1), after.has_room) == (4, False)
+    after.note([record("h", None, 2)])
+    after.flush(2_000)
+    after.note([record("h", 9, 6)])
+    after.flush(3_000)
+    assert {row.partition for row in table.rows()} == {0, 1, 3, 6}

@@ -10,7 +10,7 @@ import pytest
 
 from headrace.errors import ErrorCode
 from headrace.ids import TopicPartition
-from headrace.log.compaction.compaction import Swap
+from headrace.log.compaction.compaction_plan import Swap
 from headrace.log.config import LogConfig
 from headrace.log.retention import expired_segments
 from headrace.protocol import messages
