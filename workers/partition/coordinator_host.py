@@ -29,6 +29,7 @@ from typing import Any, Final, Generic
 from headrace.errors import ErrorCode, Fenced, StorageExhausted, StorageFailed
 from headrace.ids import coordinator_partition
 from headrace.limits import COORDINATOR_TIMERS_MAX, RELOAD_FIRST_MS, RELOAD_MAX_MS
+from headrace.log.disk import storage_failure
 from headrace.protocol.record_batch import HEADER_BYTES
 from headrace.runtime.deadlines import NEVER, Deadlines
 from headrace.shm.cluster_view import Changes
@@ -285,6 +286,8 @@ class CoordinatorHost(Generic[C]):
                 left -= self._load_some(hosted, left) if hosted.is_hosted else 0
             except Fenced:
                 raise
+            except OSError as failure:
+                self._fail_to_read(hosted, failure)
             except Exception:
                 self._quarantine(hosted, "load")
             if not hosted.is_hosted or not hosted.coordinator.is_loading:
@@ -306,6 +309,20 @@ class CoordinatorHost(Generic[C]):
         while hosted.unread and cost < room:
             cost += coordinator.load(*hosted.unread.popleft())
         return cost
+
+    def _fail_to_read(self, hosted: Hosted[C], failure: OSError) -> None:
+        """The disk failed a log that is loaded: its directory is lost, as after a failed write, and others lead what was in it.
+
+        Want of descriptors or room passes: it is loaded again.
+        """
+        replica = hosted.replica
+        refused = storage_failure(f"{replica.partition}: loading {self._kind.name}", failure)
+        if not isinstance(refused, StorageExhausted):
+            replica.fail(refused)
+        if replica.is_leader:
+            self._reload(hosted, str(refused))
+        else:
+            self._unload(hosted)
 
     def _loaded(self, hosted: Hosted[C]) -> None:
         hosted.slices = None

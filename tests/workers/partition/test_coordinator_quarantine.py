@@ -3,6 +3,8 @@
 Holds: workers/partition/coordinator_host.py, workers/partition/ticket.py
 """
 
+import errno
+
 import pytest
 
 from headrace.errors import ErrorCode, Fenced, HeadraceError, KafkaError
@@ -10,6 +12,7 @@ from headrace.limits import RELOAD_FIRST_MS, RELOAD_MAX_MS
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import encode_request
+from headrace.shm.partition_table import RowState
 from headrace.workers.coordinators.effects import Answer
 from headrace.workers.partition.group_requests import CoordinatorFailed
 from headrace.workers.partition.ticket import BadAnswer, Ticket
@@ -115,6 +118,35 @@ def test_a_log_that_a_coordinator_fails_to_read_is_tried_again_and_others_go_on(
     assert "event=Loaded" in caplog.text
     settle(rig)
     assert rig.committed() == -1
+
+
+@pytest.mark.parametrize("error", [errno.ENOTDIR, errno.EIO, errno.EMFILE])
+def test_a_disk_that_fails_a_log_that_is_loaded_loses_it_and_want_of_descriptors_does_not(
+    rig, monkeypatch, caplog, error
+):
+    """A log directory that failed was asked again and again, with a traceback each time: groups had no coordinator."""
+    rig.commit(1)
+    rig.follow()
+    with monkeypatch.context() as patched:
+        patched.setattr("os.listdir", raising(OSError(error, "injected")))
+        rig.host.do_work()
+    rig.moved.tell()
+    assert "Traceback" not in caplog.text
+    assert rig.replica.is_leader == (error == errno.EMFILE)
+    settle(rig)
+    if error == errno.EMFILE:
+        assert "injected" in caplog.text
+        assert rig.committed() == -1
+    else:
+        assert rig.replica.state is RowState.OFFLINE
+        assert not rig.host._loading
+
+
+def raising(failure):
+    def fail(*_arguments):
+        raise failure
+
+    return fail
 
 
 def test_an_answer_that_cannot_be_written_loads_the_partition_again_and_not_one_connection(rig, caplog):
