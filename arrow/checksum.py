@@ -13,7 +13,6 @@ import platform
 from typing import Any
 
 import numpy as np
-from crc32c import crc32c as library_crc32c
 from llvmlite import binding, ir
 from numba import types
 from numba.core import cgutils
@@ -21,6 +20,7 @@ from numba.extending import intrinsic
 
 from headrace.arrow.compiled import compiled, config
 from headrace.arrow.memory import load_word
+from headrace.checksum import crc32c as library_crc32c
 
 STREAM_BYTES = 256  # of each of the three: 20 GB/s from memory, where 512 and 1,024 take it at 6.5 (they run away from the prefetcher)
 SHORT_BYTES = 64  # in what is left, or in a short batch

@@ -233,7 +233,7 @@ static inline CPyTagged hr_crc32c_from(PyObject *buffer, CPyTagged position)
         return (CPyTagged)hr_short_crc(place, start + has - place) << 1;
     static PyObject *package_crc32c = NULL;
     if (package_crc32c == NULL) {
-        PyObject *module = PyImport_ImportModule("crc32c");
+        PyObject *module = PyImport_ImportModule("headrace.checksum");
         package_crc32c = module == NULL ? NULL : PyObject_GetAttrString(module, "crc32c");
         Py_XDECREF(module);
         if (package_crc32c == NULL) return CPY_INT_TAG;

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import pyarrow.parquet as pq
-from crc32c import crc32c
 
+from headrace.checksum import crc32c
 from headrace.load.commits import DataFile, LoadedRange, Snapshot
 from headrace.load.data_file_writer import CHECKSUM_BYTES
 from headrace.load.orphans import orphans

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from crc32c import crc32c
 
+from headrace.checksum import crc32c
 from headrace.load.data_files import hidden
 from headrace.load.durable import make_directory
 

@@ -16,8 +16,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Final, NamedTuple
 
-from crc32c import crc32c
-
+from headrace.checksum import crc32c
 from headrace.limits import OLD_ENTRY_BYTES_MAX
 from headrace.protocol.message_set import ENTRY_BYTES_MIN, compute_message_crc, peek_entry
 from headrace.protocol.record_batch import (

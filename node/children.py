@@ -88,6 +88,7 @@ def load_entry_points() -> dict[Role, EntryPoint]:
     gc.collect()
     gc.freeze()
     gc.set_threshold(*COLLECTOR_THRESHOLDS)
+    gc.enable()  # a command that becomes a node imports without (`cli/main.py`)
     return points
 
 

@@ -18,9 +18,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import Final
 
+import headrace.protocol
+
+# A compiled module lies elsewhere than its package, and importlib.resources would bring zip files and temporary directories along.
+SCHEMA: Final = Path(headrace.protocol.__path__[0], "schema")
 VERSION_MAX: Final = 32767
 INDENT: Final = 2
 
@@ -181,7 +185,7 @@ def parse_schema(text: str) -> dict[str, MessageSchema]:
 def _file_names() -> dict[str, str]:
     """File by the API's name without underscores, in lower case: `initproducerid` -> `22_init_producer_id.txt`."""
     names = {}
-    for entry in resources.files("headrace.protocol.schema").iterdir():
+    for entry in SCHEMA.iterdir():
         number, _, rest = entry.name.partition("_")
         if number.isdigit() and entry.name.endswith(".txt"):
             names[rest[:-4].replace("_", "")] = entry.name
@@ -190,7 +194,7 @@ def _file_names() -> dict[str, str]:
 
 @cache
 def _load_file(file_name: str) -> dict[str, MessageSchema]:
-    return parse_schema(resources.files("headrace.protocol.schema").joinpath(file_name).read_text())
+    return parse_schema((SCHEMA / file_name).read_text())
 
 
 def load_message(name: str) -> MessageSchema:

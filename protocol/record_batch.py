@@ -26,8 +26,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from struct import Struct
 from typing import Final, NamedTuple
 
-from crc32c import crc32c
-
+from headrace.checksum import crc32c
 from headrace.errors import HeadraceError
 from headrace.ids import NO_PRODUCER_ID
 from headrace.limits import DECOMPRESSED_BYTES_MAX, READ_RUN_RECORDS_MAX

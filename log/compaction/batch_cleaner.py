@@ -20,8 +20,8 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from crc32c import crc32c
 
+from headrace.checksum import crc32c
 from headrace.ids import NO_TIMESTAMP_MS
 from headrace.limits import COMPACTED_RECORDS_MAX
 from headrace.log.compaction.offset_map import OffsetMap

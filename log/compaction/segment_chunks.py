@@ -12,8 +12,7 @@ import os
 from collections.abc import Iterator
 from struct import Struct
 
-from crc32c import crc32c
-
+from headrace.checksum import crc32c
 from headrace.limits import RUN_MESSAGES_MAX
 from headrace.log.reading.segment_file import SegmentFile
 from headrace.protocol.message_set import ENTRY_BYTES_MIN, Message, read_message, records_of

@@ -19,8 +19,7 @@ from collections.abc import Iterator
 from struct import Struct
 from typing import NamedTuple
 
-from crc32c import crc32c
-
+from headrace.checksum import crc32c
 from headrace.protocol.record_batch import (
     ATTRIBUTES_POSITION,
     CODEC_MASK,

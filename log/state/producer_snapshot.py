@@ -22,8 +22,7 @@ from pathlib import Path
 from struct import Struct
 from typing import Final
 
-from crc32c import crc32c
-
+from headrace.checksum import crc32c
 from headrace.errors import HeadraceError
 from headrace.log.disk import Disk
 from headrace.log.names import SNAPSHOT_SUFFIX, bases_among, path_of

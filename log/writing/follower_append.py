@@ -8,8 +8,7 @@ Runs in: the partition worker that owns the partition. Source: Kafka `UnifiedLog
 
 from __future__ import annotations
 
-from crc32c import crc32c
-
+from headrace.checksum import crc32c
 from headrace.errors import HeadraceError
 from headrace.ids import NO_EPOCH
 from headrace.log.batch_walk import Step

@@ -24,8 +24,7 @@ from __future__ import annotations
 from struct import Struct
 from typing import Final, NamedTuple
 
-from crc32c import crc32c
-
+from headrace.checksum import crc32c
 from headrace.errors import ErrorCode
 from headrace.ids import NO_TIMESTAMP_MS
 from headrace.limits import COMPACTED_RECORDS_MAX

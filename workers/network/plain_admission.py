@@ -13,8 +13,7 @@ from __future__ import annotations
 from struct import Struct
 from typing import Final
 
-from crc32c import crc32c
-
+from headrace.checksum import crc32c
 from headrace.errors import ErrorCode, KafkaError
 from headrace.limits import PLAIN_WHOLE_RECORDS_MAX
 from headrace.log.writing.validator import TIME_MAX, TIME_MIN

@@ -23,8 +23,7 @@ from functools import partial
 from struct import Struct
 from typing import Any, Final, NoReturn
 
-from crc32c import crc32c
-
+from headrace.checksum import crc32c
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import NO_TIMESTAMP_MS
 from headrace.limits import OPENED_RECORDS_MAX
