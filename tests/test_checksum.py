@@ -1,7 +1,4 @@
-"""CRC-32C by the extension of the package alone.
-
-Holds: headrace/checksum.py
-"""
+"""CRC-32C by the extension of the package alone."""
 
 import subprocess
 import sys

@@ -20,7 +20,7 @@ EXCEPTIONS = {
     "cli/spark.py": ("spark", "the command asks Spark's side what it would read"),
     "migration/import_07_state.py": ("Disk", "an import's own state, a file in no log directory"),
     "headrace/compiled_build.py": ("protocol", "a tool of the build: it writes the types of messages for mypyc"),
-    "protocol/field_tables.py": ("importlib", "the schema is a part of the package"),
+    "protocol/field_tables.py": ("pathlib", "the schema is a part of the package"),
 }
 # modules, or names of modules, that a pure room does not import
 IMPURE = {
