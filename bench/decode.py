@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from headrace.arrow.columns import KAFKA_COLUMNS
+from headrace.arrow.column_types import KAFKA_COLUMNS
 from headrace.arrow.ranges import OffsetRange, read_range
 from headrace.log.index_layout import OFFSET_ENTRY
 from headrace.log.names import path_of

@@ -1,6 +1,4 @@
 """Keys and values as views, written by the walk: equal to copies, and inside of their source whatever the bytes say.
-
-Holds: arrow/memory.py, arrow/decode.py
 """
 
 import dataclasses
