@@ -53,7 +53,7 @@ from headrace.protocol.record_batch import (
     TRANSACTIONAL_BIT,
     compute_crc,
 )
-from headrace.protocol.varint import read_varlong
+from headrace.protocol.varint import ZIGZAGS, read_varlong
 
 HEADER: Final = struct.Struct(">qIiBIHIqqqhiI")  # sizes without a sign: what is negative is too large
 CODEC_BITS: Final = 7
@@ -176,7 +176,7 @@ def put_records(
 ) -> int:
     """The records of a batch, view[at:end], from `row` on; the row after the last one, or -1 where they contradict themselves."""
     try:
-        found = _fields_of(view[:end], at, end, batch.count)
+        found = _fields_of(bytes(view[at:end]), at, batch.count)
     except (IndexError, ValueError):  # a varint that has no end, or more than 64 bits
         return -1
     if found is None:
@@ -216,52 +216,63 @@ def put_records(
     return after
 
 
-def _fields_of(view: memoryview, at: int, end: int, count: int) -> Fields | None:
-    """None, where records contradict their lengths. raises IndexError, ValueError, for varints that do"""
+def _fields_of(body: bytes, origin: int, count: int) -> Fields | None:
+    """None, where records contradict their lengths. raises IndexError, ValueError, for varints that do
+
+    body     the records of a batch, and no more; varints of one byte are read in place
+    origin   where it begins in its source
+    """
     found = Fields([], [], [], [], [], [], [], [])
     offsets, times, key_starts, key_lengths, value_starts, value_lengths, header_starts, ends = (
         one.append for one in found
     )
+    at, end = 0, len(body)
     for _ in range(count):
-        length, at = _varint(view, at)
+        byte = body[at]
+        length, at = (ZIGZAGS[byte], at + 1) if byte < 128 else read_varlong(body, at)
         stop = at + length
         if length < RECORD_BYTES_MIN - 1 or stop > end:
             return None
-        time_delta, at = _varint(view, at + 1)
-        offset_delta, at = _varint(view, at)
-        key_length, key_start = _varint(view, at)
+        byte = body[at + 1]
+        time_delta, at = (ZIGZAGS[byte], at + 2) if byte < 128 else read_varlong(body, at + 1)
+        byte = body[at]
+        offset_delta, at = (ZIGZAGS[byte], at + 1) if byte < 128 else read_varlong(body, at)
+        byte = body[at]
+        key_length, key_start = (ZIGZAGS[byte], at + 1) if byte < 128 else read_varlong(body, at)
         at = key_start + key_length if key_length > 0 else key_start
         if at >= stop:
             return None
-        value_length, value_start = _varint(view, at)
+        byte = body[at]
+        value_length, value_start = (ZIGZAGS[byte], at + 1) if byte < 128 else read_varlong(body, at)
         at = value_start + value_length if value_length > 0 else value_start
         if at >= stop:
             return None
         times(time_delta)
         offsets(offset_delta)
-        key_starts(key_start)
-        key_lengths(max(key_length, -1))
-        value_starts(value_start)
-        value_lengths(max(value_length, -1))
-        header_starts(at)
-        ends(stop)
+        key_starts(origin + key_start)
+        key_lengths(key_length if key_length > 0 else max(key_length, -1))
+        value_starts(origin + value_start)
+        value_lengths(value_length if value_length > 0 else max(value_length, -1))
+        header_starts(origin + at)
+        ends(origin + stop)
         at = stop
     return found
 
 
 def _varint(view: memoryview, at: int) -> tuple[int, int]:
-    """One byte is read in place. raises IndexError, ValueError"""
+    """raises IndexError, ValueError"""
     byte = view[at]
-    if byte < 128:
-        return byte >> 1 ^ -(byte & 1), at + 1
-    return read_varlong(view, at)
+    return (ZIGZAGS[byte], at + 1) if byte < 128 else read_varlong(view, at)
 
 
 def _times(deltas: list[int], batch: Batch) -> Any:
     """Beyond 64 bits a timestamp is the last that fits."""
     if batch.append_ms >= 0:
         return np.full(len(deltas), batch.append_ms, np.int64)
-    return np.array([min(max(batch.base_ms + delta, INT64_MIN), INT64_MAX) for delta in deltas], np.int64)
+    times = [batch.base_ms + delta for delta in deltas]
+    if times and (min(times) < INT64_MIN or max(times) > INT64_MAX):
+        times = [min(max(time, INT64_MIN), INT64_MAX) for time in times]
+    return np.array(times, np.int64)
 
 
 def _put_copies(view: memoryview, starts: Any, sizes: Any, out: Any, ends: Any, row: int) -> None:

@@ -129,8 +129,7 @@ int64_t put_records(target_t *target, bytes_t source, int32_t buffer, bytes_t at
     place_t key = target->key, value = target->value;
     int64_t bytes = 0;
     record_t record;
-    if (end - at > target->body_max)
-        target->body_max = end - at;
+    int64_t body = end - at;
     for (int64_t left = batch->count; left > 0; left--) {
         bytes_t headers = read_record(at, end, &record);
         if (!headers || headers >= record.end)
@@ -161,5 +160,7 @@ int64_t put_records(target_t *target, bytes_t source, int32_t buffer, bytes_t at
     target->key = key;
     target->value = value;
     target->bytes += bytes;
+    if (body > target->body_max)
+        target->body_max = body;
     return row;
 }
