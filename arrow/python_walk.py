@@ -148,7 +148,9 @@ def walk_listed(
     for number, source in enumerate(sources):
         view = memoryview(source)
         fields = listed[first + number].tolist()
-        batch = Batch(*(fields[field] for field in (LISTED_COUNT, LISTED_BASE_OFFSET, LISTED_BASE_MS, LISTED_APPEND_MS)))
+        batch = Batch(
+            *(fields[field] for field in (LISTED_COUNT, LISTED_BASE_OFFSET, LISTED_BASE_MS, LISTED_APPEND_MS))
+        )
         outcome = _fits(target, batch, len(view), row)
         if outcome != WALK_END:
             return number, row, outcome

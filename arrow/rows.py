@@ -51,7 +51,9 @@ if TYPE_CHECKING:
     from headrace.arrow.ranges import OffsetRange
 
 BYTES_PER_BATCH = 64 << 20  # of keys and values; a record batch that is larger comes whole
-WALKED_BYTES = 512 << 10  # before headers are copied, or decompressed before they are walked: they are in the second cache still
+WALKED_BYTES = (
+    512 << 10
+)  # before headers are copied, or decompressed before they are walked: they are in the second cache still
 
 
 class Rows:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import importlib.metadata
 import ipaddress
-import os
 import shutil
 import socket
 import sys
@@ -97,4 +96,6 @@ def _walker() -> Check:
     said = compiled_kernel.describe()
     if compiled_kernel.KERNEL is not None:
         return Check(True, f"{said}: records are walked in C")
-    return Check(False, f"{said}: records are walked in Python, at a thirtieth of the speed: install a wheel, or a C compiler")
+    return Check(
+        False, f"{said}: records are walked in Python, at a thirtieth of the speed: install a wheel, or a C compiler"
+    )

@@ -1,4 +1,4 @@
-"""Flat Avro records, walked by the record kernel (`protocol/kernel/flat_avro.c`): a field after the other, into columns, without a Python object for each.
+"""Flat Avro records, walked by the record kernel (`protocol/kernel/flat_avro.c`): a field after the other, into columns.
 
     schema    -> a step for each field: kind, null branch, slot of its column      (None, where a field is not that simple)
     walk      -> by column: numbers, or starts and lengths; by row whether it is sound

@@ -1,4 +1,4 @@
-"""The walk as readers call it: by the kernel or by Python, without a compiler of its own in any process, without a copy where none is needed.
+"""The walk as readers call it: by the kernel or by Python, without a compiler in any process, without a copy where none is needed.
 
 Which bytes both are held against: `walk_cases.py`, run by `tests/protocol/test_record_kernel.py`.
 
@@ -13,7 +13,7 @@ import sys
 
 import pytest
 
-from headrace.arrow import columns, decode, gathered, header_lists, local_range, python_walk, rows
+from headrace.arrow import columns, decode, gathered, rows
 from headrace.arrow.errors import CorruptRange
 from headrace.arrow.gathered import GATHER_BYTES_MAX, BinaryColumn
 from headrace.arrow.ranges import read_range
@@ -37,19 +37,6 @@ print(len(partitions), sum(batch.num_rows for batch in batches), rows, sorted({"
 """
 
 
-@pytest.fixture
-def in_python(monkeypatch):
-    """As where the kernel was not built."""
-    for module, names in (
-        (rows, ("walk_batches", "walk_listed")),
-        (local_range, ("whole_end",)),
-        (gathered, ("gather",)),
-        (header_lists, ("count_headers", "fill_headers")),
-    ):
-        for name in names:
-            monkeypatch.setattr(module, name, getattr(python_walk, name))
-
-
 def fill(log, seed):
     dice = random.Random(seed)
     for _ in range(12):
@@ -67,7 +54,7 @@ def fill(log, seed):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_python_reads_the_rows_that_the_plain_reader_gives(log, broker, in_python, seed):
+def test_both_read_the_rows_that_the_plain_reader_gives(log, broker, seed):
     fill(log, seed)
     last = log.ends[NAME]
     for start, end in ((0, last), (5, last - 3)):
@@ -101,7 +88,9 @@ def test_a_column_grows_by_what_a_batch_may_need(log, broker, monkeypatch, codec
     for number in range(20):
         log.append(NAME, [(b"k%d" % number, bytes([number]) * 3_000)] * 3, codec=codec)
     found = rows_of(range_of(broker), ("key", "value"), rows_per_batch=7)
-    assert found == [{"key": b"k%d" % number, "value": bytes([number]) * 3_000} for number in range(20) for _ in range(3)]
+    assert found == [
+        {"key": b"k%d" % number, "value": bytes([number]) * 3_000} for number in range(20) for _ in range(3)
+    ]
 
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.LZ4])

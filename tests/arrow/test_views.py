@@ -1,5 +1,4 @@
-"""Keys and values as views, written by the walk: equal to copies, and inside of their source whatever the bytes say.
-"""
+"""Keys and values as views, written by the walk: equal to copies, and inside of their source whatever the bytes say."""
 
 import dataclasses
 import random

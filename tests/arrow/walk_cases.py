@@ -55,7 +55,9 @@ def segment_of(lot):
             data, header = whole[cases.HEADER_BYTES :], cases.parse_header(whole)
         else:
             data, header = cases.batch_of(lot)
-        attributes = lot.choice((0, 0, 0, LOG_APPEND_TIME_BIT, CONTROL_BIT, TRANSACTIONAL_BIT, 3, 4, 4 | TRANSACTIONAL_BIT))
+        attributes = lot.choice(
+            (0, 0, 0, LOG_APPEND_TIME_BIT, CONTROL_BIT, TRANSACTIONAL_BIT, 3, 4, 4 | TRANSACTIONAL_BIT)
+        )
         header = header._replace(attributes=attributes, producer_id=lot.choice(PRODUCERS))
         if lot.random() < 0.9:
             header = header._replace(base_offset=offset)
@@ -122,8 +124,16 @@ def check_walk(kernel, lot):
     targets = make(), make()
     lists = [np.zeros((lot.choice((1, 2, 5)), LISTED_FIELDS), np.int64)]
     lists.append(lists[0].copy())
-    low, high = sorted((lot.choice((0, 0, 0, lot.randrange(last + 1))), lot.choice((last + 9, last, last - 1, lot.randrange(last + 1)))))
-    aborted = sorted((lot.choice(PRODUCERS), first, first + lot.randrange(30)) for first in lot.sample(range(200), lot.choice((0, 1, 4))))
+    low, high = sorted(
+        (
+            lot.choice((0, 0, 0, lot.randrange(last + 1))),
+            lot.choice((last + 9, last, last - 1, lot.randrange(last + 1))),
+        )
+    )
+    aborted = sorted(
+        (lot.choice(PRODUCERS), first, first + lot.randrange(30))
+        for first in lot.sample(range(200), lot.choice((0, 1, 4)))
+    )
     aborted = np.array(aborted, np.int64).reshape(-1, 3).T.copy()
     is_checked = lot.random() < 0.5
     position, row, end = 0, 0, len(data) if lot.random() < 0.8 else lot.randrange(len(data) + 1)
@@ -159,7 +169,9 @@ def _walk_some(kernel, data, lists, first, last, low, high, row, targets):
     _walked, row, outcome = found[0]
     assert shown(targets[0], row) == shown(targets[1], row)
     if outcome in (WALK_FULL, WALK_ROOM):
-        assert all(count * RECORD_BYTES_MIN <= len(data) for count in lists[0][first : first + 1, LISTED_COUNT].tolist())
+        assert all(
+            count * RECORD_BYTES_MIN <= len(data) for count in lists[0][first : first + 1, LISTED_COUNT].tolist()
+        )
     return row, outcome == WALK_END
 
 
@@ -169,7 +181,9 @@ def check_headers(kernel, lot):
 
     blobs = []
     for _ in range(lot.choice((1, 3, 20))):
-        headers = [(lot.randbytes(lot.choice((0, 3, 70))), cases.body_of(lot, 9)) for _ in range(lot.choice((0, 0, 1, 5)))]
+        headers = [
+            (lot.randbytes(lot.choice((0, 3, 70))), cases.body_of(lot, 9)) for _ in range(lot.choice((0, 0, 1, 5)))
+        ]
         blob = encode_varlong(len(headers)) + b"".join(
             encode_varlong(len(key)) + key + cases.body_bytes(value) for key, value in headers
         )
@@ -201,9 +215,24 @@ def check_headers(kernel, lot):
             told.append(walker.fill_headers(*given, first, last))
             if headers and (key_bytes or value_bytes):  # what was counted, and not a byte more, or an entry less
                 short = (keys[:-1], key_ends) if key_bytes else (keys, key_ends[:-1])
-                assert walker.fill_headers(*(one.copy() if isinstance(one, np.ndarray) else one for one in (*given[:5], *short, *given[7:])), first, last) == -1
-        bits = [np.unpackbits(one, bitorder="little")[:count].tolist() for one, count in ((validity, rows), (value_validity, len(value_ends) - 1))]
-        outs.append((told, ends.tolist(), keys.tobytes(), key_ends.tolist(), values.tobytes(), value_ends.tolist(), bits))
+                assert (
+                    walker.fill_headers(
+                        *(
+                            one.copy() if isinstance(one, np.ndarray) else one
+                            for one in (*given[:5], *short, *given[7:])
+                        ),
+                        first,
+                        last,
+                    )
+                    == -1
+                )
+        bits = [
+            np.unpackbits(one, bitorder="little")[:count].tolist()
+            for one, count in ((validity, rows), (value_validity, len(value_ends) - 1))
+        ]
+        outs.append(
+            (told, ends.tolist(), keys.tobytes(), key_ends.tolist(), values.tobytes(), value_ends.tolist(), bits)
+        )
     assert outs[0] == outs[1]
 
 
@@ -212,14 +241,22 @@ def check_gather(kernel, lot):
     data = lot.randbytes(lot.choice((0, 1, 50, 3_000)))
     rows = lot.choice((0, 1, 8, 9, 60))
     lengths = np.array([lot.choice((-1, 0, 1, 12, lot.randrange(len(data) + 1))) for _ in range(rows)], np.int64)
-    starts = np.array([lot.randrange(len(data) - max(min(one, len(data)), 0) + 1) for one in lengths.tolist()], np.int64)
+    starts = np.array(
+        [lot.randrange(len(data) - max(min(one, len(data)), 0) + 1) for one in lengths.tolist()], np.int64
+    )
     if rows and lot.random() < 0.2:
-        (starts if lot.random() < 0.5 else lengths)[lot.randrange(rows)] = lot.choice((-7, len(data) + 1, 2**62, -(2**63), 2**63 - 1))
+        (starts if lot.random() < 0.5 else lengths)[lot.randrange(rows)] = lot.choice(
+            (-7, len(data) + 1, 2**62, -(2**63), 2**63 - 1)
+        )
     room = lot.choice((0, 40, 1 << 18))
     first = lot.randrange(rows + 1)
     outs = []
     for walker in (kernel, python_walk):
-        out, ends, validity = np.zeros(room, np.uint8), np.zeros(rows + 1, np.int32), np.full(rows // 8 + 1, 255, np.uint8)
+        out, ends, validity = (
+            np.zeros(room, np.uint8),
+            np.zeros(rows + 1, np.int32),
+            np.full(rows // 8 + 1, 255, np.uint8),
+        )
         nulls = walker.gather(data, starts, lengths, out, ends, validity, first, rows)
         outs.append((nulls, nulls >= 0 and (ends.tolist(), out[: ends[-1]].tobytes(), validity.tolist())))
     assert outs[0] == outs[1]
@@ -281,7 +318,9 @@ def _field(lot, kind, null_branch, _slot, size, is_int):
             return encode_varlong(branch)
         return encode_varlong(branch) + _field(lot, kind, -1, _slot, size, is_int)
     if kind in (NUMBER, ENUM):
-        return encode_varlong(lot.choice((0, 1, 2, 3, -1, 2**31 - 1, 2**31, -(2**31), -(2**31) - 1, 2**63 - 1, -(2**63))))
+        return encode_varlong(
+            lot.choice((0, 1, 2, 3, -1, 2**31 - 1, 2**31, -(2**31), -(2**31) - 1, 2**63 - 1, -(2**63)))
+        )
     if kind == BYTES:
         return encode_varlong(lot.choice((0, 2, 2, 5))) + lot.randbytes(lot.choice((0, 2, 2, 5)))
     return {NOTHING: b"", BOOLEAN: lot.choice((b"\0", b"\1", b"\2")), FIXED: lot.randbytes(size)}.get(

@@ -78,7 +78,18 @@ def slots_of(*given):
 
 
 # two rows: offsets, views of keys, copies of values
-TARGET = (2, bytearray(32), slots_of(0), bytearray(32), None, bytearray(1), bytearray(5), bytearray(12), bytearray(1), bytearray(32))
+TARGET = (
+    2,
+    bytearray(32),
+    slots_of(0),
+    bytearray(32),
+    None,
+    bytearray(1),
+    bytearray(5),
+    bytearray(12),
+    bytearray(1),
+    bytearray(32),
+)
 
 
 def test_a_target_as_it_should_be_is_taken(kernel):
@@ -105,13 +116,22 @@ def test_a_target_as_it_should_be_is_taken(kernel):
         ("fill_columns", (b"", bytes(8), bytes(8), bytes(16), bytearray(80))),
         ("fill_columns", (b"", bytes(8), bytes(8), bytes(8), bytearray(81))),
         ("fill_columns", (b"", bytes(8), bytes(8), bytes(8), bytes(80))),
-        ("walk_batches", (b"", 0, 1, 9, 0, 9, 0, 0, 0, bytes(0), TARGET, bytearray(56))),  # the end is outside of the data
-        ("walk_batches", (b"", 0, 0, 9, 0, 9, 3, 0, 0, bytes(0), TARGET, bytearray(56))),  # a row that the target has not
+        (
+            "walk_batches",
+            (b"", 0, 1, 9, 0, 9, 0, 0, 0, bytes(0), TARGET, bytearray(56)),
+        ),  # the end is outside of the data
+        (
+            "walk_batches",
+            (b"", 0, 0, 9, 0, 9, 3, 0, 0, bytes(0), TARGET, bytearray(56)),
+        ),  # a row that the target has not
         ("walk_batches", (b"", 0, 0, 9, 0, 9, 0, 0, 0, bytes(0), TARGET, bytearray(8))),  # no room to list anything
         ("walk_batches", (b"", 0, 0, 9, 0, 9, 0, 0, 0, bytes(25), TARGET, bytearray(56))),
         ("walk_batches", (b"", 0, 0, 9, 0, 9, 0, 0, 0, bytes(0), list(TARGET), bytearray(56))),
         *(
-            ("walk_batches", (b"", 0, 0, 9, 0, 9, 0, 0, 0, bytes(0), (*TARGET[:part], given, *TARGET[part + 1 :]), bytearray(56)))
+            (
+                "walk_batches",
+                (b"", 0, 0, 9, 0, 9, 0, 0, 0, bytes(0), (*TARGET[:part], given, *TARGET[part + 1 :]), bytearray(56)),
+            )
             for part, given in (
                 (0, 3),  # more rows than there are columns for
                 (0, 2**62),
@@ -146,9 +166,15 @@ def test_a_target_as_it_should_be_is_taken(kernel):
         ("mark_substring", (b"ab", bytes(4) + (3).to_bytes(4, "little"), 4, b"a", bytearray(1))),
         ("mark_substring", (b"ab", bytes(8), 4, b"", bytearray(1))),
         ("mark_substring", (b"ab", bytes(8), 3, b"a", bytearray(1))),
-        ("walk_flat", (b"", bytes(8) + (1).to_bytes(8, "little"), b"\1", 0, b"", bytearray(0), bytearray(0), bytearray(1))),
+        (
+            "walk_flat",
+            (b"", bytes(8) + (1).to_bytes(8, "little"), b"\1", 0, b"", bytearray(0), bytearray(0), bytearray(1)),
+        ),
         ("walk_flat", (b"", bytes(16), b"\1", -1, b"", bytearray(0), bytearray(0), bytearray(1))),
-        ("walk_flat", (b"", bytes(16), b"\1", 0, bytes(40), bytearray(0), bytearray(0), bytearray(1))),  # a slot too many
+        (
+            "walk_flat",
+            (b"", bytes(16), b"\1", 0, bytes(40), bytearray(0), bytearray(0), bytearray(1)),
+        ),  # a slot too many
     ],
 )
 def test_wrong_arguments_are_errors_of_the_caller(kernel, name, arguments):
@@ -193,6 +219,16 @@ def test_it_is_used_as_long_as_its_sources_are_what_was_compiled(package, kernel
     assert build_in(package) == ""
     assert len(list(directory(package).glob("kernel-*.so"))) == 1
     assert load(package)[0] is not None
+
+
+def test_a_source_that_is_edited_while_it_is_built_is_not_taken_for_compiled(package, kernel, tmp_path, monkeypatch):
+    edited = package.parent / "protocol" / "kernel" / "varint.h"
+    compiler = tmp_path / "cc"
+    compiler.write_text(f'#!/bin/sh\ncc "$@" && echo >> {edited}\n')
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CC", str(compiler))
+    assert build_in(package) == ""
+    assert load(package)[1].endswith("varint.h is not what was compiled")
 
 
 def test_without_a_compiler_python_walks(package, monkeypatch, capfd):
