@@ -11,7 +11,7 @@ Source: Arrow columnar format, variable-size binary view layout.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,11 +39,10 @@ class Views:
         is_last = bool(self._sources) and self._sources[-1] is source
         return len(self._sources) - is_last
 
-    def hold(self, sources: Iterable[Any]) -> None:
+    def hold(self, sources: Sequence[Any]) -> None:
         """The walk has found rows in them, by the numbers from `number` of the first on: they live as long as the arrays."""
-        for source in sources:
-            if self.places and self.number(source) == len(self._sources):
-                self._sources.append(source)
+        if self.places:
+            self._sources[self.number(sources[0]) :] = sources
 
     def array(self, name: str, rows: int, nulls: int) -> pa.Array:
         """The first `rows` of a column."""

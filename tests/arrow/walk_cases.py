@@ -35,6 +35,7 @@ from headrace.protocol.record_batch import (
     LOG_OVERHEAD_BYTES,
     RECORD_BYTES_MIN,
     TRANSACTIONAL_BIT,
+    Record,
     compute_crc,
 )
 from headrace.protocol.varint import encode_varlong
@@ -54,7 +55,7 @@ def segment_of(lot):
             whole = cases.build_batch(records)
             data, header = whole[cases.HEADER_BYTES :], cases.parse_header(whole)
         else:
-            data, header = cases.batch_of(lot)
+            data, header = cases.batch_of(lot) if lot.random() < 0.9 else _without_count(lot)
         attributes = lot.choice(
             (0, 0, 0, LOG_APPEND_TIME_BIT, CONTROL_BIT, TRANSACTIONAL_BIT, 3, 4, 4 | TRANSACTIONAL_BIT)
         )
@@ -77,6 +78,14 @@ def _right(data, header):
     """A batch whose length and checksum are those of its bytes."""
     batch = HEADER.pack(*header._replace(batch_length=HEADER.size - LOG_OVERHEAD_BYTES + len(data))) + data
     return batch[:CRC_POSITION] + compute_crc(batch).to_bytes(4, "big") + batch[ATTRIBUTES_POSITION:]
+
+
+def _without_count(lot):
+    """A batch of one record that ends where the count of its headers should be."""
+    from tests.protocol import kernel_cases as cases
+
+    whole = cases.build_batch([Record(0, cases.NOW_MS, b"k", lot.randbytes(lot.randrange(3)))])
+    return bytes((whole[cases.HEADER_BYTES] - 2,)) + whole[cases.HEADER_BYTES + 1 : -1], cases.parse_header(whole)
 
 
 def target_of(lot):
