@@ -149,15 +149,16 @@ class Chunk:
         return self._columns[slot]
 
     def _target(self) -> Target:
-        places = []
-        for name in NULLS:
-            if name in self._copies:
-                column = self._copies[name]
-                places += [column.data, column.offsets, column.validity]
-            else:
-                views, validity = self._views.places.get(name, (None, None))
-                places += [views, None, validity]
-        return Target(self.capacity, self._columns, self._slots, *places, self._sums)
+        key, value = self._place("key"), self._place("value")
+        return Target(self.capacity, self._columns, self._slots, *key, *value, self._sums)
+
+    def _place(self, name: str) -> tuple[Any, Any, Any]:
+        """(room for a column's copies, or views; ends; validity) as a Target has them."""
+        if name in self._copies:
+            column = self._copies[name]
+            return column.data, column.offsets, column.validity
+        views, validity = self._views.places.get(name, (None, None))
+        return views, None, validity
 
     def _timestamps(self, milliseconds: Any) -> pa.Array:
         """raises   TimestampOverflow"""

@@ -66,7 +66,7 @@ assert HEADER.size == HEADER_BYTES
 class Batch(NamedTuple):
     """append_ms   the batch's time under LogAppendTime, else -1"""
 
-    count: int
+    records: int
     base_offset: int
     base_ms: int
     append_ms: int
@@ -125,7 +125,7 @@ def walk_batches(
         append_ms = largest_ms if attributes & LOG_APPEND_TIME_BIT else -1
         batch = Batch(fields[-1], base_offset, base_ms, append_ms)
         if not is_left_out and attributes & CODEC_BITS:
-            listed[count] = (position, size, attributes, batch.count, base_offset, base_ms, append_ms)
+            listed[count] = (position, size, attributes, batch.records, base_offset, base_ms, append_ms)
             count += 1
         elif not is_left_out:
             outcome = WALK_LISTED if count else _fits(target, batch, size - HEADER_BYTES, row)
@@ -163,9 +163,9 @@ def walk_listed(
 
 def _fits(target: Target, batch: Batch, body_bytes: int, row: int) -> int:
     """WALK_END, where the records of a batch may be put into the target from `row` on."""
-    if not 0 <= batch.count <= body_bytes // RECORD_BYTES_MIN:
+    if not 0 <= batch.records <= body_bytes // RECORD_BYTES_MIN:
         return WALK_BAD
-    if batch.count > target.capacity - row:
+    if batch.records > target.capacity - row:
         return WALK_FULL
     for out, ends in ((target.key, target.key_ends), (target.value, target.value_ends)):
         if ends is not None and body_bytes > len(out) - int(ends[row]):
@@ -178,7 +178,7 @@ def put_records(
 ) -> int:
     """The records of a batch, view[at:end], from `row` on; the row after the last one, or -1 where they contradict themselves."""
     try:
-        found = _fields_of(bytes(view[at:end]), at, batch.count)
+        found = _fields_of(bytes(view[at:end]), at, batch.records)
     except (IndexError, ValueError):  # a varint that has no end, or more than 64 bits
         return -1
     if found is None:

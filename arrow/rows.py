@@ -42,6 +42,7 @@ from headrace.protocol.record_batch import (
     MAGIC_POSITION,
     MAGIC_V2,
     RECORD_BYTES_MIN,
+    Buffer,
     CorruptRecord,
     compute_crc,
     parse_header,
@@ -147,7 +148,7 @@ class Rows:
 
     def _add_listed(self, data: Any, count: int, low: int) -> Iterator[pa.RecordBatch]:
         """The batches that the walk listed: decompressed, and walked some at a time."""
-        plain: list[bytes] = []
+        plain: list[Buffer] = []
         rows = size = first = 0
         for number in range(count):
             body = self._decompressed(data, number)
@@ -170,7 +171,7 @@ class Rows:
         chunk = self._chunk
         return chunk.rows + rows > chunk.capacity or chunk.size_bytes + size_bytes > BYTES_PER_BATCH
 
-    def _decompressed(self, data: Any, number: int) -> bytes:
+    def _decompressed(self, data: Any, number: int) -> Buffer:
         """raises   CorruptRange"""
         fields = self._listed[number].tolist()
         position, size = fields[LISTED_POSITION], fields[LISTED_SIZE]
@@ -183,7 +184,7 @@ class Rows:
             raise CorruptRange(f"{self._what(number)}: {fields[LISTED_COUNT]} records in {len(plain)} bytes")
         return plain
 
-    def _add_plain(self, plain: list[bytes], first: int, low: int) -> None:
+    def _add_plain(self, plain: list[Buffer], first: int, low: int) -> None:
         """Walk what batches, from number `first` of the list on, decompressed to. raises CorruptRange"""
         chunk = self._chunk
         has_room = chunk.reserve(sum(map(len, plain)))
