@@ -69,7 +69,6 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(DOTS) $(PIP) install -c constraints.txt pyspark
 	@echo "setup 3/3: everything else (a minute or two)"
 	@$(DOTS) $(PIP) install -c constraints.txt -e '.[spark,dev]'
-	@$(BIN)/python -c 'from headrace.arrow.warm import warm; warm()'
 	@touch $@
 	@echo "setup done"
 

@@ -1,6 +1,6 @@
 """A chunk of columns being filled, which becomes one Arrow batch.
 
-Runs in: Spark's Python workers. Only requested columns are gathered; `key_length` and
+Runs in: Spark's Python workers. Only requested columns are filled; `key_length` and
 `value_length` cost no copy of any bytes.
 """
 
@@ -13,38 +13,29 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from headrace.arrow.decode import (
+from headrace.arrow.column_types import ARROW_TYPES, arrow_schema
+from headrace.arrow.errors import TimestampOverflow
+from headrace.arrow.gathered import GATHER_BYTES_FIRST, BinaryColumn
+from headrace.arrow.header_lists import HeaderLists
+from headrace.arrow.target import (
+    BODY_MAX,
+    BYTES,
     FIELDS,
     HEADERS_LENGTH,
     HEADERS_START,
     KEY_LENGTH,
-    KEY_START,
+    KEY_NULLS,
     OFFSET,
+    SUMS,
     TIMESTAMP,
     TYPE,
     VALUE_LENGTH,
-    VALUE_START,
+    VALUE_NULLS,
+    Target,
 )
-from headrace.arrow.errors import TimestampOverflow
-from headrace.arrow.gathered import GATHER_BYTES_FIRST, BinaryColumn
-from headrace.arrow.header_lists import HEADERS_TYPE, HeaderLists
 from headrace.arrow.views import Views
 from headrace.limits import REPEATED_ARRAYS_MAX
 
-KAFKA_COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType")
-ALL_COLUMNS = (*KAFKA_COLUMNS, "headers", "key_length", "value_length")
-ARROW_TYPES: dict[str, Any] = {
-    "key": pa.binary(),
-    "value": pa.binary(),
-    "topic": pa.string(),
-    "partition": pa.int32(),
-    "offset": pa.int64(),
-    "timestamp": pa.timestamp("us", tz="UTC"),
-    "timestampType": pa.int32(),
-    "headers": HEADERS_TYPE,
-    "key_length": pa.int32(),
-    "value_length": pa.int32(),
-}
 TIMESTAMP_MS_MAX = (2**63 - 1) // 1000  # Spark counts microseconds in an int64
 
 # The fields of a record that a column is made of; OFFSET is always read, to know how far
@@ -55,38 +46,14 @@ COLUMN_FIELDS = {
     "key_length": (KEY_LENGTH,),
     "value_length": (VALUE_LENGTH,),
 }
-GATHERED_FIELDS = {"key": (KEY_START, KEY_LENGTH), "value": (VALUE_START, VALUE_LENGTH)}
-
-
-def arrow_schema(columns: Sequence[str], are_views: bool = False) -> pa.Schema:
-    """are_views   keys and values are views (Spark takes none)"""
-    types = ARROW_TYPES | dict.fromkeys(("key", "value"), pa.binary_view()) if are_views else ARROW_TYPES
-    return pa.schema([(name, types[name]) for name in columns])
-
-
-def check_columns(columns: str | Sequence[str] | None, decoded: Sequence[str] = ()) -> tuple[str, ...]:
-    """Column names from a list or a comma-separated string; None: all of kafka's. `decoded` ones may be named too.
-
-    raises   ValueError, naming an unknown column, or one listed twice
-    """
-    if columns is None:
-        return KAFKA_COLUMNS
-    if isinstance(columns, str):
-        columns = [part.strip() for part in columns.split(",") if part.strip()]
-    known = dict.fromkeys((*decoded, *ALL_COLUMNS))
-    unknown = [name for name in columns if name not in known]
-    if unknown or not columns:
-        raise ValueError(f"columns {unknown or list(columns)}: choose from {', '.join(known)}")
-    twice = sorted({name for name in columns if list(columns).count(name) > 1})
-    if twice:
-        raise ValueError(f"columns {', '.join(twice)} are listed twice; select them twice from the DataFrame instead")
-    return tuple(columns)
+NULLS = {"key": KEY_NULLS, "value": VALUE_NULLS}
 
 
 class Chunk:
     """Up to `capacity` rows of one partition.
 
-    rows       filled so far; the kernels write into `target`, `take` gathers what they found
+    rows       filled so far; the walk writes into `target`, `take` makes them the chunk's
+    target     where the walk puts rows, by what is wanted
     are_views  keys and values are views into the sources, not copies
     before     the chunk before it, which was about as large: its buffers need not grow from small ones
     """
@@ -106,51 +73,64 @@ class Chunk:
         self._partition = partition
         self._names = names
         self._schema = arrow_schema(names, are_views)
-        self._views = Views({"key", "value"} & set(names) if are_views else (), capacity)
-        gathered = () if are_views else tuple(name for name in ("key", "value") if name in names)
-        sizes = {name: before.room_for(name) if before else GATHER_BYTES_FIRST for name in gathered}
-        self._gathered = {name: BinaryColumn(capacity, sizes[name]) for name in gathered}
+        wanted = tuple(name for name in NULLS if name in names)
+        self._views = Views(wanted if are_views else (), capacity)
+        copied = () if are_views else wanted
+        self._copies = {name: BinaryColumn(capacity, _first_bytes(name, before)) for name in copied}
         self._headers = HeaderLists(capacity) if "headers" in names else None
         fields = {OFFSET, *(field for name in names for field in COLUMN_FIELDS.get(name, ()))}
-        fields.update(field for name in gathered for field in GATHERED_FIELDS[name])
         self._slots = np.full(FIELDS, -1, np.int64)
         self._slots[sorted(fields)] = np.arange(len(fields))
-        self.target = self._views.target(np.empty((len(fields), capacity), np.int64), self._slots)
+        self._columns = np.empty((len(fields), capacity), np.int64)
+        self._sums = np.zeros(SUMS, np.int64)
+        self.target = self._target()
 
     @property
     def size_bytes(self) -> int:
         """Of the keys, values and headers found so far."""
-        headers = 0 if self._headers is None else self._headers.size_bytes
-        return headers + self._views.size_bytes + sum(column.size_bytes for column in self._gathered.values())
+        return int(self._sums[BYTES]) + (0 if self._headers is None else self._headers.size_bytes)
 
     def buffer(self, source: Any) -> int:
-        """The number of a source among the buffers of views, which the kernels are to write."""
+        """The number of a source among the buffers of views, which the walk is to write."""
         return self._views.number(source)
 
-    def take(self, source: Any, last: int) -> None:
-        """Gather the rows from `rows` up to `last`, which the kernels found in `source`.
+    def reserve(self, body_bytes: int) -> bool:
+        """Room for copies out of so many bytes of records; False, where a chunk without rows would have it.
+
+        raises   HeadraceError, where one batch is more than a column can hold
+        """
+        columns = self._copies.values()
+        if self.rows and not all(column.has_room_for(body_bytes) for column in columns):
+            return False
+        for column in columns:
+            column.reserve_bytes(body_bytes)
+        self.target = self._target()
+        return True
+
+    def take(self, sources: Sequence[Any], last: int) -> None:
+        """The rows from `rows` up to `last`, which the walk found in `sources` (in one, if it `has_headers`).
 
         raises   CorruptRecord, for headers that contradict their record's length
         """
         first = self.rows
         if last == first:
             return
-        self._views.hold(source)
-        for name, column in self._gathered.items():
-            starts, lengths = GATHERED_FIELDS[name]
-            column.add(source, self._field(starts), self._field(lengths), first, last)
+        self._views.hold(sources)
+        for name, column in self._copies.items():
+            column.size_bytes, column.nulls = int(column.offsets[last]), int(self._sums[NULLS[name]])
         if self._headers is not None:
+            (source,) = sources
             self._headers.add(source, self._field(HEADERS_START), self._field(HEADERS_LENGTH), first, last)
         self.rows = last
 
     @property
-    def is_gathering(self) -> bool:
-        """Whether `take` copies what was walked."""
-        return bool(self._gathered)
+    def has_headers(self) -> bool:
+        """Whether `take` copies headers out of what was walked."""
+        return self._headers is not None
 
-    def room_for(self, name: str) -> int:
+    def first_bytes(self, name: str) -> int:
         """For a column's bytes in a chunk like this one, and a little more."""
-        return max(self._gathered[name].size_bytes * 17 // 16, GATHER_BYTES_FIRST)
+        return self._copies[name].size_bytes * 17 // 16 + int(self._sums[BODY_MAX])
 
     def last_offset(self) -> int:
         """Of the last row."""
@@ -166,7 +146,19 @@ class Chunk:
         """A field of all rows. It was asked for, else it has no slot."""
         slot = int(self._slots[field])
         assert slot >= 0
-        return self.target.columns[slot]
+        return self._columns[slot]
+
+    def _target(self) -> Target:
+        key, value = self._place("key"), self._place("value")
+        return Target(self.capacity, self._columns, self._slots, *key, *value, self._sums)
+
+    def _place(self, name: str) -> tuple[Any, Any, Any]:
+        """(room for a column's copies, or views; ends; validity) as a Target has them."""
+        if name in self._copies:
+            column = self._copies[name]
+            return column.data, column.offsets, column.validity
+        views, validity = self._views.places.get(name, (None, None))
+        return views, None, validity
 
     def _timestamps(self, milliseconds: Any) -> pa.Array:
         """raises   TimestampOverflow"""
@@ -182,7 +174,9 @@ class Chunk:
 
     def _array(self, name: str, rows: int) -> pa.Array:
         if name in ("key", "value"):
-            return self._gathered[name].array(rows) if name in self._gathered else self._views.array(name, rows)
+            if name in self._copies:
+                return self._copies[name].array(rows)
+            return self._views.array(name, rows, int(self._sums[NULLS[name]]))
         if name in ("topic", "partition"):
             value = self._topic if name == "topic" else self._partition
             return _repeated(name, value, self.capacity)[:rows]
@@ -202,3 +196,7 @@ class Chunk:
 @functools.lru_cache(maxsize=REPEATED_ARRAYS_MAX)
 def _repeated(column: str, value: Any, rows: int) -> pa.Array:
     return pa.repeat(pa.scalar(value, ARROW_TYPES[column]), rows)
+
+
+def _first_bytes(name: str, before: Chunk | None) -> int:
+    return GATHER_BYTES_FIRST if before is None else max(before.first_bytes(name), GATHER_BYTES_FIRST)

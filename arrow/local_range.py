@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from headrace.arrow.decode import whole
+from headrace.arrow.decode import whole_end
 from headrace.arrow.errors import CorruptRange, TopicRecreated
 from headrace.arrow.page_residency import Residency
 from headrace.arrow.rows import Rows
@@ -152,7 +152,7 @@ def _read_segment(
         data = _window(segment.fd, origin, end - origin)
         begin, stop = position - origin, end - origin
         if end < size:
-            stop = whole(data, begin, stop, one.end)
+            stop = whole_end(data, begin, stop, one.end)
             if stop == begin:
                 batch_bytes = int.from_bytes(data[begin + 8 : begin + 12].tobytes(), "big") + LOG_OVERHEAD_BYTES
                 if end < position + batch_bytes <= size:  # more than the window holds

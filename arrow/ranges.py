@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 
 import pyarrow as pa
 
+from headrace.arrow.decode import tell_if_slow
 from headrace.arrow.local_range import local_directory, read_local
 from headrace.arrow.remote_range import read_remote
 from headrace.arrow.rows import Rows
@@ -75,6 +76,7 @@ def read_range(
     raises      CorruptRange, naming file and position; TopicRecreated; TimestampOverflow; KafkaError
                 or ConnectionFailed over the network
     """
+    tell_if_slow()
     rows = Rows(one, columns, rows_per_batch, are_views)
     if tally is not None:
         rows.tally = tally

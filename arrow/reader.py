@@ -1,6 +1,6 @@
 """A reader of one topic: Arrow batches up to the high watermark as it is at the start, or on and on.
 
-Runs in: any Python process with pyarrow and Numba; on a host with a node's segments it reads these. Keys and values are views into
+Runs in: any Python process with pyarrow; on a host with a node's segments it reads these. Keys and values are views into
 the mapped segments (binary_view) where batches are not compressed: no byte of them is copied. Only the columns that are asked for
 are built; `where` drops rows before they are handed on.
 
@@ -21,7 +21,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headrace.arrow.columns import arrow_schema, check_columns
+from headrace.arrow.column_types import arrow_schema, check_columns
 from headrace.arrow.planner import plan
 from headrace.arrow.ranges import read_range
 from headrace.arrow.scan_options import Bound, ScanOptions

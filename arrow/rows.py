@@ -1,7 +1,7 @@
 """Batches in, Arrow batches out: the rows of one range, from files or the network.
 
-Runs in: Spark's Python workers. A window of a file or a fetched blob goes through the kernels (`decode.py`), which stop at
-what they leave to Python: a full chunk, a compressed batch, an old format, invalid bytes.
+Runs in: Spark's Python workers. A window of a file or a fetched blob goes through the walk (`decode.py`), which stops at
+what it leaves to others: a full chunk, compressed batches, of which it makes a list, an old format, invalid bytes.
 """
 
 from __future__ import annotations
@@ -13,31 +13,37 @@ import numpy as np
 import pyarrow as pa
 
 from headrace.arrow.columns import Chunk
-from headrace.arrow.decode import (
+from headrace.arrow.decode import LISTED_MAX, walk_batches, walk_listed
+from headrace.arrow.errors import CorruptRange
+from headrace.arrow.tally import Tally
+from headrace.arrow.target import (
+    LISTED_ATTRIBUTES,
+    LISTED_COUNT,
+    LISTED_FIELDS,
+    LISTED_POSITION,
+    LISTED_SIZE,
     WALK_BAD,
     WALK_CHECKSUM,
-    WALK_COMPRESSED,
     WALK_DONE,
     WALK_END,
     WALK_FULL,
+    WALK_LISTED,
     WALK_OLD,
     WALK_PAUSED,
-    walk,
-    walk_records,
+    WALK_ROOM,
 )
-from headrace.arrow.errors import CorruptRange
-from headrace.arrow.tally import Tally
 from headrace.arrow.transactions import NONE_ABORTED
 from headrace.limits import DECOMPRESSED_BYTES_MAX
 from headrace.protocol.compression import CompressionError, decompress
 from headrace.protocol.old_run import read_run
 from headrace.protocol.record_batch import (
+    CODEC_MASK,
     HEADER_BYTES,
     MAGIC_POSITION,
     MAGIC_V2,
     RECORD_BYTES_MIN,
+    Buffer,
     CorruptRecord,
-    RecordBatchHeader,
     compute_crc,
     parse_header,
 )
@@ -46,7 +52,9 @@ if TYPE_CHECKING:
     from headrace.arrow.ranges import OffsetRange
 
 BYTES_PER_BATCH = 64 << 20  # of keys and values; a record batch that is larger comes whole
-WALKED_BYTES = 512 << 10  # before they are gathered: they are in the processor's second cache still
+WALKED_BYTES = (
+    512 << 10
+)  # before headers are copied, or decompressed before they are walked: they are in the second cache still
 
 
 class Rows:
@@ -67,6 +75,7 @@ class Rows:
         self.tally = Tally()
         self.is_remote = False
         self._chunk = self._new(rows_per_batch, None)
+        self._listed = np.zeros((LISTED_MAX, LISTED_FIELDS), np.int64)
         self._where = ""
         self._origin = 0
         self.next_offset = one.start
@@ -85,30 +94,26 @@ class Rows:
     ) -> Generator[pa.RecordBatch, None, int]:
         """As `add`; returns the position after what was read."""
         self._where, self._origin = where, origin
-        data.flags.writeable = False  # one type for the kernels, mapped or not: they are compiled once
-        low, high = self.next_offset, self._range.end
+        low, high, is_checked = self.next_offset, self._range.end, self._range.checks_crcs
         while True:
             chunk = self._chunk
             room = max(BYTES_PER_BATCH - chunk.size_bytes, 1)
-            pause = position + (min(room, WALKED_BYTES) if chunk.is_gathering else room)
-            is_checked, buffer = self._range.checks_crcs, chunk.buffer(data)
-            position, last, outcome = walk(
-                data, position, end, pause, low, high, self.aborted, is_checked, chunk.rows, buffer, chunk.target
-            )
-            self._take(data, last)
-            if outcome == WALK_COMPRESSED:
-                header = parse_header(data[position : position + HEADER_BYTES].tobytes())
-                yield from self._add_compressed(data, position, header)
-                position += header.size_bytes
-                if header.last_offset >= high - 1:
-                    self.next_offset = high
-                    return position
-            elif outcome == WALK_PAUSED:
-                if chunk.size_bytes >= BYTES_PER_BATCH:
+            pause = position + (min(room, WALKED_BYTES) if chunk.has_headers else room)
+            position, last, outcome, count = walk_batches(
+                data, position, end, pause, low, high, chunk.rows, chunk.buffer(data), is_checked, self.aborted, chunk.target,
+                self._listed,
+            )  # fmt: skip
+            self._take([data], last)
+            if count:
+                yield from self._add_listed(data, count, low)
+            if outcome == WALK_PAUSED:
+                if self._chunk.size_bytes >= BYTES_PER_BATCH:
                     yield from self._flush(0)
-            elif outcome == WALK_FULL:
-                count = int.from_bytes(data[position + 57 : position + 61].tobytes(), "big")
-                yield from self._flush(count)
+            elif outcome in (WALK_FULL, WALK_ROOM):
+                header = parse_header(data[position : position + HEADER_BYTES].tobytes())
+                is_full = outcome == WALK_FULL
+                if is_full or not self._chunk.reserve(header.size_bytes - HEADER_BYTES):
+                    yield from self._flush(header.record_count if is_full else 0)
             elif outcome == WALK_DONE:
                 self.next_offset = high
                 return position
@@ -118,7 +123,7 @@ class Rows:
                     return position
             elif outcome == WALK_END and position == end:
                 return position
-            else:
+            elif outcome != WALK_LISTED:
                 raise self._refusal(data, position, end, outcome)
 
     def finish(self) -> Iterator[pa.RecordBatch]:
@@ -127,7 +132,7 @@ class Rows:
             yield self._chunk.batch()
 
     def _refusal(self, data: Any, position: int, end: int, outcome: int) -> Exception:
-        """The error for bytes that the kernels refused."""
+        """The error for bytes that the walk refused."""
         at = self._origin + position
         if outcome == WALK_CHECKSUM:
             header = parse_header(data[position : position + HEADER_BYTES].tobytes())
@@ -141,37 +146,58 @@ class Rows:
             return CorruptRange(f"{self._where}: no valid record batch at byte {at}")
         return CorruptRange(f"{self._where}: {end - position} bytes at byte {at} are not a complete batch")
 
-    def _add_compressed(self, data: Any, position: int, header: RecordBatchHeader) -> Iterator[pa.RecordBatch]:
-        what = f"{self._where}: the batch at byte {self._origin + position}"
-        body = memoryview(data[position + HEADER_BYTES : position + header.size_bytes])
-        try:
-            plain = np.frombuffer(decompress(header.codec, body, DECOMPRESSED_BYTES_MAX), np.uint8)
-        except CompressionError as failure:
-            raise CorruptRange(f"{what}: {failure}") from None
-        plain.flags.writeable = False
-        if not 0 <= header.record_count <= len(plain) // RECORD_BYTES_MIN:
-            raise CorruptRange(f"{what}: {header.record_count} records in {len(plain)} bytes")
-        is_full = self._chunk.rows + header.record_count > self._chunk.capacity
-        if is_full or self._chunk.size_bytes + len(plain) > BYTES_PER_BATCH:
-            yield from self._flush(header.record_count)
+    def _add_listed(self, data: Any, count: int, low: int) -> Iterator[pa.RecordBatch]:
+        """The batches that the walk listed: decompressed, and walked some at a time."""
+        plain: list[Buffer] = []
+        rows = size = first = 0
+        for number in range(count):
+            body = self._decompressed(data, number)
+            records = int(self._listed[number, LISTED_COUNT])
+            if plain and (
+                size + len(body) > WALKED_BYTES
+                or self._chunk.has_headers
+                or self._is_full(rows + records, size + len(body))
+            ):
+                self._add_plain(plain, first, low)
+                plain, rows, size, first = [], 0, 0, number
+            if not plain and self._is_full(records, len(body)):
+                yield from self._flush(records)
+            plain.append(body)
+            rows, size = rows + records, size + len(body)
+        self._add_plain(plain, first, low)
+
+    def _is_full(self, rows: int, size_bytes: int) -> bool:
+        """Whether so much more does not go into this chunk."""
         chunk = self._chunk
-        last = walk_records(
-            plain,
-            0,
-            len(plain),
-            header.record_count,
-            header.base_offset,
-            header.base_timestamp,
-            header.max_timestamp if header.is_log_append_time else -1,
-            self.next_offset,
-            self._range.end,
-            chunk.rows,
-            chunk.buffer(plain),
-            chunk.target,
+        return chunk.rows + rows > chunk.capacity or chunk.size_bytes + size_bytes > BYTES_PER_BATCH
+
+    def _decompressed(self, data: Any, number: int) -> Buffer:
+        """raises   CorruptRange"""
+        fields = self._listed[number].tolist()
+        position, size = fields[LISTED_POSITION], fields[LISTED_SIZE]
+        body = memoryview(data)[position + HEADER_BYTES : position + size]
+        try:
+            plain = decompress(fields[LISTED_ATTRIBUTES] & CODEC_MASK, body, DECOMPRESSED_BYTES_MAX)
+        except CompressionError as failure:
+            raise CorruptRange(f"{self._what(number)}: {failure}") from None
+        if not 0 <= fields[LISTED_COUNT] <= len(plain) // RECORD_BYTES_MIN:
+            raise CorruptRange(f"{self._what(number)}: {fields[LISTED_COUNT]} records in {len(plain)} bytes")
+        return plain
+
+    def _add_plain(self, plain: list[Buffer], first: int, low: int) -> None:
+        """Walk what batches, from number `first` of the list on, decompressed to. raises CorruptRange"""
+        chunk = self._chunk
+        has_room = chunk.reserve(sum(map(len, plain)))
+        assert has_room
+        walked, last, outcome = walk_listed(
+            plain, first, self._listed, low, self._range.end, chunk.rows, chunk.buffer(plain[0]), chunk.target
         )
-        if last < 0:
-            raise CorruptRange(f"{what}: its records don't match their lengths")
+        if outcome != WALK_END:
+            raise CorruptRange(f"{self._what(first + walked)}: its records don't match their lengths")
         self._take(plain, last)
+
+    def _what(self, number: int) -> str:
+        return f"{self._where}: the batch at byte {self._origin + int(self._listed[number, LISTED_POSITION])}"
 
     def _add_old(self, data: Any, position: int, end: int) -> Generator[pa.RecordBatch, None, int]:
         """Entries of v0 and v1, whose checksums are always compared; returns the position after them."""
@@ -188,9 +214,9 @@ class Rows:
             self.next_offset = high
         return run.end
 
-    def _take(self, source: Any, last: int) -> None:
+    def _take(self, sources: list[Any], last: int) -> None:
         try:
-            self._chunk.take(source, last)
+            self._chunk.take(sources, last)
         except CorruptRecord as failure:
             raise CorruptRange(f"{self._where}: {failure}") from None
         if last:

@@ -11,52 +11,42 @@ Source: Arrow columnar format, variable-size binary view layout.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from headrace.arrow.decode import KEY_NULLS, VALUE_NULLS, VIEWED_BYTES, Target
+from headrace.arrow.target import VIEW_BYTES
 from headrace.limits import VIEWED_BYTES_MAX
-
-VIEW_BYTES = 16
 
 
 class Views:
-    """The columns of one chunk that are views, being filled by the walk (`decode.py`)."""
+    """The columns of one chunk that are views, being filled by the walk (`decode.py`).
+
+    places   by column: int32 (rows, 4), and its bitmap
+    """
 
     def __init__(self, names: Iterable[str], rows: int) -> None:
-        sizes = {name: rows if name in names else 0 for name in ("key", "value")}
-        self._views = {name: np.empty((size, VIEW_BYTES // 4), np.int32) for name, size in sizes.items()}
-        self._validity = {name: np.full(size // 8 + 1, 255, np.uint8) for name, size in sizes.items()}
-        self._sums = np.zeros(3, np.int64)
+        self.places = {
+            name: (np.empty((rows, VIEW_BYTES // 4), np.int32), np.full(rows // 8 + 1, 255, np.uint8)) for name in names
+        }
         self._sources: list[Any] = []
-        self._is_wanted = any(sizes.values())
-
-    def target(self, columns: Any, slots: Any) -> Target:
-        """What the walk writes into: these views, and the columns that are given."""
-        views, validity = self._views, self._validity
-        return Target(columns, slots, views["key"], views["value"], validity["key"], validity["value"], self._sums)
-
-    @property
-    def size_bytes(self) -> int:
-        """Of the values so far, wherever they lie."""
-        return int(self._sums[VIEWED_BYTES])
 
     def number(self, source: Any) -> int:
         """The number that `source`, of VIEWED_BYTES_MAX at most, has or will have among the buffers."""
-        assert not self._is_wanted or source.shape[0] <= VIEWED_BYTES_MAX
+        assert not self.places or len(source) <= VIEWED_BYTES_MAX
         is_last = bool(self._sources) and self._sources[-1] is source
         return len(self._sources) - is_last
 
-    def hold(self, source: Any) -> None:
-        """The walk has found rows in `source`: it lives as long as the arrays."""
-        if self._is_wanted and self.number(source) == len(self._sources):
-            self._sources.append(source)
+    def hold(self, sources: Sequence[Any]) -> None:
+        """The walk has found rows in them, by the numbers from `number` of the first on: they live as long as the arrays."""
+        if self.places:
+            self._sources[self.number(sources[0]) :] = sources
 
-    def array(self, name: str, rows: int) -> pa.Array:
-        nulls = int(self._sums[KEY_NULLS if name == "key" else VALUE_NULLS])
-        validity = pa.py_buffer(self._validity[name]) if nulls else None
-        buffers = [validity, pa.py_buffer(self._views[name][:rows]), *map(pa.py_buffer, self._sources)]
+    def array(self, name: str, rows: int, nulls: int) -> pa.Array:
+        """The first `rows` of a column."""
+        views, bits = self.places[name]
+        validity = pa.py_buffer(bits) if nulls else None
+        buffers = [validity, pa.py_buffer(views[:rows]), *map(pa.py_buffer, self._sources)]
         return pa.Array.from_buffers(pa.binary_view(), rows, buffers, null_count=nulls)

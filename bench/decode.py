@@ -3,9 +3,9 @@
     python bench/decode.py [--records N] [--value-bytes B] [--runs R] [--unchecked]
 
 Each line is the median CPU time over R runs of `read_range` over the same segment file, for a codec and a set of columns: CPU time, so
-that a neighbour on the machine does not count (what the kernel does for page faults does). The first run of each compiles or loads the
-kernels and is not counted. Views are what `headrace.arrow` hands on, the rest what Spark gets. The `plain reader` line is
-`protocol.record_batch.iterate_records`, over a tenth.
+that a neighbour on the machine does not count (what the kernel does for page faults does). The first run of each is not counted. Views
+are what `headrace.arrow` hands on, the rest what Spark gets. The `plain reader` line is `protocol.record_batch.iterate_records`, over a
+tenth.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from headrace.arrow.columns import KAFKA_COLUMNS
+from headrace.arrow.column_types import KAFKA_COLUMNS
 from headrace.arrow.ranges import OffsetRange, read_range
 from headrace.log.index_layout import OFFSET_ENTRY
 from headrace.log.names import path_of

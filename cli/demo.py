@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-MODULES = ("confluent_kafka", "pyspark", "pyarrow", "numba")
+MODULES = ("confluent_kafka", "pyspark", "pyarrow")
 
 
 def demo(

@@ -1,9 +1,9 @@
 """What Spark starts as its Python daemon, if `spark.python.daemon.module` is `headrace.cli.spark_daemon`: it forks every Python worker.
 
 Runs in: a process of its own on each executor, with the name of the worker's module as its argument. PySpark's own daemon forks bare
-interpreters: each worker imports PySpark out of `pyspark.zip`, where nothing is compiled, then pyarrow, Numba and this package, and
-loads the kernels (1.9 s of CPU). Here this is done once, before the first fork (1.3 s), and from the installed PySpark where it is the
-one in the zip. Workers, also those of other users' functions, begin in some 50 ms.
+interpreters: each worker imports PySpark out of `pyspark.zip`, where nothing is compiled, then pyarrow and this package. Here this is
+done once, before the first fork, and from the installed PySpark where it is the one in the zip. Workers, also those of other users'
+functions, begin in some 50 ms.
 
 What is imported starts two threads that sleep (OpenBLAS, Arrow's allocator), and whose libraries take care of a fork. The standard
 output is Spark's: nothing may be printed.
@@ -56,12 +56,12 @@ def _version_of(text: str) -> str:
 
 
 def preload(worker_module: str) -> None:
-    """Import what workers need, compile or load the kernels. A module that is missing is missed in the worker, which tells."""
+    """Import what workers need. A module that is missing is missed in the worker, which tells."""
     with contextlib.suppress(ImportError):
         importlib.import_module(worker_module if worker_module.startswith("pyspark") else "pyspark.worker")
         importlib.import_module("headrace.spark.scan")
         importlib.import_module("headrace.spark.decoding")
-        importlib.import_module("headrace.arrow.warm").warm()
+        importlib.import_module("headrace.arrow.ranges")
     gc.collect()
     gc.freeze()  # the workers' collections leave these pages shared
 

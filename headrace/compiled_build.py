@@ -100,10 +100,12 @@ def build(root: Path, target: Path, prefix: str) -> str:
     head, lines = f"failed {failure}", []
     if not failure:
         try:
+            known = [
+                _line(root, name, path, prefix) for name, path in modules.items()
+            ]  # before: an edit meanwhile is seen
+            known += [_line(root, NO_MODULE, path, prefix) for path in read_besides(root)]
             library = _build_library(root, modules, target)
-            head = f"built {library}"
-            lines = [_line(root, name, path, prefix) for name, path in modules.items()]
-            lines += [_line(root, NO_MODULE, path, prefix) for path in read_besides(root)]
+            head, lines = f"built {library}", known
             _say(f"compiled core: done, {len(modules)} modules in {time.monotonic() - started:.0f} s")
         except BuildFailed as failed:
             failure = str(failed)

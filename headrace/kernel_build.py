@@ -51,9 +51,10 @@ def build_kernel(root: Path, target: Path, prefix: str) -> str:
             digest = source_hash(b"".join((root / path).read_bytes() for path in paths)).hex()
             library = f"kernel-{digest}.so"
             fresh = target / f".{library}.new"
+            known = [_line(root, path, prefix) for path in paths]  # before: an edit meanwhile is seen
             link(root, fresh, FLAGS)
             fresh.replace(target / library)
-            lines = [_line(root, path, prefix) for path in paths]
+            lines = known
             compiled_build._say("record kernel: done")
         except compiled_build.BuildFailed as failed:
             failure = f"not built: {failed}"

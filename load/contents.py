@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headrace.arrow.columns import ARROW_TYPES, check_columns
+from headrace.arrow.column_types import ARROW_TYPES, check_columns
 from headrace.arrow.ranges import ROWS_PER_BATCH, OffsetRange, read_range
 
 if TYPE_CHECKING:

@@ -28,7 +28,6 @@ import pyarrow as pa
 from headrace.arrow.planner import patiently, ranges_between
 from headrace.arrow.ranges import OffsetRange
 from headrace.arrow.scan_options import ScanOptions
-from headrace.arrow.warm import warm
 from headrace.client.admin import Admin
 from headrace.client.cluster import Cluster
 from headrace.client.connection import ConnectionFailed
@@ -187,7 +186,6 @@ class Loader:
 
     def run(self) -> Loaded:
         """raises   as `load` does"""
-        warm()
         self._target.prepare(self._schema)
         self._check_schema(self._target.read())
         run = Run(self._target.control, is_local=self._options.spark is None)

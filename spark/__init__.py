@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from headrace.spark.executor_python import choose_python
 
-_EXTRA = ("pyarrow", "pyspark", "numba", "llvmlite", "pandas")
+_EXTRA = ("pyarrow", "pyspark", "pandas")
 
 try:
     from headrace.spark.aggregate import aggregate

@@ -24,7 +24,6 @@ from pyspark.sql.types import StructType
 
 from headrace.arrow.planner import plan
 from headrace.arrow.ranges import OffsetRange
-from headrace.arrow.warm import warm
 from headrace.spark.column_types import SPARK_TYPES
 from headrace.spark.executor_python import check_python
 from headrace.spark.options import DESCRIPTORS, SourceOptions, parse_options
@@ -136,7 +135,6 @@ def register(spark: SparkSession) -> None:
     raises   RuntimeError, if its Python workers can't import this package
     """
     check_python(spark)
-    warm()
     try:
         spark.dataSource.register(HeadraceDataSource)
     except AnalysisException as failure:

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from headrace.arrow.columns import check_columns
+from headrace.arrow.column_types import check_columns
 from headrace.arrow.ranges import PATIENCE_S
 from headrace.arrow.scan_options import Bound, ScanOptions
 from headrace.client.cluster import EARLIEST, LATEST

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from pyspark.sql import Column
 from pyspark.sql.types import StructType
 
-from headrace.arrow.columns import ARROW_TYPES, check_columns
+from headrace.arrow.column_types import ARROW_TYPES, check_columns
 from headrace.arrow.ranges import ROWS_PER_BATCH, OffsetRange, read_range
 from headrace.arrow.substring import Contains
 from headrace.arrow.tally import Tally

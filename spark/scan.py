@@ -26,7 +26,6 @@ from pyspark.sql.types import StructType
 from headrace.arrow.planner import plan
 from headrace.arrow.ranges import OffsetRange
 from headrace.arrow.scan_options import Bound
-from headrace.arrow.warm import warm
 from headrace.client.cluster import EARLIEST, LATEST
 from headrace.ids import TopicPartition
 from headrace.spark.decoding.decode_plan import Decode, DecodePlan, decode_plan
@@ -134,7 +133,6 @@ def planned(
     parsed = scan_options(given, start, end, options, decode)
     reading = reading_of(parsed, columns, where)
     check_python(spark)
-    warm()
     if reading.where is not None:
         parsed = replace(parsed, where=reading.where, where_schema=reading.arrow_schema())
     return reading, plan(parsed, parallelism_of(spark))

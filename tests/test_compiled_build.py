@@ -164,6 +164,23 @@ def test_the_manifest_lists_what_was_compiled_and_an_old_library_goes(tmp_path, 
     assert core.modules.keys() == sources(ROOT).keys()
 
 
+def test_a_source_that_is_edited_while_it_is_built_is_not_taken_for_compiled(tmp_path, monkeypatch):
+    source = tmp_path / "protocol" / "noun.py"
+    source.parent.mkdir()
+    source.write_text("NUMBER = 1\n")
+
+    def edited(_root, _modules, target):
+        source.write_text("NUMBER = 2\n")
+        return "core-new.so"
+
+    monkeypatch.setattr(compiled_build, "_build_library", edited)
+    assert build(tmp_path, directory(tmp_path / "headrace"), "../") == ""
+    core = CompiledCore(tmp_path / "headrace")
+    assert core.modules.keys() == {"headrace.protocol.noun"}
+    assert not core.is_ready()
+    assert core.reason.endswith("noun.py is not what was compiled")
+
+
 @pytest.mark.skipif(not CompiledCore().modules, reason="the compiled core was not built here")
 def test_every_module_of_the_core_imports_in_its_compiled_form():
     program = (

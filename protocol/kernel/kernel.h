@@ -24,9 +24,20 @@ TAKES(put_offsets);
 TAKES(get_offsets);
 TAKES(kept_records);
 TAKES(load_offsets);
+TAKES(walk_batches);
+TAKES(walk_listed);
+TAKES(whole_end);
+TAKES(gather);
+TAKES(count_headers);
+TAKES(fill_headers);
+TAKES(mark_substring);
+TAKES(walk_flat);
+TAKES(crc32c);
 
 void make_crc_tables(void);
 uint32_t crc32_of(bytes_t data, size_t size);
+void make_crc32c_tables(void);
+uint32_t crc32c_of(bytes_t data, size_t size);
 
 /* The bytes of an argument, held until `PyBuffer_Release`. */
 static inline int take_bytes(PyObject *from, Py_buffer *buffer)

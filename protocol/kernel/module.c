@@ -6,7 +6,9 @@
 static PyMethodDef functions[] = {
     FUNCTION(scan_records), FUNCTION(scan_plain), FUNCTION(is_plain), FUNCTION(list_records), FUNCTION(to_old_messages),
     FUNCTION(to_records), FUNCTION(fill_columns), FUNCTION(hash_keys), FUNCTION(put_offsets), FUNCTION(get_offsets),
-    FUNCTION(kept_records), FUNCTION(load_offsets),
+    FUNCTION(kept_records), FUNCTION(load_offsets), FUNCTION(walk_batches), FUNCTION(walk_listed), FUNCTION(whole_end),
+    FUNCTION(gather), FUNCTION(count_headers), FUNCTION(fill_headers), FUNCTION(mark_substring), FUNCTION(walk_flat),
+    FUNCTION(crc32c),
     {NULL, NULL, 0, NULL},
 };
 
@@ -17,5 +19,6 @@ static struct PyModuleDef definition = {
 PyMODINIT_FUNC PyInit_headrace_record_kernel(void)
 {
     make_crc_tables();
+    make_crc32c_tables();
     return PyModule_Create(&definition);
 }

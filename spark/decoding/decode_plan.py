@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 from pyspark.sql.types import StringType, StructField, StructType
 
-from headrace.arrow.columns import ALL_COLUMNS
+from headrace.arrow.column_types import ALL_COLUMNS
 from headrace.spark.decoding.decoder import Decoded, Decoder
 from headrace.spark.errors import UndecodableRecord
 

@@ -1,4 +1,4 @@
-"""Flat Avro records, walked by a kernel: a field after the other, into columns, without a Python object for each.
+"""Flat Avro records, walked by the record kernel (`protocol/kernel/flat_avro.c`): a field after the other, into columns.
 
     schema    -> a step for each field: kind, null branch, slot of its column      (None, where a field is not that simple)
     walk      -> by column: numbers, or starts and lengths; by row whether it is sound
@@ -15,21 +15,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 
-from headrace.arrow.compiled import compiled
-from headrace.arrow.decode import varint
 from headrace.arrow.gathered import BinaryColumn
-from headrace.arrow.memory import load_byte
+from headrace.protocol import record_kernel
+
+_walk_flat: Final = record_kernel.walk_flat
 
 NOTHING, BOOLEAN, NUMBER, FLOAT, DOUBLE, BYTES, ENUM, FIXED = range(8)
 NO_NULL = -1
 _KINDS = {"null": NOTHING, "boolean": BOOLEAN, "int": NUMBER, "long": NUMBER, "float": FLOAT, "double": DOUBLE,
           "bytes": BYTES, "string": BYTES}  # fmt: skip
-_INT_LEAST, _INT_MOST = -(2**31), 2**31 - 1  # of Avro's int
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +53,12 @@ class FlatAvro:
         _validity, ends, held = values.buffers()
         offsets = np.frombuffer(ends, np.int32, count + 1, 4 * values.offset).astype(np.int64)
         data = np.frombuffer(held if held is not None else b"", np.uint8)
-        data.flags.writeable = False
         present = values.is_valid().to_numpy(zero_copy_only=False).astype(np.uint8)
         numbers = np.zeros((slots, count), np.int64)
         lengths = np.full((slots, count), -1, np.int64)
         is_sound = np.zeros(count, np.uint8)
-        walk_flat(data, offsets, present, skipped_bytes, self.steps, numbers, lengths, is_sound)
+        assert _walk_flat is not None
+        _walk_flat(data, offsets, present, skipped_bytes, self.steps, numbers, lengths, is_sound)
         try:
             found = [
                 self._column(slot, kind, data, numbers[slot], lengths[slot], count) for slot, kind in enumerate(types)
@@ -95,11 +94,11 @@ class FlatAvro:
 
 
 def flat_avro(plain: Any, names: Sequence[str], types: Sequence[Any]) -> FlatAvro | None:
-    """How to walk a parsed schema, as fastavro has it, for the fields `names`; None, if it is not flat.
+    """How to walk a parsed schema, as fastavro has it, for the fields `names`; None, if it is not flat, or there is no kernel.
 
     types   the Arrow types of these fields
     """
-    if not isinstance(plain, dict) or plain.get("type") != "record":
+    if _walk_flat is None or not isinstance(plain, dict) or plain.get("type") != "record":
         return None
     enums: dict[str, Any] = {}
     steps, symbols = [], {}
@@ -141,68 +140,3 @@ def _step(kind: Any, named: dict[str, Any]) -> tuple[int, int, int, int, tuple[s
     if kind["type"] in _KINDS and kind.get("logicalType") is None:
         return _step(kind["type"], named)
     return (BYTES, NO_NULL, 0, 0, ()) if kind["type"] == "bytes" else None
-
-
-@compiled()
-def _walk_one(source: int, position: int, end: int, steps: Any, row: int, numbers: Any, lengths: Any) -> bool:
-    """One record in its columns; False, if it is not exactly one of the schema."""
-    for index in range(steps.shape[0]):
-        kind, null_branch, slot, size = steps[index, 0], steps[index, 1], steps[index, 2], steps[index, 3]
-        if null_branch >= 0:
-            branch, position = varint(source, position, end)
-            if position < 0 or branch < 0 or branch > 1:
-                return False
-            if branch == null_branch:
-                continue
-        length: Any = np.int64(0)
-        start: Any = np.int64(position)
-        number: Any = np.int64(0)
-        if kind in (NUMBER, ENUM, BYTES):
-            number, position = varint(source, position, end)
-            if position < 0:
-                return False
-            if kind == ENUM and (number < 0 or number >= size):
-                return False
-            if steps[index, 4] and (number < _INT_LEAST or number > _INT_MOST):
-                return False
-            if kind == BYTES:
-                if number < 0 or number > end - position:
-                    return False
-                length, start = number, np.int64(position)
-                number = start
-                position += length
-        elif kind != NOTHING:
-            length = size if kind == FIXED else 8 if kind == DOUBLE else 4 if kind == FLOAT else 1
-            if length > end - position:
-                return False
-            position += length
-            number = start
-            if kind != FIXED:
-                value = np.uint64(0)
-                for byte in range(length):
-                    value |= load_byte(source + start + byte) << np.uint64(8 * byte)  # type: ignore[call-arg]
-                if kind == BOOLEAN and value > 1:
-                    return False
-                number = np.int64(value)
-        if slot >= 0:
-            numbers[slot, row] = number
-            lengths[slot, row] = length
-    return position == end
-
-
-@compiled()
-def walk_flat(
-    data: Any, offsets: Any, present: Any, skipped_bytes: int, steps: Any, numbers: Any, lengths: Any, is_sound: Any
-) -> None:
-    """Records data[offsets[row] + skipped_bytes:offsets[row + 1]] into `numbers` and `lengths`, which is -1 for null."""
-    for row in range(present.shape[0]):
-        if not present[row]:
-            is_sound[row] = 1
-            continue
-        position = offsets[row] + skipped_bytes
-        end = offsets[row + 1]
-        if position <= end and _walk_one(data.ctypes.data, position, end, steps, row, numbers, lengths):
-            is_sound[row] = 1
-            continue
-        for slot in range(lengths.shape[0]):
-            lengths[slot, row] = -1

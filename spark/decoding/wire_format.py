@@ -65,7 +65,6 @@ def _layout(values: pa.Array) -> tuple[Any, Any, Any]:
     _validity, ends, data = values.buffers()
     offsets = np.frombuffer(ends, np.int32, len(values) + 1, 4 * values.offset).astype(np.int64)
     held = np.frombuffer(data if data is not None else b"", np.uint8)
-    held.flags.writeable = False  # one type for the kernels
     return held, offsets[:-1], np.diff(offsets)
 
 

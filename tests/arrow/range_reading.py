@@ -4,7 +4,7 @@ import dataclasses
 
 import pyarrow as pa
 
-from headrace.arrow.columns import ALL_COLUMNS, arrow_schema
+from headrace.arrow.column_types import ALL_COLUMNS, arrow_schema
 from headrace.arrow.planner import plan
 from headrace.arrow.ranges import read_range
 from headrace.arrow.scan_options import ScanOptions

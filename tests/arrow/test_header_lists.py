@@ -6,7 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from headrace.arrow.header_lists import HEADERS_TYPE, HeaderLists
+from headrace.arrow.column_types import HEADERS_TYPE
+from headrace.arrow.header_lists import HeaderLists
 from headrace.protocol.record_batch import CorruptRecord
 from headrace.protocol.varint import encode_varlong
 

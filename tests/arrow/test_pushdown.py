@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 import pytest
 
 import headrace.arrow
-from headrace.arrow.columns import ARROW_TYPES, arrow_schema
+from headrace.arrow.column_types import ARROW_TYPES, arrow_schema
 from headrace.arrow.planner import plan
 from headrace.arrow.pushdown import INT64_LAST, Pushed, pushed
 from headrace.arrow.scan_options import ScanOptions

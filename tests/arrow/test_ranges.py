@@ -1,6 +1,7 @@
 """A range read from segment files and over the network: the same records as the plain reader finds.
 
-Holds: arrow/local_range.py, arrow/remote_range.py, arrow/rows.py, arrow/columns.py, arrow/gathered.py, arrow/decode.py, arrow/errors.py
+Holds: arrow/local_range.py, arrow/remote_range.py, arrow/rows.py, arrow/columns.py, arrow/column_types.py, arrow/gathered.py,
+arrow/errors.py
 """
 
 import contextlib
@@ -17,13 +18,11 @@ import pytest
 from headrace.arrow import local_range
 from headrace.arrow import ranges as ranges_module
 from headrace.arrow import rows as rows_module
-from headrace.arrow.columns import ALL_COLUMNS
-from headrace.arrow.decode import gather, walk, walk_records, whole
+from headrace.arrow.column_types import ALL_COLUMNS
+from headrace.arrow.decode import whole_end
 from headrace.arrow.errors import CorruptRange, TimestampOverflow, TopicRecreated
-from headrace.arrow.header_lists import walk_headers
 from headrace.arrow.local_range import local_directory
 from headrace.arrow.ranges import OffsetRange, read_range
-from headrace.arrow.warm import warm
 from headrace.client.cluster import Cluster
 from headrace.client.connection import ConnectionFailed
 from headrace.errors import HeadraceError, KafkaError
@@ -45,8 +44,6 @@ from headrace.protocol.record_batch import (
 from tests.arrow.range_reading import NAME, compared, expected, range_of, rows_of
 from tests.support.altered import altered
 from tests.support.fake_broker import FakeBroker
-
-KERNELS = (walk, walk_records, walk_headers, gather, whole)
 
 
 def random_log(log, seed, name=NAME):
@@ -417,10 +414,11 @@ def test_nothing_after_the_batch_of_the_last_offset_is_touched_by_the_search_for
     data = b"".join(build_batch([(None, b"x")], base_offset=offset) for offset in range(5))
     size = len(data) // 5
     for high in range(1, 6):
-        cut = np.frombuffer(data[: high * size], np.uint8)
-        assert whole(cut, 0, len(data), high) == high * size
+        for after in (b"\0", b"\xff"):
+            cut = np.frombuffer(data[: high * size] + after * len(data[high * size :]), np.uint8)
+            assert whole_end(cut, 0, len(data), high) == high * size
     after_a_gap = np.frombuffer(data[:size] + (10).to_bytes(8, "big") + data[size + 8 :], np.uint8)
-    assert whole(after_a_gap, 0, len(data), 5) == size
+    assert whole_end(after_a_gap, 0, len(data), 5) == size
 
 
 @pytest.mark.parametrize("key", ["broker.id", "node.id"])
@@ -524,22 +522,6 @@ def test_a_cluster_that_tells_no_ids_is_read_as_before(log, remote_broker):
     one = range_of(remote_broker)
     assert one.topic_id == ""
     assert len(rows_of(one)) == 1
-
-
-def test_kernels_are_compiled_for_one_set_of_types_wherever_bytes_come_from(log, broker, remote_broker, monkeypatch):
-    log.create(*NAME)
-    random_log(log, 1)
-    warm()
-    rows_of(range_of(broker))
-    rows_of(range_of(remote_broker))
-    list(read_range(range_of(broker), ["key", "value"], are_views=True))
-    monkeypatch.setattr(local_range, "WINDOW_BYTES", mmap.ALLOCATIONGRANULARITY)
-    rows_of(range_of(broker))
-    monkeypatch.setattr(local_range, "mmap", altered(mmap, mmap=fail_to_map))
-    rows_of(range_of(broker))
-    assert {kernel.__name__: len(kernel.signatures) for kernel in KERNELS} == dict.fromkeys(
-        (kernel.__name__ for kernel in KERNELS), 1
-    )
 
 
 def test_a_range_goes_through_bytes():

@@ -6,7 +6,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from headrace.arrow.substring import BLOCK_BYTES, Contains
+from headrace.arrow.substring import Contains
+
+BLOCK_BYTES = 64  # of the kernel
 
 
 def batch_of(values):

@@ -8,8 +8,8 @@ import pytest
 
 import headrace.arrow
 from headrace.arrow import transactions
-from headrace.arrow.decode import is_aborted
 from headrace.arrow.planner import plan
+from headrace.arrow.python_walk import is_aborted
 from headrace.arrow.ranges import OffsetRange
 from headrace.arrow.scan_options import ScanOptions
 from headrace.arrow.transactions import NONE_ABORTED, aborted_in_fetch, aborted_in_files, aborted_table

@@ -1,7 +1,4 @@
-"""Keys and values as views, written by the walk: equal to copies, and inside of their source whatever the bytes say.
-
-Holds: arrow/memory.py, arrow/decode.py
-"""
+"""Keys and values as views, written by the walk: equal to copies, and inside of their source whatever the bytes say."""
 
 import dataclasses
 import random
@@ -12,8 +9,8 @@ import pytest
 from headrace.arrow.errors import CorruptRange
 from headrace.arrow.ranges import OffsetRange
 from headrace.arrow.rows import Rows
-from headrace.protocol.compression import Codec
-from headrace.protocol.record_batch import Record, build_batch
+from headrace.protocol.compression import Codec, compress
+from headrace.protocol.record_batch import HEADER, Record, build_batch, parse_header
 
 COLUMNS = ("offset", "key", "value", "timestamp", "timestampType", "headers", "key_length", "value_length")
 RANGE = OffsetRange("clicks", 0, 0, 1000, "", "")
@@ -56,6 +53,19 @@ def test_views_and_copies_are_equal_column_by_column(seed):
     for name in COLUMNS:  # what is not asked for leaves no trace in what is
         assert read(one, data, True, (name,)) == [{name: row[name]} for row in wanted]
         assert read(one, data, False, (name,)) == [{name: row[name]} for row in wanted]
+
+
+def test_compressed_batches_of_nothing_among_others_move_no_view():
+    parts = []
+    for number in range(6):
+        whole = build_batch([Record(0, 1, None, b"%d" % number * 40)], base_offset=number, codec=Codec.GZIP)
+        if number in (1, 2, 4):
+            header = parse_header(whole)._replace(record_count=0)
+            body = compress(Codec.GZIP, b"")
+            whole = HEADER.pack(*header._replace(batch_length=HEADER.size - 12 + len(body))) + body
+        parts.append(whole)
+    found = read(dataclasses.replace(RANGE, end=6, checks_crcs=False), b"".join(parts), True, ("value",))
+    assert found == [{"value": b"%d" % number * 40} for number in (0, 3, 5)]
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -33,7 +33,7 @@ COMMANDS = [
     *(f"load {name}" for name in ("audit", "compact", "rewind")),
     *(f"groups {name}" for name in ("list", "describe", "reset-offsets", "delete")),
 ]
-HEAVY = ("numpy", "pyspark", "pyarrow", "numba", "kazoo", "confluent_kafka", "headrace.shm.fabric", "headrace.spark")
+HEAVY = ("numpy", "pyspark", "pyarrow", "kazoo", "confluent_kafka", "headrace.shm.fabric", "headrace.spark")
 
 
 def headrace(*arguments, **environment):

@@ -6,6 +6,7 @@ Holds: headrace/kernel_build.py, headrace/compiled_kernel.py
 """
 
 import random
+import struct
 import subprocess
 import sys
 
@@ -67,6 +68,39 @@ def test_any_bytes_are_judged(kernel, data, count, magic):
     kernel.list_records(Record, data, min(count, len(data)), count, 0, 0, 0, None)
     kernel.to_old_messages(data, count, 0, 0, 0, None, magic, 0, 0, 0)
     kernel.to_records(data, magic, None, 10, 1)
+    kernel.walk_batches(data, 0, len(data), 90, 0, 9, 0, 0, 0, b"", TARGET, bytearray(56))
+    kernel.whole_end(data, 0, len(data), 9)
+
+
+def slots_of(*given):
+    """Slots of the fields of a target, -1 for those that are not given."""
+    return bytearray(struct.pack("=7q", *given, *[-1] * (7 - len(given))))
+
+
+# two rows: offsets, views of keys, copies of values
+TARGET = (
+    2,
+    bytearray(32),
+    slots_of(0),
+    bytearray(32),
+    None,
+    bytearray(1),
+    bytearray(5),
+    bytearray(12),
+    bytearray(1),
+    bytearray(32),
+)
+
+
+def test_a_target_as_it_should_be_is_taken(kernel):
+    data = build_batch([Record(0, 1, b"k" * 13, b"v"), Record(1, 1, None, b"w")])
+    assert kernel.walk_batches(data, 0, len(data), 9, 0, 9, 0, 7, 1, b"", TARGET, bytearray(56)) == (0, 0, 6, 0)
+    roomy = (*TARGET[:6], bytearray(len(data)), *TARGET[7:])
+    assert kernel.walk_batches(data, 0, len(data), 9, 0, 9, 0, 7, 1, b"", roomy, bytearray(56)) == (len(data), 2, 0, 0)
+    assert struct.unpack("=4q", roomy[1])[:2] == (0, 1)
+    assert struct.unpack("=i4sii", roomy[3][:16]) == (13, b"kkkk", 7, data.index(b"kkkk"))
+    assert roomy[6].startswith(b"vw")
+    assert struct.unpack("=3i", roomy[7]) == (0, 1, 2)
 
 
 @pytest.mark.parametrize(
@@ -82,6 +116,65 @@ def test_any_bytes_are_judged(kernel, data, count, magic):
         ("fill_columns", (b"", bytes(8), bytes(8), bytes(16), bytearray(80))),
         ("fill_columns", (b"", bytes(8), bytes(8), bytes(8), bytearray(81))),
         ("fill_columns", (b"", bytes(8), bytes(8), bytes(8), bytes(80))),
+        (
+            "walk_batches",
+            (b"", 0, 1, 9, 0, 9, 0, 0, 0, bytes(0), TARGET, bytearray(56)),
+        ),  # the end is outside of the data
+        (
+            "walk_batches",
+            (b"", 0, 0, 9, 0, 9, 3, 0, 0, bytes(0), TARGET, bytearray(56)),
+        ),  # a row that the target has not
+        ("walk_batches", (b"", 0, 0, 9, 0, 9, 0, 0, 0, bytes(0), TARGET, bytearray(8))),  # no room to list anything
+        ("walk_batches", (b"", 0, 0, 9, 0, 9, 0, 0, 0, bytes(25), TARGET, bytearray(56))),
+        ("walk_batches", (b"", 0, 0, 9, 0, 9, 0, 0, 0, bytes(0), list(TARGET), bytearray(56))),
+        *(
+            (
+                "walk_batches",
+                (b"", 0, 0, 9, 0, 9, 0, 0, 0, bytes(0), (*TARGET[:part], given, *TARGET[part + 1 :]), bytearray(56)),
+            )
+            for part, given in (
+                (0, 3),  # more rows than there are columns for
+                (0, 2**62),
+                (0, -1),
+                (1, None),
+                (2, slots_of(0, 2)),
+                (2, slots_of(-1)),
+                (2, slots_of(0, -2)),
+                (2, slots_of(0, -1, -1, -1, -1, 1, -1)),  # headers begin, and have no length
+                (3, None),
+                (3, bytearray(31)),  # views of one row
+                (3, bytes(32)),
+                (5, bytearray(0)),
+                (7, bytearray(8)),
+                (7, bytearray((9).to_bytes(4, "little") + bytes(8))),  # more bytes than there is room for
+                (9, bytearray(24)),
+            )
+        ),
+        ("walk_listed", ([b""], 0, bytes(48), 0, 9, 0, 0, TARGET)),
+        ("walk_listed", ([b""], 1, bytearray(56), 0, 9, 0, 0, TARGET)),
+        ("walk_listed", ([b""], -1, bytearray(112), 0, 9, 0, 0, TARGET)),
+        ("walk_listed", ([b""] * 65, 0, bytearray(56 * 65), 0, 9, 0, 0, TARGET)),
+        ("walk_listed", ((b"",), 0, bytearray(56), 0, 9, 0, 0, TARGET)),
+        ("whole_end", (b"", 0, 1, 9)),
+        ("whole_end", (b"", -1, 0, 9)),
+        ("gather", (b"", bytes(8), bytes(8), bytearray(1), bytearray(4), bytearray(1), 0, 1)),
+        ("gather", (b"", bytes(8), bytes(8), bytearray(1), bytearray(8), bytearray(0), 0, 1)),
+        ("gather", (b"", bytes(8), bytes(8), bytearray(1), bytearray(8), bytearray(1), 1, 0)),
+        ("count_headers", (b"", bytes(8), bytes(8), 0, 2)),
+        ("fill_headers", (b"", *[bytes(8)] * 2, *[bytearray(8)] * 7, 0, 2)),
+        ("fill_headers", (b"", *[bytes(8)] * 2, bytearray(bytes(8)), bytearray(1), *[bytearray(0)] * 5, 0, 1)),
+        ("mark_substring", (b"ab", bytes(4) + (3).to_bytes(4, "little"), 4, b"a", bytearray(1))),
+        ("mark_substring", (b"ab", bytes(8), 4, b"", bytearray(1))),
+        ("mark_substring", (b"ab", bytes(8), 3, b"a", bytearray(1))),
+        (
+            "walk_flat",
+            (b"", bytes(8) + (1).to_bytes(8, "little"), b"\1", 0, b"", bytearray(0), bytearray(0), bytearray(1)),
+        ),
+        ("walk_flat", (b"", bytes(16), b"\1", -1, b"", bytearray(0), bytearray(0), bytearray(1))),
+        (
+            "walk_flat",
+            (b"", bytes(16), b"\1", 0, bytes(40), bytearray(0), bytearray(0), bytearray(1)),
+        ),  # a slot too many
     ],
 )
 def test_wrong_arguments_are_errors_of_the_caller(kernel, name, arguments):
@@ -126,6 +219,16 @@ def test_it_is_used_as_long_as_its_sources_are_what_was_compiled(package, kernel
     assert build_in(package) == ""
     assert len(list(directory(package).glob("kernel-*.so"))) == 1
     assert load(package)[0] is not None
+
+
+def test_a_source_that_is_edited_while_it_is_built_is_not_taken_for_compiled(package, kernel, tmp_path, monkeypatch):
+    edited = package.parent / "protocol" / "kernel" / "varint.h"
+    compiler = tmp_path / "cc"
+    compiler.write_text(f'#!/bin/sh\ncc "$@" && echo >> {edited}\n')
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CC", str(compiler))
+    assert build_in(package) == ""
+    assert load(package)[1].endswith("varint.h is not what was compiled")
 
 
 def test_without_a_compiler_python_walks(package, monkeypatch, capfd):

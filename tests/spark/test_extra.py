@@ -22,7 +22,7 @@ except ImportError as failure:
 """
 
 
-@pytest.mark.parametrize("module", ["pyspark", "pyarrow", "numba"])
+@pytest.mark.parametrize("module", ["pyspark", "pyarrow"])
 def test_the_extra_is_named(module):
     code = WITHOUT.format(module=module)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)

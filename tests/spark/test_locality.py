@@ -107,11 +107,10 @@ def test_an_interpreter_without_headrace_is_named(tmp_path):
     assert not interpreter.is_good
 
 
-def test_kernels_that_nobody_can_keep_are_said(monkeypatch):
-    fake = SimpleNamespace(access=lambda *_: False, W_OK=2, environ={}, path=os.path)
-    monkeypatch.setattr(host_checks, "os", fake)
-    monkeypatch.setattr(host_checks, "private_directory", lambda _parent: None)
-    assert not host_checks._cache().is_good
+def test_a_host_whose_records_python_walks_is_said(monkeypatch):
+    for kernel, is_good in ((object(), True), (None, False)):
+        monkeypatch.setattr(host_checks.compiled_kernel, "KERNEL", kernel)
+        assert host_checks._walker().is_good is is_good
 
 
 def confs(command):

@@ -8,7 +8,7 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql.types import _parse_datatype_string
 
-from headrace.arrow.columns import HEADERS_TYPE
+from headrace.arrow.column_types import HEADERS_TYPE
 from headrace.client.producer import DeliveryFailed
 from headrace.errors import KafkaError
 from headrace.ids import TopicPartition

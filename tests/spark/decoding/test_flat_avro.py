@@ -11,11 +11,19 @@ import pytest
 from headrace.spark.decoding import avro, avro_records
 from headrace.spark.decoding.avro_schema import avro_schema
 from headrace.spark.decoding.flat_avro import flat_avro
+from tests.support import walkers
 from tests.support.fake_registry import FakeRegistry
 
 NUMBER = 7
 TYPES = ["boolean", "int", "long", "float", "double", "bytes", "string", {"type": "long", "logicalType": "timestamp-micros"},
          {"type": "int", "logicalType": "date"}]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def kernel():
+    with pytest.MonkeyPatch.context() as patched:
+        walkers.use(patched, "kernel")
+        yield
 
 
 def value_of(dice, kind):

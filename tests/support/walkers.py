@@ -1,0 +1,46 @@
+"""Which walker the readers of a test use: the tests' own process is pure Python, and has the kernel built and put in its place."""
+
+import functools
+import tempfile
+
+import pytest
+
+from headrace import kernel_build
+from headrace.arrow import gathered, header_lists, local_range, python_walk, rows, substring
+from headrace.compiled_build import BuildFailed
+from headrace.compiled_core import open_extension
+from headrace.compiled_kernel import MODULE
+from headrace.spark.decoding import flat_avro
+from tests.support.tree import ROOT
+
+WALKS = (
+    (rows, ("walk_batches", "walk_listed")),
+    (local_range, ("whole_end",)),
+    (gathered, ("gather",)),
+    (header_lists, ("count_headers", "fill_headers")),
+)
+ALONE = ((substring, "_mark", "mark_substring"), (flat_avro, "_walk_flat", "walk_flat"))
+
+
+@functools.cache
+def built():
+    """The kernel of the sources as they are, for this process; a word why there is none."""
+    with tempfile.TemporaryDirectory(prefix="headrace-kernel-") as directory:
+        library = f"{directory}/{MODULE}.so"
+        try:
+            kernel_build.link(ROOT, kernel_build.Path(library), kernel_build.FLAGS)
+        except BuildFailed as failure:
+            return str(failure)
+        return open_extension(MODULE, library)  # mapped: its name may go
+
+
+def use(monkeypatch, walker):
+    """Have readers walk by "kernel" or "python"."""
+    kernel = built() if walker == "kernel" else None
+    if isinstance(kernel, str):
+        pytest.skip(kernel)
+    for module, names in WALKS:
+        for name in names:
+            monkeypatch.setattr(module, name, getattr(kernel or python_walk, name))
+    for module, name, function in ALONE:
+        monkeypatch.setattr(module, name, getattr(kernel, function) if kernel else None)
