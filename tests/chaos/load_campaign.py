@@ -109,10 +109,11 @@ class LoadVerdict:
 
 
 class SequenceProducer:
-    """Writes sequence numbers until it is stopped, and knows which were acknowledged."""
+    """Writes sequence numbers until it is stopped, and knows which were acknowledged. While `is_resting` it writes none."""
 
     def __init__(self, bootstrap: str, rate: int) -> None:
         self.acknowledged: set[int] = set()
+        self.is_resting = False
         self._rate = rate
         self._producer = Producer(
             {"bootstrap.servers": bootstrap, "enable.idempotence": True, "linger.ms": 5, **CLIENT}, logger=_SILENT
@@ -124,7 +125,7 @@ class SequenceProducer:
     def _run(self) -> None:
         number = 0
         while not self._stopping.is_set():
-            for _ in range(self._rate // 50):
+            for _ in range(0 if self.is_resting else self._rate // 50):
                 try:
                     self._producer.produce(TOPIC, b"%d" % number, partition=number % PARTITIONS, on_delivery=self._done)
                 except BufferError:

@@ -38,9 +38,11 @@ from tests.chaos.sink_judge import Row, SinkVerdict, Strike
 from tests.chaos.sink_query import PARTITIONS, SOURCE, TARGET
 from tests.chaos.sink_watch import SinkWatch
 from tests.support import children
+from tests.support.spark_python import python_of
 
 RATE = 1_000  # records a second
 KINDS = {"worker": 12, "zombie": 4, "driver": 4, "process": 4, "node": 1}
+BACKLOG_MAX = 50_000  # rows that the query has yet to write, above which the producer rests
 ANY_TIME_SHARE = 0.15
 MID_ROWS_MAX = 1_500  # that a micro-batch has written when a kill comes
 STARTED_S = 300.0  # for a query to have written something; a JVM starts meanwhile
@@ -52,10 +54,11 @@ class Query:
     """A query's processes: Python, its JVM, and the workers that this forked."""
 
     def __init__(self, bootstrap: str, directory: Path, *options: str) -> None:
+        environment = {**os.environ, "PYSPARK_PYTHON": str(python_of(directory)), "SPARK_LOCAL_IP": "127.0.0.1"}
         with open(directory / "query.log", "a") as log:
             self.process = children.start(
                 [sys.executable, "-m", "tests.chaos.sink_query", bootstrap, str(directory / "checkpoint"), *options],
-                stdout=log, stderr=log, env={**os.environ, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"},
+                stdout=log, stderr=log, env=environment,
             )  # fmt: skip
 
     @property
@@ -122,6 +125,7 @@ class SinkCampaign:
             try:
                 while len(self.verdict.strikes) < self._kills:
                     query = self._strike(node, query, watch)
+                    producer.is_resting = len(producer.acknowledged) - sum(watch.ends.values()) > BACKLOG_MAX
                     if len(self.verdict.strikes) % 10 == 0:
                         print(
                             f"  {len(self.verdict.strikes)} kills, {len(producer.acknowledged)} acknowledged, "

@@ -5,7 +5,7 @@
 Runs until it is killed; with --once up to the ends of the topic. With --without the option is off: at least once.
 
 A task has all its rows in hand and writes them one to a produce request, some seconds long. So a kill finds it with a part of them
-written, and a stopped one that wakes up has some left. The last query, with --once, has no such limit.
+written, and a stopped one that wakes up has some left. The last query, with --once, writes as many as fit.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import sys
 
 from headrace.spark import register
+from tests.support.spark_python import JVM
 
 SOURCE, TARGET = "work", "out"
 PARTITIONS = 3
@@ -25,6 +26,7 @@ def main() -> int:
     bootstrap, checkpoint, *rest = sys.argv[1:]
     spark = (
         SparkSession.builder.master("local[2,8]")  # eight attempts of a task
+        .config("spark.driver.extraJavaOptions", JVM)
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.log.level", "ERROR")
@@ -34,7 +36,9 @@ def main() -> int:
     register(spark)
     reader = spark.readStream.format("headrace").option("kafka.bootstrap.servers", bootstrap)
     reader = reader.option("subscribe", SOURCE).option("startingOffsets", "earliest")
-    frame = reader.option("maxOffsetsPerTrigger", ROWS_MAX).load().selectExpr("value AS key", "value")
+    if "--once" not in rest:
+        reader = reader.option("maxOffsetsPerTrigger", ROWS_MAX)
+    frame = reader.load().selectExpr("value AS key", "value")
     writer = frame.writeStream.format("headrace").option("kafka.bootstrap.servers", bootstrap).option("topic", TARGET)
     writer = writer.option("headrace.exactly.once", str("--without" not in rest).lower())
     writer = writer.option("checkpointLocation", checkpoint)
