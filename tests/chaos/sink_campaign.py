@@ -7,7 +7,7 @@ queries in a directory and ends only those, by pid.
 
     worker      the Python worker of a task that writes (SIGKILL): Spark tries the task again
     driver      the query's JVM: the micro-batch is repeated by the next query over the same checkpoint
-    zombie      a worker that writes is stopped (SIGSTOP), its driver is killed, and it wakes up beside the attempt that took its place
+    zombie      its driver is killed, a worker that writes is stopped (SIGSTOP), and wakes up beside the attempt that took its place
     process     one of the node
     node        all of it
 
@@ -39,6 +39,7 @@ from tests.chaos.sink_query import PARTITIONS, SOURCE, TARGET
 from tests.chaos.sink_watch import SinkWatch
 from tests.support import children
 from tests.support.spark_python import python_of
+from tests.support.waiting import wait_until
 
 RATE = 1_000  # records a second
 KINDS = {"worker": 12, "zombie": 4, "driver": 4, "process": 4, "node": 1}
@@ -54,6 +55,7 @@ class Query:
     """A query's processes: Python, its JVM, and the workers that this forked."""
 
     def __init__(self, bootstrap: str, directory: Path, *options: str) -> None:
+        self._orphans: list[psutil.Process] = []
         environment = {**os.environ, "PYSPARK_PYTHON": str(python_of(directory)), "SPARK_LOCAL_IP": "127.0.0.1"}
         with open(directory / "query.log", "a") as log:
             self.process = children.start(
@@ -88,9 +90,26 @@ class Query:
         """Those that run tasks and have a connection to the node."""
         return [one for one in self.workers("pyspark.daemon pyspark.worker") if port in _ports_of(one)]
 
+    def stop_orphaned(self, worker: psutil.Process) -> bool:
+        """SIGSTOP to a worker, after its daemon has died; whether it was there.
+
+        The other way round it would never wake up: a process group that loses its last parent with a member that is stopped gets a
+        SIGHUP.
+        """
+        try:
+            daemon = worker.parent()
+            if daemon is None:
+                return False
+            self._orphans += daemon.children()
+            daemon.kill()
+            wait_until(lambda: not _is_running(daemon), "the daemon of a worker does not die")
+        except psutil.NoSuchProcess:
+            return False
+        return _signal(worker, signal.SIGSTOP)
+
     def kill(self, spared: Sequence[psutil.Process] = ()) -> None:
         """All of it, but for some workers."""
-        for one in self.tree():
+        for one in [*self.tree(), *self._orphans]:
             if one not in spared:
                 _signal(one, signal.SIGKILL)
         self.process.wait()
@@ -100,11 +119,21 @@ class SinkCampaign:
     """One run in a directory.
 
     without   the option is off
+    kinds     only these; all where none is named
     """
 
-    def __init__(self, directory: Path, seed: int, kills: int, without: bool = False, pace_s: float = 1.0) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        seed: int,
+        kills: int,
+        without: bool = False,
+        kinds: Sequence[str] = (),
+        pace_s: float = 1.0,
+    ) -> None:
         self._directory = directory
         self._kills = kills
+        self._kinds = {kind: weight for kind, weight in KINDS.items() if not kinds or kind in kinds}
         self._pace_s = pace_s
         self._options = ["--without"] * without
         self._random = random.Random(seed)
@@ -153,7 +182,7 @@ class SinkCampaign:
         if not query.is_alive:
             self.verdict.ended += 1  # a task failed more often than Spark tries it, or a process that plans was killed
             return self._start(node)
-        kind = self._random.choices([*KINDS], [*KINDS.values()])[0]
+        kind = self._random.choices([*self._kinds], [*self._kinds.values()])[0]
         rows = self._random.randint(1, MID_ROWS_MAX)
         chosen = self._random.random()
         pause_s = self._random.expovariate(1 / self._pace_s)
@@ -171,7 +200,7 @@ class SinkCampaign:
             if not victims:
                 return query
             victim = victims[int(chosen * len(victims))]
-            if not _signal(victim, signal.SIGKILL if kind == "worker" else signal.SIGSTOP):
+            if not (_signal(victim, signal.SIGKILL) if kind == "worker" else query.stop_orphaned(victim)):
                 return query
             if kind == "zombie":
                 self._asleep.append(victim)
@@ -210,6 +239,7 @@ class SinkCampaign:
     def _wake(self) -> None:
         """Zombies run on for a while, and are ended."""
         asleep, self._asleep = self._asleep, []
+        self.verdict.woken += sum(_is_running(one) for one in asleep)
         for one in asleep:
             _signal(one, signal.SIGCONT)
         deadline_s = time.monotonic() + OVERTAKEN_S
@@ -286,10 +316,11 @@ def _signal(process: psutil.Process, number: int) -> bool:
 def main() -> int:
     parser = kill_parser(__doc__, kills=100)
     parser.add_argument("--without", action="store_true", help="the option is off: doubles have to be found")
+    parser.add_argument("--kinds", nargs="+", default=(), choices=[*KINDS], help="only these")
     given = parser.parse_args()
 
     def play(directory: Path) -> tuple[str, list[str]]:
-        verdict = SinkCampaign(directory, given.seed, given.kills, given.without).run()
+        verdict = SinkCampaign(directory, given.seed, given.kills, given.without, given.kinds).run()
         return verdict.summary(), verdict.faults(given.kills)
 
     return run_judged("headrace-sink-chaos-", given.seed, play)

@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-MID_WRITE_SHARE_MIN = 0.6  # of the kills
+MID_WRITE_SHARE_MIN = 0.5  # of the kills
 
 
 class Strike(NamedTuple):
@@ -49,6 +49,7 @@ class SinkVerdict:
 
     without   the option is off
     ended     queries that nobody killed
+    woken     zombies that were there when they were woken
     doubled   kills that a double is put down to, by kind
     at_once   rows of two attempts at once
     """
@@ -60,6 +61,7 @@ class SinkVerdict:
     rows: int = 0
     queries: int = 0
     ended: int = 0
+    woken: int = 0
     lost: list[int] = field(default_factory=list)
     double: list[int] = field(default_factory=list)
     order: list[int] = field(default_factory=list)
@@ -112,6 +114,7 @@ class SinkVerdict:
         checks = [
             (kills < kills_wanted, f"only {kills} kills fired"),
             (hit < kills * MID_WRITE_SHARE_MIN, f"only {hit} of {kills} kills came in mid-write"),
+            (self.kills["zombie"] > 0 and not self.woken, "no zombie woke up"),
             (self.acknowledged == 0, "nothing was acknowledged"),
             (bool(self.lost), f"lost: {self.lost[:5]} ({len(self.lost)} in all)"),
             (bool(self.order), f"order: {self.order[:5]} ({len(self.order)} in all)"),
@@ -125,7 +128,8 @@ class SinkVerdict:
         doubled, hit = self.doubled, self.mid_write
         lines = [
             f"seed={self.seed} exactly_once={'off' if self.without else 'on'} kills={self.kills.total()} "
-            f"mid_write={hit.total()} doubling={doubled.total()} queries={self.queries} ended_by_themselves={self.ended}"
+            f"mid_write={hit.total()} doubling={doubled.total()} queries={self.queries} ended_by_themselves={self.ended} "
+            f"woken={self.woken}"
         ]
         for kind, count in sorted(self.kills.items()):
             lines.append(f"  {kind:<8} {count:>4}   in mid-write {hit[kind]:>4}   left doubles {doubled[kind]:>4}")

@@ -50,6 +50,14 @@ def test_kills_that_missed_the_moment_of_writing_are_a_failure():
     assert faults(rows(0), range(1), strikes=STRIKES[:1]) == ["only 1 kills fired"]
 
 
+def test_zombies_of_which_none_woke_up_are_a_failure():
+    zombies = [Strike("zombie", {0: 0, 1: 0}, True)] * 2
+    assert faults(rows(0), range(1), strikes=zombies) == ["no zombie woke up"]
+    verdict = judged(rows(0), range(1), strikes=zombies)
+    verdict.woken = 1
+    assert verdict.faults(2) == []
+
+
 def test_without_the_option_doubles_have_to_be_found_and_nothing_else():
     assert faults(rows(0, 1, 2, 0), range(3), without=True) == []
     assert faults(rows(0, 1, 2), range(3), without=True) == [
