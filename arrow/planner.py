@@ -141,16 +141,17 @@ def divide(
     options: ScanOptions, bounds: dict[TopicPartition, tuple[int, int]], default_parallelism: int = 1
 ) -> list[tuple[TopicPartition, int, int]]:
     """(partition, start, end) of every range: the connector's, or finer ones for `scan`."""
-    ranges = [(name, start, end) for name, (start, end) in bounds.items() if start < end]
+    counts_empty = options.counts_empty and (options.min_partitions or 0) <= len(bounds)
+    ranges = [(name, start, end) for name, (start, end) in bounds.items() if counts_empty or start < end]
     most = options.max_records_per_partition
-    if options.counts_empty and most is None and (options.min_partitions or 0) <= len(bounds):
-        return [(name, start, end) for name, (start, end) in bounds.items()]
     if most is not None:
         ranges = [
             (name, low, high)
             for name, start, end in ranges
             for low, high in split(start, end, -(-(end - start) // most))
         ]
+    if counts_empty:
+        return ranges
     total = sum(end - start for _name, start, end in ranges)
     if options.min_partitions is None and options.splits:
         return _split_all(ranges, dict.fromkeys(ranges, total), default_parallelism)

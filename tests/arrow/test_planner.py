@@ -95,6 +95,8 @@ def test_in_a_batch_of_the_connector_partitions_without_records_count():
     for least, wanted in ((None, [(A0, 0, 100), (A1, 10, 10)]), (2, [(A0, 0, 100), (A1, 10, 10)]), (3, 3)):
         found = divide(ScanOptions("h:1", min_partitions=least, counts_empty=True), bounds)
         assert found == wanted or (len(found) == wanted and {name for name, _low, _high in found} == {A0})
+    found = divide(ScanOptions("h:1", max_records_per_partition=50, counts_empty=True), bounds)
+    assert found == [(A0, 0, 50), (A0, 50, 100), (A1, 10, 10)]
 
 
 def test_a_scan_splits_what_one_core_would_read_alone():

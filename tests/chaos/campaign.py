@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -207,6 +207,31 @@ def main() -> int:
             json.dumps({"table": verdict.table(), "anomalies": told, "failures": failures}, indent=1)
         )
     return 1 if failures else 0
+
+
+def kill_parser(description: str | None, kills: int) -> argparse.ArgumentParser:
+    """Of a campaign that counts its kills: --kills, so many by default, and --seed."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kills", type=int, default=kills)
+    parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
+    return parser
+
+
+def run_judged(prefix: str, seed: int, play: Callable[[Path], tuple[str, list[str]]]) -> int:
+    """A campaign in a directory of its own, which is kept where it fails; returns the exit code.
+
+    play   runs it in a directory: what it saw, and why it failed
+    """
+    directory = Path(tempfile.mkdtemp(prefix=prefix))
+    print(f"seed={seed} directory={directory}", flush=True)
+    faults = ["it did not come to its end"]
+    try:
+        summary, faults = play(directory)
+        print(summary)
+    finally:
+        keep_or_remove(directory, faults)
+    print("anomalies: " + ("; ".join(faults) or "none"))
+    return 1 if faults else 0
 
 
 def keep_or_remove(directory: Path, failures: list[str]) -> None:

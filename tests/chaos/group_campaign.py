@@ -18,12 +18,10 @@ Source: the issue of consumer groups; hazards, "How delivery is judged".
 
 from __future__ import annotations
 
-import argparse
 import os
 import random
 import signal
 import sys
-import tempfile
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -32,7 +30,7 @@ from pathlib import Path
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
-from tests.chaos.campaign import keep_or_remove
+from tests.chaos.campaign import kill_parser, run_judged
 from tests.chaos.running_node import Node, started_node
 from tests.support.waiting import DEADLINE_S
 
@@ -354,21 +352,16 @@ def _wait_for_commit(ledger: Ledger, since_s: float, most_s: float) -> float | N
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description="Kill the hosts of group coordinators under commits and rebalances, and judge.",
-        epilog="example: python -m tests.chaos.group_campaign --kills 100 --seed 7",
-    )
-    parser.add_argument("--kills", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
+    parser = kill_parser(__doc__, kills=100)
     parser.add_argument("--pause", type=float, default=0.5, help="mean pause between kills in seconds")
     parser.add_argument("--workers", type=int, default=2, help="network and partition workers each")
-    arguments = parser.parse_args()
-    directory = Path(tempfile.mkdtemp(prefix="headrace-chaos-"))
-    verdict = run_group_campaign(directory, arguments.kills, arguments.seed, arguments.pause, arguments.workers)
-    print(verdict.summary())
-    faults = verdict.faults(int(arguments.kills * 0.9), arguments.kills * 5)
-    keep_or_remove(directory, faults)
-    return 1 if faults else 0
+    given = parser.parse_args()
+
+    def play(directory: Path) -> tuple[str, list[str]]:
+        verdict = run_group_campaign(directory, given.kills, given.seed, given.pause, given.workers)
+        return verdict.summary(), verdict.faults(int(given.kills * 0.9), given.kills * 5)
+
+    return run_judged("headrace-chaos-", given.seed, play)
 
 
 if __name__ == "__main__":

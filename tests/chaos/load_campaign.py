@@ -19,13 +19,11 @@ ZooKeeper, node and loaders in a directory and ends only those, by pid.
 
 from __future__ import annotations
 
-import argparse
 import logging
 import os
 import random
 import signal
 import sys
-import tempfile
 import threading
 import time
 from collections import Counter
@@ -43,7 +41,7 @@ from headrace.load.audit_report import audit
 from headrace.load.history import dataset
 from headrace.load.orphans import orphans
 from headrace.load.target import open_target
-from tests.chaos.campaign import keep_or_remove
+from tests.chaos.campaign import kill_parser, run_judged
 from tests.chaos.running_node import Node, started_node
 from tests.support import children
 from tests.support.waiting import DEADLINE_S, wait_until
@@ -111,10 +109,11 @@ class LoadVerdict:
 
 
 class SequenceProducer:
-    """Writes sequence numbers until it is stopped, and knows which were acknowledged."""
+    """Writes sequence numbers until it is stopped, and knows which were acknowledged. While `is_resting` it writes none."""
 
     def __init__(self, bootstrap: str, rate: int) -> None:
         self.acknowledged: set[int] = set()
+        self.is_resting = False
         self._rate = rate
         self._producer = Producer(
             {"bootstrap.servers": bootstrap, "enable.idempotence": True, "linger.ms": 5, **CLIENT}, logger=_SILENT
@@ -126,7 +125,7 @@ class SequenceProducer:
     def _run(self) -> None:
         number = 0
         while not self._stopping.is_set():
-            for _ in range(self._rate // 50):
+            for _ in range(0 if self.is_resting else self._rate // 50):
                 try:
                     self._producer.produce(TOPIC, b"%d" % number, partition=number % PARTITIONS, on_delivery=self._done)
                 except BufferError:
@@ -383,22 +382,15 @@ def values_in(kind: str, to: str) -> list[bytes]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--kills", type=int, default=200)
+    parser = kill_parser(__doc__, kills=200)
     parser.add_argument("--target", default="parquet", choices=TARGETS)
-    parser.add_argument("--seed", type=int, default=None)
     given = parser.parse_args()
-    seed = int(time.time()) if given.seed is None else given.seed
-    directory = Path(tempfile.mkdtemp(prefix="headrace-load-chaos-"))
-    faults = ["it did not come to its end"]
-    try:
-        verdict = LoadCampaign(directory, given.target, seed, given.kills).run()
-        print(verdict.summary())
-        faults = verdict.faults(given.kills)
-    finally:
-        keep_or_remove(directory, faults)
-    print("anomalies: " + ("; ".join(faults) or "none"))
-    return 1 if faults else 0
+
+    def play(directory: Path) -> tuple[str, list[str]]:
+        verdict = LoadCampaign(directory, given.target, given.seed, given.kills).run()
+        return verdict.summary(), verdict.faults(given.kills)
+
+    return run_judged("headrace-load-chaos-", given.seed, play)
 
 
 if __name__ == "__main__":

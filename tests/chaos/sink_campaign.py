@@ -1,33 +1,29 @@
-"""Kills of a Spark query with an exactly-once sink, of its task workers and of the node, under load, and the judgement of the topic.
+"""Kills of a Spark query with an exactly-once sink in the moment of writing, of its task workers and of the node, under load.
 
 Runs in: a test or `make sink-chaos` (`python -m tests.chaos.sink_campaign --kills 100 --seed 7`). It starts its own ZooKeeper, node and
 queries in a directory and ends only those, by pid.
 
     producer, idempotent, acks=all: numbers  ->  topic work  ->  Spark, headrace.exactly.once  ->  topic out
 
-    worker      a task's Python worker (SIGKILL): Spark tries the task again
+    worker      the Python worker of a task that writes (SIGKILL): Spark tries the task again
     driver      the query's JVM: the micro-batch is repeated by the next query over the same checkpoint
-    zombie      a worker is stopped (SIGSTOP), its driver is killed, and it wakes up beside the attempt that took its place
+    zombie      its driver is killed, a worker that writes is stopped (SIGSTOP), and wakes up beside the attempt that took its place
     process     one of the node
     node        all of it
 
-    judged:
-      lost      a number that was acknowledged to the producer and is not in the second topic
-      double    one that is there twice
-      differ    attempts that found other rows than their own: the query is to blame, or we are
+Most kills wait until a micro-batch has written a number of rows, by lot, and is not committed (`sink_watch.py`); the others come at
+any time. Who has a connection to the node writes. What is judged: `sink_judge.py`. With --without the option is off, and the same
+kills have to leave doubles.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import random
 import signal
 import sys
-import tempfile
 import time
-from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import psutil
@@ -35,60 +31,36 @@ import psutil
 from headrace.client.admin import Admin, NewTopic
 from headrace.client.cluster import EARLIEST, LATEST, Cluster
 from headrace.client.consumer import Consumer
-from tests.chaos.campaign import keep_or_remove
+from tests.chaos.campaign import kill_parser, run_judged
 from tests.chaos.load_campaign import SequenceProducer
 from tests.chaos.running_node import Node, started_node
+from tests.chaos.sink_judge import Row, SinkVerdict, Strike
 from tests.chaos.sink_query import PARTITIONS, SOURCE, TARGET
+from tests.chaos.sink_watch import SinkWatch
 from tests.support import children
+from tests.support.spark_python import python_of
+from tests.support.waiting import wait_until
 
-RATE = 2_000  # records a second
-KINDS = {"worker": 14, "zombie": 2, "driver": 2, "process": 5, "node": 1}
-STARTED_S = 120.0  # for a query to have written something; a JVM starts meanwhile
-SETTLE_S = 300.0  # for the last query to write the rest
+RATE = 1_000  # records a second
+KINDS = {"worker": 12, "zombie": 4, "driver": 4, "process": 4, "node": 1}
+BACKLOG_MAX = 50_000  # rows that the query has yet to write, above which the producer rests
+ANY_TIME_SHARE = 0.15
+MID_ROWS_MAX = 1_500  # that a micro-batch has written when a kill comes
+STARTED_S = 300.0  # for a query to have written something; a JVM starts meanwhile
+SETTLE_S = 600.0  # for the last query to write the rest
 OVERTAKEN_S = 4.0  # that a zombie runs on beside its successor
-
-
-@dataclass
-class SinkVerdict:
-    """What a campaign saw."""
-
-    seed: int
-    kills: Counter[str] = field(default_factory=Counter)
-    acknowledged: int = 0
-    rows: int = 0
-    queries: int = 0
-    lost: list[int] = field(default_factory=list)
-    double: list[int] = field(default_factory=list)
-    differ: list[str] = field(default_factory=list)
-
-    def faults(self, kills_wanted: int) -> list[str]:
-        """Why this run failed; empty where it passed."""
-        checks = [
-            (self.kills.total() < kills_wanted, f"only {self.kills.total()} kills fired"),
-            (self.acknowledged == 0, "nothing was acknowledged"),
-            (bool(self.lost), f"lost: {self.lost[:5]} ({len(self.lost)} in all)"),
-            (bool(self.double), f"double: {self.double[:5]} ({len(self.double)} in all)"),
-            (bool(self.differ), f"rows differ: {self.differ[:2]}"),
-        ]
-        return [text for failed, text in checks if failed]
-
-    def summary(self) -> str:
-        kills = " ".join(f"{kind}={count}" for kind, count in sorted(self.kills.items()))
-        return (
-            f"seed={self.seed} kills={self.kills.total()} ({kills}) queries={self.queries}\n"
-            f"acknowledged={self.acknowledged} rows={self.rows} lost={len(self.lost)} double={len(self.double)} "
-            f"differ={len(self.differ)}"
-        )
 
 
 class Query:
     """A query's processes: Python, its JVM, and the workers that this forked."""
 
     def __init__(self, bootstrap: str, directory: Path, *options: str) -> None:
+        self._orphans: list[psutil.Process] = []
+        environment = {**os.environ, "PYSPARK_PYTHON": str(python_of(directory)), "SPARK_LOCAL_IP": "127.0.0.1"}
         with open(directory / "query.log", "a") as log:
             self.process = children.start(
                 [sys.executable, "-m", "tests.chaos.sink_query", bootstrap, str(directory / "checkpoint"), *options],
-                stdout=log, stderr=log, env={**os.environ, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"},
+                stdout=log, stderr=log, env=environment,
             )  # fmt: skip
 
     @property
@@ -103,50 +75,90 @@ class Query:
         except psutil.NoSuchProcess:
             return []
 
-    def workers(self) -> list[psutil.Process]:
-        """The Python workers: children of Spark's daemon."""
-        daemons = [one for one in self.tree()[1:] if "pyspark.daemon" in _command(one)]
+    def workers(self, daemon: str = "pyspark.daemon") -> list[psutil.Process]:
+        """The Python workers: children of Spark's daemons."""
+        daemons = [one for one in self.tree()[1:] if daemon in _command(one)]
         found = []
-        for daemon in daemons:
+        for one in daemons:
             try:
-                found += daemon.children()
+                found += one.children()
             except psutil.NoSuchProcess:
                 continue
         return found
 
-    def kill(self, spared: psutil.Process | None = None) -> None:
-        """All of it, but for one worker."""
-        for one in self.tree():
-            if one != spared:
+    def writers(self, port: int) -> list[psutil.Process]:
+        """Those that run tasks and have a connection to the node."""
+        return [one for one in self.workers("pyspark.daemon pyspark.worker") if port in _ports_of(one)]
+
+    def stop_orphaned(self, worker: psutil.Process) -> bool:
+        """SIGSTOP to a worker, after its daemon has died; whether it was there.
+
+        The other way round it would never wake up: a process group that loses its last parent with a member that is stopped gets a
+        SIGHUP.
+        """
+        try:
+            daemon = worker.parent()
+            if daemon is None:
+                return False
+            self._orphans += daemon.children()
+            daemon.kill()
+            wait_until(lambda: not _is_running(daemon), "the daemon of a worker does not die")
+        except psutil.NoSuchProcess:
+            return False
+        return _signal(worker, signal.SIGSTOP)
+
+    def kill(self, spared: Sequence[psutil.Process] = ()) -> None:
+        """All of it, but for some workers."""
+        for one in [*self.tree(), *self._orphans]:
+            if one not in spared:
                 _signal(one, signal.SIGKILL)
         self.process.wait()
 
 
 class SinkCampaign:
-    """One run in a directory."""
+    """One run in a directory.
 
-    def __init__(self, directory: Path, seed: int, kills: int, pace_s: float = 1.0) -> None:
+    without   the option is off
+    kinds     only these; all where none is named
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        seed: int,
+        kills: int,
+        without: bool = False,
+        kinds: Sequence[str] = (),
+        pace_s: float = 1.0,
+    ) -> None:
         self._directory = directory
         self._kills = kills
+        self._kinds = {kind: weight for kind, weight in KINDS.items() if not kinds or kind in kinds}
         self._pace_s = pace_s
+        self._options = ["--without"] * without
         self._random = random.Random(seed)
         self._asleep: list[psutil.Process] = []
-        self.verdict = SinkVerdict(seed)
+        self.verdict = SinkVerdict(seed, without)
 
     def run(self) -> SinkVerdict:
         """raises   NotReady, where the node does not start"""
         settings = {"offsets.topic.num.partitions": "2"}
-        with started_node(self._directory, SOURCE, PARTITIONS, 2, settings) as node:
-            with Cluster(node.bootstrap) as cluster:
-                Admin(cluster).create_topics([NewTopic(TARGET, PARTITIONS, 1)])
+        with (
+            started_node(self._directory, SOURCE, PARTITIONS, 2, settings) as node,
+            Cluster(node.bootstrap) as cluster,
+        ):
+            Admin(cluster).create_topics([NewTopic(TARGET, PARTITIONS, 1)])
+            watch = SinkWatch(cluster, TARGET, self._directory / "checkpoint", STARTED_S)
             producer = SequenceProducer(node.bootstrap, RATE)
             query = self._start(node)
             try:
-                while self.verdict.kills.total() < self._kills:
-                    query = self._strike(node, query)
-                    if self.verdict.kills.total() % 10 == 0:
+                while len(self.verdict.strikes) < self._kills:
+                    query = self._strike(node, query, watch)
+                    producer.is_resting = len(producer.acknowledged) - sum(watch.ends.values()) > BACKLOG_MAX
+                    if len(self.verdict.strikes) % 10 == 0:
                         print(
-                            f"  {self.verdict.kills.total()} kills, {len(producer.acknowledged)} acknowledged",
+                            f"  {len(self.verdict.strikes)} kills, {len(producer.acknowledged)} acknowledged, "
+                            f"{sum(watch.ends.values())} rows",
                             flush=True,
                         )
                 producer.stop()
@@ -157,54 +169,77 @@ class SinkCampaign:
                 self._wake()
                 if query.is_alive:
                     query.kill()
-            self._judge(node, producer.acknowledged)
+            log = (self._directory / "query.log").read_text(errors="replace")
+            self.verdict.judge(producer.acknowledged, rows_of(cluster), log)
         return self.verdict
 
     def _start(self, node: Node, *options: str) -> Query:
         self.verdict.queries += 1
-        return Query(node.bootstrap, self._directory, *options)
+        return Query(node.bootstrap, self._directory, *self._options, *options)
 
-    def _strike(self, node: Node, query: Query) -> Query:
+    def _strike(self, node: Node, query: Query, watch: SinkWatch) -> Query:
         """One kill, if there is whom to kill; returns the query that runs then."""
         if not query.is_alive:
-            return self._start(node)  # a task failed more often than Spark tries it
-        if not query.workers():
+            self.verdict.ended += 1  # a task failed more often than Spark tries it, or a process that plans was killed
+            return self._start(node)
+        kind = self._random.choices([*self._kinds], [*self._kinds.values()])[0]
+        rows = self._random.randint(1, MID_ROWS_MAX)
+        chosen = self._random.random()
+        pause_s = self._random.expovariate(1 / self._pace_s)
+        batch = None
+        if self._random.random() < ANY_TIME_SHARE:
             wait_for_workers(query)
-            return query
-        time.sleep(self._random.expovariate(1 / self._pace_s))
-        workers = query.workers()
-        kind = self._random.choices([*KINDS], [*KINDS.values()])[0]
-        if kind in ("worker", "zombie") and not workers:
-            return query
-        if kind == "worker":
-            if not _signal(self._random.choice(workers), signal.SIGKILL):
+            time.sleep(pause_s)
+            victims = query.workers()
+        else:
+            batch = watch.wait_written(rows, lambda: query.is_alive)
+            victims = query.writers(node.port)
+            if batch is None:
                 return query
-        elif kind == "driver":
-            query.kill()
-            query = self._start(node)
-        elif kind == "zombie":
-            one = self._random.choice(workers)
-            if not _signal(one, signal.SIGSTOP):
+        if kind in ("worker", "zombie"):
+            if not victims:
                 return query
-            query.kill(spared=one)
-            self._asleep.append(one)
-            query = self._start(node)
-            wait_for_workers(query)
-            time.sleep(self._random.expovariate(1 / self._pace_s))
-            self._wake()
+            victim = victims[int(chosen * len(victims))]
+            if not (_signal(victim, signal.SIGKILL) if kind == "worker" else query.stop_orphaned(victim)):
+                return query
+            if kind == "zombie":
+                self._asleep.append(victim)
         elif kind == "process":
             parts = [pid for role, pids in node.children().items() if role != "supervisor" for pid in pids]
-            if not parts or not node.signal(self._random.choice(parts), signal.SIGKILL):
+            if not parts or not node.signal(parts[int(chosen * len(parts))], signal.SIGKILL):
                 return query
-        else:
+        elif kind == "node":
             node.kill_tree()
+        if kind in ("driver", "zombie"):
+            query.kill(spared=self._asleep)
+        if kind not in ("process", "node"):
+            watch.look()
+        is_mid_write = batch is not None and watch.under_way() == batch
+        self.verdict.strikes.append(
+            Strike(kind, {name.partition: end for name, end in watch.ends.items()}, is_mid_write)
+        )
+        if kind == "node":
             node.start()
-        self.verdict.kills[kind] += 1
+        elif kind in ("driver", "zombie"):
+            query = self._start(node)
+        if kind == "zombie":
+            self._wake_beside(query, watch)
         return query
+
+    def _wake_beside(self, query: Query, watch: SinkWatch) -> None:
+        """Where the next query has just begun, or in mid-write."""
+        rows, pause_s = self._random.randint(1, MID_ROWS_MAX), self._random.expovariate(1 / self._pace_s)
+        if self._random.random() < 0.5:
+            watch.wait_written(rows, lambda: query.is_alive)
+        else:
+            wait_for_workers(query)
+            time.sleep(pause_s)
+        self._wake()
 
     def _wake(self) -> None:
         """Zombies run on for a while, and are ended."""
         asleep, self._asleep = self._asleep, []
+        self.verdict.woken += sum(_is_running(one) for one in asleep)
         for one in asleep:
             _signal(one, signal.SIGCONT)
         deadline_s = time.monotonic() + OVERTAKEN_S
@@ -225,22 +260,18 @@ class SinkCampaign:
                     query.kill()
         raise AssertionError(f"the last query does not end, see {self._directory / 'query.log'}")
 
-    def _judge(self, node: Node, acknowledged: set[int]) -> None:
-        with Cluster(node.bootstrap) as cluster:
-            cluster.refresh([TARGET])
-            names = [name for name in cluster.partitions if name.topic == TARGET]
-            starts = cluster.offsets(dict.fromkeys(names, EARLIEST))
-            consumer = Consumer(cluster, starts, cluster.offsets(dict.fromkeys(names, LATEST)))
-            seen: Counter[int] = Counter()
-            while not consumer.is_done:
-                for _name, records in consumer.poll():
-                    seen.update(int(record.value or b"-1") for record in records)
-        verdict = self.verdict
-        verdict.acknowledged, verdict.rows = len(acknowledged), seen.total()
-        verdict.lost = sorted(acknowledged - seen.keys())
-        verdict.double = sorted(number for number, count in seen.items() if count > 1)
-        log = (self._directory / "query.log").read_text(errors="replace")
-        verdict.differ = [line for line in log.splitlines() if "RowsDiffer: " in line]
+
+def rows_of(cluster: Cluster) -> Iterator[Row]:
+    """What the topic holds, up to its ends."""
+    cluster.refresh([TARGET])
+    names = [name for name in cluster.partitions if name.topic == TARGET]
+    starts = cluster.offsets(dict.fromkeys(names, EARLIEST))
+    consumer = Consumer(cluster, starts, cluster.offsets(dict.fromkeys(names, LATEST)))
+    while not consumer.is_done:
+        for name, records in consumer.poll():
+            for record in records:
+                number = int(record.value)
+                yield Row(name.partition, record.offset, number, number % PARTITIONS)
 
 
 def wait_for_workers(query: Query) -> None:
@@ -256,6 +287,14 @@ def _command(process: psutil.Process) -> str:
         return " ".join(process.cmdline())
     except (psutil.NoSuchProcess, psutil.ZombieProcess):
         return ""
+
+
+def _ports_of(process: psutil.Process) -> set[int]:
+    """Of the other ends of its connections."""
+    try:
+        return {one.raddr.port for one in process.net_connections("tcp") if one.raddr}
+    except psutil.Error:
+        return set()
 
 
 def _is_running(process: psutil.Process) -> bool:
@@ -275,23 +314,17 @@ def _signal(process: psutil.Process, number: int) -> bool:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kills", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=None)
-    arguments = parser.parse_args()
-    seed = int(time.time()) if arguments.seed is None else arguments.seed
-    directory = Path(tempfile.mkdtemp(prefix="headrace-sink-chaos-"))
-    print(f"seed={seed} directory={directory}", flush=True)
-    faults = ["it did not come to its end"]
-    try:
-        verdict = SinkCampaign(directory, seed, arguments.kills).run()
-        print(verdict.summary())
-        faults = verdict.faults(arguments.kills)
-    finally:
-        keep_or_remove(directory, faults)
-    print("anomalies: " + ("; ".join(faults) or "none"))
-    return 1 if faults else 0
+    parser = kill_parser(__doc__, kills=100)
+    parser.add_argument("--without", action="store_true", help="the option is off: doubles have to be found")
+    parser.add_argument("--kinds", nargs="+", default=(), choices=[*KINDS], help="only these")
+    given = parser.parse_args()
+
+    def play(directory: Path) -> tuple[str, list[str]]:
+        verdict = SinkCampaign(directory, given.seed, given.kills, given.without, given.kinds).run()
+        return verdict.summary(), verdict.faults(given.kills)
+
+    return run_judged("headrace-sink-chaos-", given.seed, play)
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    sys.exit(main())

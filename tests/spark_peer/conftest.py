@@ -1,13 +1,13 @@
 """Apache Kafka and a node with the same records, and one Spark session with both sources: for all tests of the folder."""
 
 import os
-import sys
 import uuid
 
 import pytest
 
 from tests.spark_peer import topics
 from tests.spark_peer.sides import NODE_SETTINGS, SETTINGS, Pair, Side
+from tests.support.spark_python import JVM, python_of
 
 os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
 
@@ -24,7 +24,7 @@ def spark(tmp_path_factory):
     session = (
         SparkSession.builder.master("local[2]")
         .config("spark.jars", ",".join(map(str, jars("connector"))))
-        .config("spark.driver.extraJavaOptions", "-XX:+UseSerialGC -XX:TieredStopAtLevel=1")  # starts soon
+        .config("spark.driver.extraJavaOptions", JVM)
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.log.level", "OFF")
@@ -38,18 +38,6 @@ def spark(tmp_path_factory):
     register(session)
     yield session
     session.stop()
-
-
-def python_of(directory):
-    """This interpreter, as a program that takes pyspark from where it is installed.
-
-    Spark tells its Python processes to take it from pyspark.zip, and each of them compiles what it imports from there. A stream starts
-    several, which have ten seconds each, whatever the machine does beside.
-    """
-    program = directory / "python"
-    program.write_text(f'#!/bin/sh\nunset PYTHONPATH\nexec {sys.executable} "$@"\n')
-    program.chmod(0o755)
-    return program
 
 
 ROCKS = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"  # transformWithState asks for it

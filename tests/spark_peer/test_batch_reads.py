@@ -137,12 +137,14 @@ TASKS = {
     "by time": {"assign": {"times": [0, 1]}, "minPartitions": "7", "startingTimestamp": T0 + 400},
     "of compacted partitions": {"subscribe": "compacted", "minPartitions": "5"},
     "an empty topic": {"subscribe": "empty"},
-    "an empty topic, divided": {"subscribe": "empty", "minPartitions": "5"},
-    "at most 50": {**ALL, "maxRecordsPerPartition": "50"},
-    "at most 7": {**ALL, "maxRecordsPerPartition": "7"},
     "at most 1000": {**ALL, "maxRecordsPerPartition": "1000"},
     "both": {**ALL, "maxRecordsPerPartition": "100", "minPartitions": "11"},
-    "both, few": {**ALL, "maxRecordsPerPartition": "50", "minPartitions": "2"},
+}
+# options of a batch that the connector takes and forgets -> records of a task
+AT_MOST = {
+    "at most 50": ({**ALL, "maxRecordsPerPartition": "50"}, 50),
+    "at most 7": ({**ALL, "maxRecordsPerPartition": "7"}, 7),
+    "both, few": ({**ALL, "maxRecordsPerPartition": "50", "minPartitions": "2"}, 50),
 }
 
 
@@ -157,6 +159,24 @@ def test_the_same_options_give_the_same_records(pair, name):
 def test_the_same_options_make_the_same_tasks(pair, name):
     found, count = compare(lambda side: tasks(side.read(**TASKS[name])), pair)
     assert len(found) <= count
+
+
+@pytest.mark.parametrize("name", AT_MOST)
+def test_at_most_so_many_records_holds_in_a_batch_too_where_the_connector_forgets_it(pair, name):
+    """What docs/spark.md says: the connector obeys it in a stream, and in a batch where minPartitions is more than partitions."""
+    options, most = AT_MOST[name]
+    assert tasks(pair.sides["kafka"].read(**options)) == tasks(pair.sides["kafka"].read(**ALL))
+    found, count = tasks(pair.sides["headrace"].read(**options))
+    assert max(records for *_, records in found) <= most
+    assert sum(records for *_, records in found) == sum(CLICKS)
+    assert count == len(found) + 1, "and one for the empty partition"
+
+
+def test_a_batch_without_records_has_one_task_where_the_connector_has_none(pair):
+    """Spark gives a Python data source without partitions one that reads nothing."""
+    options = {"subscribe": "empty", "minPartitions": "5"}
+    theirs, ours = (tasks(pair.sides[name].read(**options)) for name in ("kafka", "headrace"))
+    assert (theirs, ours) == (([], 0), ([], 1))
 
 
 def test_columns_and_their_types(pair):

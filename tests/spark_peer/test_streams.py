@@ -60,6 +60,11 @@ TASKS = {
     "as they are": {**EARLY, "maxOffsetsPerTrigger": "200"},
     "at least 8": {**EARLY, "minPartitions": "8", "maxOffsetsPerTrigger": "200"},
     "at least 2": {**EARLY, "minPartitions": "2"},
+    "at most 50 records": {**EARLY, "maxRecordsPerPartition": "50"},
+    "at most 7 records": {**EARLY, "maxRecordsPerPartition": "7", "maxOffsetsPerTrigger": "200"},
+    "at most 1000 records": {**EARLY, "maxRecordsPerPartition": "1000"},
+    "both": {**EARLY, "maxRecordsPerPartition": "60", "minPartitions": "8", "maxOffsetsPerTrigger": "200"},
+    "both, few": {**EARLY, "maxRecordsPerPartition": "50", "minPartitions": "2"},
 }
 
 REFUSED = {
@@ -79,6 +84,8 @@ REFUSED = {
     "a loss that may be": {**EARLY, "failOnDataLoss": "perhaps"},
     "offsets reset": {**EARLY, "kafka.auto.offset.reset": "earliest"},
     "no tasks": {**EARLY, "minPartitions": "0"},
+    "no records": {**EARLY, "maxRecordsPerPartition": "0"},
+    "records, a word": {**EARLY, "maxRecordsPerPartition": "few"},
     "a time that overflows": {"subscribe": "late", "startingOffsets": "earliest"},
 }
 
