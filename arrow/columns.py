@@ -95,7 +95,7 @@ class Chunk:
         return self._views.number(source)
 
     def reserve(self, body_bytes: int) -> bool:
-        """Room for copies out of so many bytes of records; False, where a chunk without rows would have it.
+        """Room for copies out of this number of bytes of records; False, where a chunk without rows would have it.
 
         raises   HeadraceError, where one batch is more than a column can hold
         """

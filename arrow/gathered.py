@@ -43,11 +43,11 @@ class BinaryColumn:
         self.size_bytes = int(self.offsets[last])
 
     def has_room_for(self, more_bytes: int) -> bool:
-        """Whether Arrow's offsets can tell so many bytes more."""
+        """Whether Arrow's offsets can tell this number of bytes more."""
         return self.size_bytes + more_bytes <= GATHER_BYTES_MAX
 
     def reserve_bytes(self, more_bytes: int) -> None:
-        """Room for so many bytes more. raises HeadraceError"""
+        """Room for this number of bytes more. raises HeadraceError"""
         needed = self.size_bytes + more_bytes
         if needed > GATHER_BYTES_MAX:
             raise HeadraceError(f"{needed} bytes in one column of one Arrow batch, at most {GATHER_BYTES_MAX} fit")

@@ -36,14 +36,16 @@ VIEW_INLINE_MAX = 12
 class Target(NamedTuple):
     """Arrays of a chunk; row i is at index i of each.
 
-    capacity       rows that fit
-    columns        int64 (wanted fields, capacity)
-    slots          int64, by field its row in `columns`, -1 if it is not wanted; OFFSET always is
-    key            None, if keys are not wanted; int32 (capacity, 4), Arrow's views; or uint8, room for copies
-    key_ends       int32 (capacity + 1), Arrow's offsets of copies, the first one 0; None for views
-    key_validity   Arrow's bitmap, preset to ones
-    value, ...     the same of values
-    sums           int64: nulls among keys and among values, bytes in both, bytes of the largest batch's records; added to
+    capacity         rows that fit
+    columns          int64 (wanted fields, capacity)
+    slots            int64, by field its row in `columns`, -1 if it is not wanted; OFFSET always is
+    key              None, if keys are not wanted; int32 (capacity, 4), Arrow's views; or uint8, room for copies
+    key_ends         int32 (capacity + 1), Arrow's offsets of copies, the first one 0; None for views
+    key_validity     Arrow's bitmap, preset to ones
+    value            the same of values
+    value_ends       the same
+    value_validity   the same
+    sums             int64: nulls among keys and among values, bytes in both, bytes of the largest batch's records; added to
     """
 
     capacity: int

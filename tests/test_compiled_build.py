@@ -174,6 +174,7 @@ def test_a_source_that_is_edited_while_it_is_built_is_not_taken_for_compiled(tmp
         return "core-new.so"
 
     monkeypatch.setattr(compiled_build, "_build_library", edited)
+    monkeypatch.setattr(compiled_build, "read_besides", lambda _root: [])
     assert build(tmp_path, directory(tmp_path / "headrace"), "../") == ""
     core = CompiledCore(tmp_path / "headrace")
     assert core.modules.keys() == {"headrace.protocol.noun"}

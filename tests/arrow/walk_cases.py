@@ -145,7 +145,7 @@ def check_walk(kernel, lot):
     )
     aborted = np.array(aborted, np.int64).reshape(-1, 3).T.copy()
     is_checked = lot.random() < 0.5
-    position, row, end = 0, 0, len(data) if lot.random() < 0.8 else lot.randrange(len(data) + 1)
+    position, row, end = 0, 0, lot.choice((*[len(data)] * 6, max(len(data) - 1, 0), lot.randrange(len(data) + 1)))
     for _ in range(STEPS_MAX):
         pause = min(position + lot.choice((1, 700, 2**40)), 2**62)
         found = [
