@@ -227,7 +227,7 @@ class ControllerProcess(duty_cycle.Process):
     def sleep_bound_ms(self) -> int:
         """Until something is due by itself: a task, an area, what a response waits for, though nobody said that it came."""
         due_ms = min(self._next_poll_ms, self._tasks.next_ms)
-        agent_ms = self._agent.next_ms() if self._session_id else None
+        agent_ms = self._agent.next_ms(self._zk.is_connected) if self._session_id else None
         if agent_ms is not None:
             due_ms = min(due_ms, agent_ms)
         for next_ms in (self._isr_writer.next_ms, self._holds.next_ms) if self._session_id else ():

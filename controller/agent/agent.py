@@ -231,11 +231,14 @@ class Agent:
             area.start(self.tasks, self.monotonic_ms)
         return len(due)
 
-    def next_ms(self) -> int | None:
-        """When there is something to do by itself; None where there is nothing."""
+    def next_ms(self, is_connected: bool) -> int | None:
+        """When there is something to do by itself; None where there is nothing.
+
+        is_connected   to ZooKeeper: without, what is to be followed there waits for the connection, which rings
+        """
         if not self.is_loaded or self._needs_load:
-            return self._load_due_ms if self._load_task is None else None
-        due_ms = [area.due_ms for area in self._waiting()]
+            return self._load_due_ms if is_connected and self._load_task is None else None
+        due_ms = [area.due_ms for area in self._waiting()] if is_connected else []
         published_ms = self._publisher.next_ms()
         if published_ms is not None:
             due_ms.append(published_ms)

@@ -138,7 +138,7 @@ class Node:
         """Follow all that has changed, until nothing changes any more."""
         for _ in range(50):
             self.agent.note(self.zk.take_changes())
-            self.now_ms = max(self.now_ms, self.agent.next_ms() or 0)
+            self.now_ms = max(self.now_ms, self.agent.next_ms(True) or 0)
             if not self.agent.follow() and not len(self.tasks) and not self.zk.changes:
                 return
             self.settle()

@@ -520,6 +520,17 @@ def test_while_an_answer_is_in_the_making_the_process_sleeps_as_long_as_ever_but
     assert bounds_ms[0] > 30 >= bounds_ms[1]
 
 
+def test_what_can_be_followed_only_with_zookeeper_keeps_nobody_awake_without_it(pair):
+    """A watch had fired when the connection was lost: the process took a third of a core until ZooKeeper was back."""
+    worker, _asker, _controller_id = pair
+    worker._session_id, worker._agent.is_loaded = 1, True
+    worker._agent.note([znodes.TOPICS])
+    assert worker._agent.next_ms(True) == 0
+    for _ in range(3):
+        worker.do_work()
+        assert worker.sleep_bound_ms() > 0
+
+
 def test_an_asker_that_died_is_not_waited_for(pair):
     worker, asker, controller_id = pair
     waiting = PendingResponse(["row"], REQUEST_MS + worker._monotonic_ms(), lambda item: False, bytes)
