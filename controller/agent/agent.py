@@ -232,10 +232,7 @@ class Agent:
         return len(due)
 
     def next_ms(self, is_connected: bool) -> int | None:
-        """When there is something to do by itself; None where there is nothing.
-
-        is_connected   to ZooKeeper: without, what is to be followed there waits for the connection, which rings
-        """
+        """When there is something to do by itself; None where nothing is. What needs ZooKeeper waits for the connection."""
         if not self.is_loaded or self._needs_load:
             return self._load_due_ms if is_connected and self._load_task is None else None
         due_ms = [area.due_ms for area in self._waiting()] if is_connected else []

@@ -128,7 +128,7 @@ def test_a_disk_that_fails_a_log_that_is_loaded_loses_it_and_want_of_descriptors
     rig.commit(1)
     rig.follow()
     with monkeypatch.context() as patched:
-        patched.setattr("os.listdir", raising(OSError(error, "injected")))
+        patched.setattr("headrace.workers.partition.coordinator_host.LogSlices", raising(OSError(error, "injected")))
         rig.host.do_work()
     rig.moved.tell()
     assert "Traceback" not in caplog.text

@@ -40,7 +40,7 @@ class Seat(FakeSeat):
         self.view = View()
         self.readers = self.writers = dict.fromkeys(self.wiring.targets(self.process_id), SilentRing())
         self.followed = []
-        self.lags = SimpleNamespace(first_of=lambda section: 0, rows_of_section=0)
+        self.lags = SimpleNamespace(first_of=lambda section: 0, used=lambda section: 0, rows_of_section=0)
 
     def changed(self):
         return frozenset()
