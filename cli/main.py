@@ -19,7 +19,8 @@ def main() -> int:
     command = next((argument for argument in sys.argv[1:] if not argument.startswith("-")), "")
     if command not in NODE_COMMANDS:
         return _run()
-    gc.disable()  # imports leave nothing to collect, and an eighth of their time would be spent searching; `node/children.py` enables it
+    if command == "start":  # `dev --nodes` never becomes a node itself
+        gc.disable()  # imports leave nothing to collect, and would be searched again and again; `node/children.py` enables it
     with early_stop.heard(hang_up_stops=command == "dev"):
         return _run()
 

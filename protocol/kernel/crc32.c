@@ -8,17 +8,22 @@
 
 static uint32_t tables[STEP][256];
 
-void make_crc_tables(void)
+void fill_crc_tables(uint32_t (*filled)[256], int steps, uint32_t polynomial)
 {
     for (uint32_t byte = 0; byte < 256; byte++) {
         uint32_t value = byte;
         for (int bit = 0; bit < 8; bit++)
-            value = value >> 1 ^ (POLYNOMIAL & -(value & 1));
-        tables[0][byte] = value;
+            value = value >> 1 ^ (polynomial & -(value & 1));
+        filled[0][byte] = value;
     }
-    for (int step = 1; step < STEP; step++)
+    for (int step = 1; step < steps; step++)
         for (int byte = 0; byte < 256; byte++)
-            tables[step][byte] = tables[step - 1][byte] >> 8 ^ tables[0][tables[step - 1][byte] & 255];
+            filled[step][byte] = filled[step - 1][byte] >> 8 ^ filled[0][filled[step - 1][byte] & 255];
+}
+
+void make_crc_tables(void)
+{
+    fill_crc_tables(tables, STEP, POLYNOMIAL);
 }
 
 uint32_t crc32_of(bytes_t data, size_t size)

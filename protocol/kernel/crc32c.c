@@ -92,15 +92,7 @@ __attribute__((target("sse4.2"))) static uint32_t by_instruction(bytes_t data, s
 
 void make_crc32c_tables(void)
 {
-    for (uint32_t byte = 0; byte < 256; byte++) {
-        uint32_t value = byte;
-        for (int bit = 0; bit < 8; bit++)
-            value = value >> 1 ^ (POLYNOMIAL & -(value & 1));
-        tables[0][byte] = value;
-    }
-    for (int step = 1; step < STEP; step++)
-        for (int byte = 0; byte < 256; byte++)
-            tables[step][byte] = tables[step - 1][byte] >> 8 ^ tables[0][tables[step - 1][byte] & 255];
+    fill_crc_tables(tables, STEP, POLYNOMIAL);
     make_state_table(after_stream, STREAM_BYTES);
     make_state_table(after_short, SHORT_BYTES);
 #ifdef __x86_64__

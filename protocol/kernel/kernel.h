@@ -34,6 +34,8 @@ TAKES(mark_substring);
 TAKES(walk_flat);
 TAKES(crc32c);
 
+/* Tables of a reflected CRC, one for each byte of a step. */
+void fill_crc_tables(uint32_t (*filled)[256], int steps, uint32_t polynomial);
 void make_crc_tables(void);
 uint32_t crc32_of(bytes_t data, size_t size);
 void make_crc32c_tables(void);
