@@ -102,7 +102,8 @@ class Query:
                 return False
             self._orphans += daemon.children()
             daemon.kill()
-            wait_until(lambda: not _is_running(daemon), "the daemon of a worker does not die")
+            # Not by the daemon's state: with threads it says zombie before its group has lost it.
+            wait_until(lambda: worker.ppid() != daemon.pid, "the daemon of a worker does not die")
         except psutil.NoSuchProcess:
             return False
         return _signal(worker, signal.SIGSTOP)
@@ -212,6 +213,8 @@ class SinkCampaign:
             node.kill_tree()
         if kind in ("driver", "zombie"):
             query.kill(spared=self._asleep)
+        if kind == "zombie" and not _is_running(victim):
+            kind = "driver"  # it died with that, and wakes up nowhere
         if kind not in ("process", "node"):
             watch.look()
         is_mid_write = batch is not None and watch.under_way() == batch

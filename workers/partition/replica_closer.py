@@ -90,6 +90,7 @@ class ReplicaCloser:
         if not places and not is_unmade:
             for log_dir in self._directories.missing():  # nobody has written there since
                 self._failures.lose_directory(log_dir, StorageFailed("there is no directory any more"))
+        is_kept = False
         is_out_of_reach = not places and not is_unmade and self._directories.has_failed
         for found in places:
             target = found.with_name(aside_name(found.name, DELETED_DIRECTORY_SUFFIX))
@@ -97,6 +98,7 @@ class ReplicaCloser:
                 topic_id = read_partition_metadata(found / PARTITION_METADATA_FILE)
                 if topic_id and doomed.key not in (partition_key(*name, topic_id), partition_key(*name, "")):
                     _log.error("directory kept, it is not the deleted topic's path=%s topic_id=%s", found, topic_id)
+                    is_kept = True
                     continue
                 os.rename(found, target)
             except OSError as failure:
@@ -106,6 +108,8 @@ class ReplicaCloser:
                 _log.info("replica deleted partition=%s renamed_to=%s", name, target.name)
         if is_out_of_reach and not self._is_kept(doomed):
             _log.warning("replica not deleted, a log directory is offline partition=%s", name)
+        if not (is_kept or is_out_of_reach):
+            self._failures.unclean.discard(name)
         state = RowState.OFFLINE if is_out_of_reach else RowState.DELETED
         self._table.publish(doomed.slot, PartitionRow(state, doomed.key, self._generation, -1, *(0,) * 15))
 
@@ -119,7 +123,7 @@ class ReplicaCloser:
 
         returns   False where a log in a directory that still works was not closed
         """
-        clean = not self._failures.has_unclean
+        clean = not self._failures.unclean
         # One that is offline is left out: its directory gets no clean-shutdown marker.
         closing = [replica for replica in replicas if replica.state is not RowState.OFFLINE]
         # Syncs that are in flight at once share the journal's commits: thousands of logs fit into the stop's time.
@@ -144,7 +148,7 @@ class ReplicaCloser:
             replica.log.close()
         except StorageExhausted as failure:
             _log.error("log not closed partition=%s reason=%s", replica.partition, failure)
-            self._failures.has_unclean = True
+            self._failures.unclean.add(replica.partition)
         except StorageFailed as failure:
             self._failures.lose_directory(replica.log.directory.parent, failure)
 

@@ -118,6 +118,7 @@ class ReplicaOpener:
         if self._queue.postponed.pop(slot, None) is not None:
             _log.warning("log writable again partition=%s", name)
         self._seat.counters.add(LOGS_OPENED, 1)
+        self._failures.unclean.discard(name)
         # A mark of a checkpoint is seconds old: what was told since then lies within the log (KIP-207).
         told_end = row.told_end if is_ours and row.state in IN_SERVICE else log.log_end_offset
         replica = Replica(
@@ -208,7 +209,7 @@ class ReplicaOpener:
         if directory is not None and isinstance(failure, StorageFailed):
             self._failures.lose_directory(directory.parent, failure)
         elif directory is not None or isinstance(failure, OSError):
-            self._failures.has_unclean = True
+            self._failures.unclean.add(name)
 
     def _publish_state(self, slot: int, key: PartitionKey, state: RowState, generation: int) -> None:
         self._seat.partitions.publish(slot, PartitionRow(state, key, generation, -1, *(0,) * 15))

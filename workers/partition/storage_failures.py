@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from headrace.errors import HeadraceError, StorageExhausted, StorageFailed
+from headrace.ids import TopicPartition
 from headrace.limits import REOPEN_INTERVAL_MS
 from headrace.log.recovery.log_loader import LogCheckpoint
 from headrace.shm.partition_table import RowState
@@ -33,11 +34,11 @@ _log: Final = logging.getLogger(__name__)
 class StorageFailures:
     """Over the replicas of one worker, by slot.
 
-    has_unclean   a log could not be closed, or not be recovered: the stop is not clean
+    unclean   partitions whose log could not be closed, or not be recovered: while there is one, the stop is not clean
     """
 
     def __init__(self, replicas: dict[int, Replica], directories: LogDirectories, logs: LogOpener) -> None:
-        self.has_unclean = False
+        self.unclean: set[TopicPartition] = set()
         self._replicas = replicas
         self._directories = directories
         self._logs = logs
@@ -68,7 +69,7 @@ class StorageFailures:
 
     def lose_replica(self, replica: Replica, reason: object) -> None:
         """Its files contradict its offsets: no reason to end all others."""
-        self.has_unclean = True
+        self.unclean.add(replica.partition)
         replica.take_out(str(reason))
         replica.log.abandon()
 

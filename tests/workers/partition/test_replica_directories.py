@@ -275,3 +275,18 @@ def test_what_was_never_made_is_deleted_though_a_directory_failed(node):
     view = view_of(("t", 2))
     node.replicas.follow(view_of(doomed=doomed_of(view)))  # made and deleted between two views
     assert [node.row(slot).state for slot in range(2)] == [RowState.DELETED] * 2
+
+
+@pytest.mark.parametrize("then", ["nothing", "deleted", "opened again"])
+def test_a_log_that_was_not_closed_makes_the_stop_unclean_until_it_is_deleted_or_whole(node, then):
+    view = view_of(("t", 2))
+    node.replicas.follow(view)
+    assert node.append(0)
+    node.disk.fails = dict.fromkeys(("pwritev", "fallocate"), errno.ENOSPC)
+    node.replicas.follow(view_of())  # released, while the disk is full
+    node.disk.fails.clear()
+    if then == "deleted":
+        node.replicas.follow(view_of(doomed=doomed_of(view)))
+    elif then == "opened again":
+        node.replicas.follow(view)
+    assert node.replicas.close() is (then != "nothing")
