@@ -21,8 +21,11 @@ def main() -> int:
         return _run()
     if command == "start":  # `dev --nodes` never becomes a node itself
         gc.disable()  # imports leave nothing to collect, and would be searched again and again; `node/children.py` enables it
-    with early_stop.heard(hang_up_stops=command == "dev"):
-        return _run()
+    try:
+        with early_stop.heard(hang_up_stops=command == "dev"):
+            return _run()
+    finally:
+        gc.enable()  # of one that never became a node
 
 
 def _run() -> int:
