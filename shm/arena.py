@@ -4,12 +4,12 @@ The network worker is the only one that gives places away and takes them back (`
 is now is told by messages alone:
 
     network worker     takes a place, receives a request into it
-                       PRODUCE_PLACED through a ring: the batch lies there
+                       PRODUCE_AT through a ring: the batch lies there
     partition worker   checks, stamps and writes it from there
                        RESULT through a ring: the place is the network worker's again
 
 So a place has one user at a time, and a death frees what the dead one used: a partition worker's with its rings, after `waitpid`; a
-network worker's successor has an arena of its own. A PRODUCE_PLACED is only ever read from a ring of the same generation as the
+network worker's successor has an arena of its own. A PRODUCE_AT is only ever read from a ring of the same generation as the
 arena, as both are attached and let go together.
 """
 

@@ -5,7 +5,7 @@ order). A ring frames each message by (kind, length); what follows here is the b
 bytes:
 
     PRODUCE       request_id 8 | slot 4 | key 4 | index 4 | timeout_ms 4 | acks 2 | api_version 2 | begun 4 | batch ...
-    PRODUCE_PLACED  the same 32 bytes | place 8 | length 8
+    PRODUCE_AT    the same 32 bytes | place 8 | length 8
                   the batch lies there in the network worker's arena, and the place is the worker's again with the RESULT: never with
                   acks=0, which has none
     PRODUCE_PART  request_id 8 | index 4 | pad 4 | the next bytes of a batch that no message holds: the PRODUCE has its end, and
@@ -78,7 +78,7 @@ PRODUCE_PART: Final = 8
 REQUEST_PART: Final = 9
 FOLLOWER_FETCHED: Final = 10
 GROWN: Final = 11
-PRODUCE_PLACED: Final = 12
+PRODUCE_AT: Final = 12
 
 
 class RequestKind(IntEnum):
@@ -166,7 +166,7 @@ def unpack_produce(body: memoryview, position: int) -> tuple[RequestId, int, Par
 
 
 def pack_place(memory: memoryview, position: int, place: int, length: int) -> None:
-    """Where the batch of a PRODUCE_PLACED lies."""
+    """Where the batch of a PRODUCE_AT lies."""
     PRODUCE_PLACE.pack_into(memory, position, place, length)
 
 

@@ -48,7 +48,7 @@ from headrace.shm.messages import (
     ADVANCED,
     GROWN,
     PRODUCE,
-    PRODUCE_PLACED,
+    PRODUCE_AT,
     REPLY,
     REQUEST,
     RESULT,
@@ -472,7 +472,7 @@ class NetworkLoop(Process):
         self._served.pop(connection, None)
         context = self._context
         for process_id, kind, header in context.sender.drop(connection):
-            if kind in (PRODUCE, PRODUCE_PLACED):
+            if kind in (PRODUCE, PRODUCE_AT):
                 context.produce.forget_unsent(header)
             elif kind == REQUEST:  # of parts, the owner lets go of what was begun
                 context.mailbox.withdraw(process_id, header)

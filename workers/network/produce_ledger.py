@@ -89,7 +89,7 @@ class ProduceLedger:
     """Produce requests in flight, by request id.
 
     header   where that of a PRODUCE message is put together
-    placed   the same, of a PRODUCE_PLACED
+    placed   the same, of a PRODUCE_AT
     """
 
     def __init__(self) -> None:

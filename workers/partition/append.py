@@ -21,7 +21,7 @@ from headrace.errors import ErrorCode, StorageFailed
 from headrace.ids import PartitionKey, RequestId
 from headrace.memory import view
 from headrace.shm.counters import PRODUCE_BATCHES, PRODUCE_BYTES, PRODUCE_ERRORS
-from headrace.shm.messages import PRODUCE, PRODUCE_HEADER, PRODUCE_PART, PRODUCE_PLACED, unpack_place, unpack_produce
+from headrace.shm.messages import PRODUCE, PRODUCE_AT, PRODUCE_HEADER, PRODUCE_PART, unpack_place, unpack_produce
 from headrace.shm.partition_table import RowState
 from headrace.shm.seat import Seat
 from headrace.workers.partition.answers import Answers
@@ -88,7 +88,7 @@ class Appender:
         while True:  # once, and once more for each message that is refused
             try:
                 for kind, body in left:
-                    if kind != PRODUCE and kind != PRODUCE_PLACED:
+                    if kind != PRODUCE and kind != PRODUCE_AT:
                         if kind == PRODUCE_PART:
                             self._large.take(process_id, body, monotonic_ms)
                         else:

@@ -15,8 +15,8 @@ from headrace.shm.arena import Arena
 from headrace.shm.layout import ARENA_DATA
 from headrace.shm.messages import (
     PRODUCE,
+    PRODUCE_AT,
     PRODUCE_HEADER,
-    PRODUCE_PLACED,
     RESULT,
     pack_result,
     unpack_place,
@@ -93,7 +93,7 @@ def rig(tmp_path):
 def test_large_batches_are_told_by_place_and_small_ones_are_copied(rig, version):
     for number in range(3):
         written = rig.ask((0, 1), number=number, version=version)
-        assert [kind for kind, _header in written] == [PRODUCE_PLACED] * 2
+        assert [kind for kind, _header in written] == [PRODUCE_AT] * 2
         assert [rig.placed(header) for _kind, header in written] == [batch_of(0), batch_of(1)]
         rig.answer(*(header for _kind, header in written))
         assert receive_answers(rig, rig.client, 1) == [number]
@@ -174,14 +174,14 @@ def test_where_the_arena_is_full_batches_are_copied(rig):
     kinds = []
     for number in range(12):  # none is answered, so the connection's block is used up
         kinds += [kind for kind, _header in rig.ask(number=number)]
-    assert kinds[0] == PRODUCE_PLACED
+    assert kinds[0] == PRODUCE_AT
     assert kinds[-1] == PRODUCE
     blocks.pop().leave()
-    assert [kind for kind, _header in rig.ask()] == [PRODUCE_PLACED]
+    assert [kind for kind, _header in rig.ask()] == [PRODUCE_AT]
 
 
 def test_a_batch_that_no_ring_message_holds_goes_whole_by_its_place(rig):
     rig.writer.message_bytes_max = 50_000
     ((kind, header),) = rig.ask(size=200_000)
-    assert kind == PRODUCE_PLACED
+    assert kind == PRODUCE_AT
     assert rig.placed(header) == batch_of(0, 200_000)

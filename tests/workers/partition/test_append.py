@@ -11,7 +11,7 @@ from headrace.errors import CorruptRing, ErrorCode
 from headrace.runtime.mailbox import Mailbox
 from headrace.shm.arena import Arena
 from headrace.shm.layout import ARENA_DATA
-from headrace.shm.messages import PRODUCE, PRODUCE_HEADER, PRODUCE_PLACE, PRODUCE_PLACED
+from headrace.shm.messages import PRODUCE, PRODUCE_AT, PRODUCE_HEADER, PRODUCE_PLACE
 from headrace.shm.region import Region
 from headrace.workers.partition.append import Appender
 from headrace.workers.partition.intake import Intake
@@ -159,7 +159,7 @@ def test_a_batch_is_appended_from_where_its_network_worker_received_it(worker):
     (partition,) = worker.view.topics["plain"].partitions
     header = PRODUCE_HEADER.pack(5, partition.slot, partition.key, 0, 1000, 1, 9, 0)
     message = header + PRODUCE_PLACE.pack(100, len(content))
-    worker.seat.readers[0].messages.append((PRODUCE_PLACED, memoryview(bytearray(message))))
+    worker.seat.readers[0].messages.append((PRODUCE_AT, memoryview(bytearray(message))))
     worker.send("plain")
     assert [one[:3] for one in worker.cycle()] == [(5, 0, 0), (1, 0, 1)]
 
@@ -173,7 +173,7 @@ def test_batches_in_an_arena_are_taken_a_mebibyte_in_a_cycle(worker):
         place = number * len(content)
         arena.memory[place : place + len(content)] = content
         message = header + PRODUCE_PLACE.pack(place, len(content))
-        worker.seat.readers[0].messages.append((PRODUCE_PLACED, memoryview(bytearray(message))))
+        worker.seat.readers[0].messages.append((PRODUCE_AT, memoryview(bytearray(message))))
     worker.intake._messages_max = 8
     assert [len(worker.cycle()) for _ in range(4)] == [8, 5, 5, 5]
     for _ in range(3):
@@ -190,7 +190,7 @@ def test_a_place_that_is_nowhere_is_no_batch_of_anybody(worker, place, length):
     message = PRODUCE_HEADER.pack(5, partition.slot, partition.key, 0, 1000, 1, 9, 0) + PRODUCE_PLACE.pack(
         place, length
     )
-    worker.seat.readers[0].messages.append((PRODUCE_PLACED, memoryview(bytearray(message))))
+    worker.seat.readers[0].messages.append((PRODUCE_AT, memoryview(bytearray(message))))
     with pytest.raises(CorruptRing, match="bytes at"):
         worker.cycle()
     assert worker.replicas.by_slot[0].log.log_end_offset == 0

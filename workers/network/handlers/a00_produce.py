@@ -23,10 +23,10 @@ from headrace.settings import topic_values
 from headrace.shm.counters import PRODUCE_REQUESTS
 from headrace.shm.messages import (
     PRODUCE,
+    PRODUCE_AT,
     PRODUCE_HEADER,
     PRODUCE_PART,
     PRODUCE_PART_HEADER,
-    PRODUCE_PLACED,
     pack_place,
     pack_produce,
 )
@@ -139,7 +139,7 @@ def _send_placed(
     version = pending.exchange.api_version
     pack_produce(header, 0, request_id, route.slot, route.key, index, timeout_ms, acks, version, 0)
     pack_place(header, PRODUCE_HEADER_BYTES, place, length)
-    context.sender.send(connection, route.owner, PRODUCE_PLACED, header, None)
+    context.sender.send(connection, route.owner, PRODUCE_AT, header, None)
 
 
 def _begin(
