@@ -67,6 +67,7 @@ PEER_RING_BYTES: Final = 1 << 16  # between a partition worker and another one, 
 PEER_RING_BYTES_MIN: Final = 1 << 13  # lower limit when many rings share the memory
 ARENA_BYTES_MIN: Final = 1 << 18  # of a network worker
 ARENA_BLOCK_BYTES: Final = 64 * 1024  # places are whole ones; a receive buffer is two
+UNPLACED_RECEIVES_MAX: Final = 64  # of a connection that receives into the arena and places nothing
 ARENA_FRAME_SHARE: Final = 4  # of an arena, for one frame at most: a larger one is received as ever
 PLACED_BYTES_MIN: Final = (
     16 * 1024

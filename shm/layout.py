@@ -8,7 +8,7 @@ region, of the row or of the message:
                      8  LAYOUT_VERSION
                     16  size in bytes         of the whole region, a multiple of the page
                     24  boot id               as a number
-                    32  generation            rings: of the writer << 32 | of the reader; others 0
+                    32  generation            rings: of the writer << 32 | of the reader; an arena: of its process, twice; others 0
                    128  body
 
     ring           128  tail                  writer: bytes ever published

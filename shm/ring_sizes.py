@@ -1,9 +1,9 @@
 """How large the rings and arenas of a boot are: what the settings say, halved until all of it keeps within its bound.
 
 Runs in: the supervisor, before it makes them. Rings come by pairs of processes, so their memory grows with network
-workers times partition workers, and with the square of these, all of it reserved at the start. What takes the most is
-halved first, down to what still works: a request ring that holds a largest batch twice, smaller rings for answers and for
-the controller, two pages between partition workers (docs/decisions/030), no arena.
+workers times partition workers, and with the square of these, all of it reserved at the start. Arenas are halved first,
+down to none, then what takes the most, down to what still works: a request ring that holds a largest batch twice, smaller rings for
+answers and for the controller, two pages between partition workers (docs/decisions/030).
 A `headrace.request.ring.bytes` or `headrace.receive.arena.bytes` that is given stays as it is.
 """
 
@@ -68,7 +68,7 @@ def ring_sizes(settings: Settings, bound_bytes: int) -> RingSizes:
         kinds = [kind for kind in counts if getattr(sizes, kind) > getattr(floors, kind)]
         if not kinds:
             break
-        largest = max(kinds, key=lambda kind: counts[kind] * getattr(sizes, kind))
+        largest = "arena" if "arena" in kinds else max(kinds, key=lambda kind: counts[kind] * getattr(sizes, kind))
         half = getattr(sizes, largest) // 2
         sizes = replace(sizes, **{largest: 0 if largest == "arena" and half < ARENA_BYTES_MIN else half})
     least = shm_bytes(settings, sizes)

@@ -177,6 +177,11 @@ class Connection(PlacedFrames):
         return self.outbox.memory_bytes + self.held_bytes
 
     @property
+    def set_aside_bytes(self) -> int:
+        """Of the memory for large frames, what this one has."""
+        return self._set_aside
+
+    @property
     def has_bytes(self) -> bool:
         """Whether received bytes wait that are not part of a handled frame."""
         return self._end > self._start
@@ -279,9 +284,11 @@ class Connection(PlacedFrames):
         if available - 4 < size:
             if not self.frame_since_ms:
                 self.frame_since_ms = now_ms
-            if 4 + size > RECEIVE_BYTES_BUSY and not self._is_placed(4 + size):
+            if 4 + size > RECEIVE_BYTES_BUSY and not self.is_short:
                 lacking = 4 + size - self._set_aside
-                if lacking > 0 and not self.is_short:
+                if self._is_placed(4 + size):
+                    self._give_memory_back()
+                elif lacking > 0:
                     self._set_memory_aside(lacking)
             return None
         self.frame_since_ms = 0

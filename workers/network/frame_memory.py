@@ -7,6 +7,7 @@ TRICKLE_DEADLINE_MS; while others wait, already when it falls behind the pace th
 would hold up all others.
 
     memory for frames <= max(queued.max.request.bytes / network workers, socket.request.max.bytes)
+                         + one frame, where all who hold some wait for more
                          + RECEIVE_BYTES_BUSY for each connection; while a buffer grows, half as much again
 
 Source: Kafka `SimpleMemoryPool`, `queued.max.request.bytes` (KIP-72).
@@ -51,13 +52,17 @@ class FrameMemory:
         self.used -= size_bytes
         assert self.used >= 0
 
+    def _is_all_waiting(self) -> bool:
+        """Whether all that is set aside is of connections in line: then nobody would ever give any, and one is let in beyond the bound."""
+        return self.used <= sum(connection.set_aside_bytes for connection, _size in self.waiting)
+
     def admit(self) -> list[Connection]:
         """Those at the head of the line whose bytes are there now; what they asked for is set aside."""
         admitted = []
         while self.waiting:
             connection, size_bytes = self.waiting[0]
             if not connection.is_closed:
-                if self.used + size_bytes > self._bytes_max:
+                if self.used + size_bytes > self._bytes_max and not self._is_all_waiting():
                     break
                 self.used += size_bytes
                 connection.let_in(size_bytes)

@@ -354,7 +354,9 @@ class NetworkLoop(Process):
                 break
             del waiting[connection]
             if not connection.is_closed:
-                if not self._take_frames(connection) and connection.can_take_requests and not connection.is_short:
+                taken = self._take_frames(connection)
+                has_frames = self.is_draining or connection in self._deferred or connection in self._served
+                if not taken and not has_frames and connection.can_take_requests and not connection.is_short:
                     self._receive(connection)
                 self._dirty.add(connection)
         self._deferred = {**waiting, **self._deferred}

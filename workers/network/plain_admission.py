@@ -103,8 +103,11 @@ def _is_sound(batch: memoryview) -> bool:
 
 
 def _mend(batch: memoryview, data: bytes, max_timestamp: int) -> None:
-    """The largest timestamp into the header. raises KafkaError, where it fits none"""
-    scan = scan_records(data, parse_header(batch))
+    """The largest timestamp into the header. raises KafkaError, where it fits none, or a record contradicts the header"""
+    try:
+        scan = scan_records(data, parse_header(batch))
+    except CorruptRecord as failure:
+        raise KafkaError(ErrorCode.INVALID_RECORD, str(failure)) from None
     check_range(scan.min_timestamp_ms, scan.max_timestamp_ms)
     if scan.max_timestamp_ms != max_timestamp:
         _TIMESTAMP.pack_into(batch, MAX_TIMESTAMP_POSITION, scan.max_timestamp_ms)

@@ -76,6 +76,12 @@ class PendingProduce:
                 except Exception as failure:
                     self.exchange.connection.contain(failure)
 
+    def settle_unsent(self, error: int) -> None:
+        """What no process was told of has this result."""
+        for index, owner in enumerate(self.owners):
+            if owner < 0:
+                self.settle(index, (error, -1, -1, -1))
+
     def _place(self, index: int) -> tuple[str, int]:
         """The topic and the partition of a result."""
         for topic, partitions in self.topics:

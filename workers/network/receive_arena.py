@@ -79,7 +79,8 @@ class ReceiveArena:
     @property
     def usual_bytes(self) -> int:
         """Of a block for small frames: fewer where most of the arena is taken."""
-        return 2 * _UNIT if 2 * self.free_bytes >= len(self._memory) else _UNIT
+        is_roomy = 2 * self.free_bytes >= len(self._memory) and self.frame_bytes_max >= 2 * _UNIT
+        return 2 * _UNIT if is_roomy else _UNIT
 
     def take(self, size_bytes: int) -> Block | None:
         """A block of this size or more; None where there is no room for it."""

@@ -8,7 +8,7 @@ others, so that a produce does not pay for rings that are nearly always empty. A
          -> Appender.append -> release
 
 A network worker for which many answers wait is left out until it has taken them. Batches that lie in an arena are not seen in the
-bytes of a ring: of these as many messages are taken as were, in the cycle before, REQUEST_BYTES_PER_CYCLE_MAX of batches.
+bytes of a ring: of a ring with such as many messages are taken as were REQUEST_BYTES_PER_CYCLE_MAX when it was polled last.
 """
 
 from __future__ import annotations
@@ -38,8 +38,10 @@ class Intake:
         self._mailbox = mailbox
         self._network_ids = tuple(seat.wiring.network_ids)
         self._others = tuple(peer for peer in seat.wiring.targets(seat.process_id) if peer not in self._network_ids)
-        # Of a ring in this cycle: fewer after one in which groups asked, or batches came that lie in an arena.
-        self._messages_max = APPENDS_PER_CYCLE_MAX
+        self._messages_max = APPENDS_PER_CYCLE_MAX  # of a ring in this cycle; fewer after one in which groups asked
+        self._placed_max = dict.fromkeys(
+            self._network_ids, APPENDS_PER_CYCLE_MAX
+        )  # the same, of one with placed batches
         self._busy_cycles = 0  # since the others' rings were polled
 
     def do_work(self, now_ms: int, monotonic_ms: int) -> int:
@@ -65,25 +67,30 @@ class Intake:
             if process_id in congested or answers.is_congested(process_id):
                 continue
             reader = readers[process_id]
-            messages = reader.poll(self._messages_max, REQUEST_BYTES_PER_CYCLE_MAX)
+            placed_max = self._placed_max[process_id]
+            messages = reader.poll(min(self._messages_max, placed_max), REQUEST_BYTES_PER_CYCLE_MAX)
             if not messages:
                 continue
             polled.append((process_id, reader))
             taken += len(messages)
+            placed_bytes = appender.placed_bytes
             for kind, body in appender.gather(process_id, messages, monotonic_ms):
                 if kind == FOLLOWER_FETCHED:
                     self._isr.take(body)
                     continue
                 others += 1
                 mailbox.take(process_id, kind, body)
+            placed_bytes = appender.placed_bytes - placed_bytes
+            if placed_bytes:
+                most = len(messages) * REQUEST_BYTES_PER_CYCLE_MAX // placed_bytes
+                self._placed_max[process_id] = max(1, min(APPENDS_PER_CYCLE_MAX, most))
+            elif placed_max < APPENDS_PER_CYCLE_MAX:
+                self._placed_max[process_id] = min(APPENDS_PER_CYCLE_MAX, 2 * placed_max)
         if not taken:
             return 0
-        placed_bytes = appender.placed_bytes
         appender.append(now_ms, monotonic_ms)
         for process_id, reader in polled:
             if reader.release():
                 self._seat.ring(process_id)
         self._messages_max = GROUP_REQUESTS_PER_CYCLE_MAX if others else APPENDS_PER_CYCLE_MAX
-        if placed_bytes:
-            self._messages_max = max(1, min(self._messages_max, taken * REQUEST_BYTES_PER_CYCLE_MAX // placed_bytes))
         return taken

@@ -10,7 +10,7 @@ from collections import deque
 
 import pytest
 
-from headrace.limits import ARENA_BLOCK_BYTES, RECEIVE_BYTES_BUSY
+from headrace.limits import ARENA_BLOCK_BYTES, RECEIVE_BYTES_BUSY, UNPLACED_RECEIVES_MAX
 from headrace.workers.network.connection import Connection
 from headrace.workers.network.frame_memory import FrameMemory
 from headrace.workers.network.receive_arena import ReceiveArena
@@ -198,3 +198,125 @@ def test_without_an_arena_nothing_is_placed():
     assert not connection.is_placing
     connection.close()
     peer.close()
+
+
+def test_a_block_of_a_large_frame_is_given_back_where_small_ones_come():
+    fixture = Fixture(256)
+    chance = random.Random(2)
+    left = memoryview(frame_of(chance, 3_000_000))
+    while left:
+        left = left[fixture.peer.send(left[:100_000]) :]
+        list(fixture.frames())
+    for _ in range(3):
+        fixture.peer.sendall(frame_of(chance, 100))
+        assert len(list(fixture.frames())) == 1
+    assert fixture.arena.free_bytes >= (256 - 2) * ARENA_BLOCK_BYTES
+    fixture.close()
+    assert fixture.is_whole
+
+
+def test_who_places_nothing_for_long_has_no_block_any_more():
+    fixture = Fixture(17)
+    chance = random.Random(2)
+    for _ in range(UNPLACED_RECEIVES_MAX + 2):
+        fixture.peer.sendall(frame_of(chance, 100))
+        fixture.connection.receive()
+        assert fixture.connection.next_frame(5) is not None
+    assert fixture.is_whole
+    assert not fixture.connection.is_placing
+    fixture.connection.begin_placing()
+    fixture.peer.sendall(frame_of(chance, 100))
+    assert [block is None for _frame, block, _place in fixture.frames()] == [False]
+    fixture.close()
+
+
+def test_frames_that_no_block_holds_are_received_as_without_an_arena():
+    fixture = Fixture(16)
+    chance = random.Random(2)
+    for number in range(4):
+        data = frame_of(chance, 700_000)
+        left, found = memoryview(data), []
+        while left:
+            left = left[fixture.peer.send(left[:100_000]) :]
+            found += [(bytes(frame), block) for frame, block, _place in fixture.frames()]
+        assert found == [(data[4:], None)]
+        assert number == 0 or fixture.is_whole
+    fixture.close()
+    assert fixture.is_whole
+    assert fixture.frame_memory.used == 0
+
+
+def test_a_small_arena_is_used():
+    fixture = Fixture(4)
+    chance = random.Random(2)
+    for _ in range(9):
+        fixture.peer.sendall(frame_of(chance, 20_000))
+        list(fixture.frames())
+    assert fixture.in_arena == 0
+    assert fixture.connection.block is not None
+    fixture.close()
+
+
+def test_a_connection_in_line_takes_no_block_and_keeps_no_memory_that_it_does_not_use():
+    fixture = Fixture(40)
+    chance = random.Random(2)
+    blocks = [fixture.arena.take(10 * ARENA_BLOCK_BYTES) for _ in range(4)]
+    fixture.frame_memory.take(fixture.connection, (64 << 20) - 1_000)
+    data = frame_of(chance, 500_000)
+    fixture.peer.sendall(data[:100_000])
+    assert list(fixture.frames()) == []
+    assert fixture.connection.is_short
+    for block in blocks:
+        block.leave()
+    assert fixture.connection.next_frame(5) is None
+    assert fixture.connection.is_short, "its turn comes"
+    fixture.frame_memory.give((64 << 20) - 1_000)
+    fixture.frame_memory.admit()
+    left, found = memoryview(data)[100_000:], []
+    while left:
+        left = left[fixture.peer.send(left[:100_000]) :]
+        found += [(bytes(frame), block is None) for frame, block, _place in fixture.frames()]
+    assert found == [(data[4:], False)]
+    assert fixture.frame_memory.used == 0
+    fixture.close()
+
+
+def test_connections_that_wait_for_each_others_memory_are_let_in_one_by_one():
+    """Each kept the memory of a frame that has come, has some bytes of the next one, and needs more for it."""
+    memory = FrameMemory(1_900_000)
+    pairs = []
+    for _ in range(2):
+        ours, peer = socket.socketpair()
+        ours.setblocking(False)
+        pairs.append((Connection(ours, "peer", 1, FRAME_MAX, set(), 0, memory), peer))
+
+    def receive(connection):
+        while True:
+            try:
+                connection.receive()
+            except BlockingIOError:
+                return
+            while connection.next_frame(5) is not None:
+                pass
+
+    first, second = (struct.pack(">i", size) + bytes(size) for size in (600_000, 1_400_000))
+    for connection, peer in pairs:
+        left = memoryview(first + second[:3])
+        while left:
+            left = left[peer.send(left[:100_000]) :]
+            receive(connection)
+    for connection, peer in pairs:
+        peer.sendall(second[3:1_000])
+        receive(connection)
+    assert [connection.is_short for connection, _peer in pairs] == [True, True]
+    assert memory.admit() == [pairs[0][0]]
+    left = memoryview(second[1_000:])
+    while left:
+        left = left[pairs[0][1].send(left[:100_000]) :]
+        receive(pairs[0][0])
+    pairs[0][0].close()
+    assert memory.admit() == [pairs[1][0]]
+    for connection, peer in pairs:
+        connection.close()
+        peer.close()
+    assert memory.used == 0

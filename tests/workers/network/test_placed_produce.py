@@ -3,14 +3,18 @@
 Holds: workers/network/handlers/a00_produce.py, workers/network/produce_ledger.py, workers/network/loop.py
 """
 
+import struct
+
 import pytest
 
+from headrace.checksum import crc32c
 from headrace.errors import ErrorCode
 from headrace.limits import ARENA_BLOCK_BYTES
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.frames import build_request
-from headrace.protocol.record_batch import build_batch
+from headrace.protocol.record_batch import ATTRIBUTES_POSITION, CRC_POSITION, HEADER_BYTES, build_batch
+from headrace.protocol.varint import read_zigzag
 from headrace.shm.arena import Arena
 from headrace.shm.layout import ARENA_DATA
 from headrace.shm.messages import (
@@ -23,9 +27,12 @@ from headrace.shm.messages import (
     unpack_produce,
 )
 from headrace.shm.region import Region
+from headrace.workers.network.handlers import a00_produce
 from tests.workers.network.network_rig import PARTITION_WORKER, Rig, receive_answers, reset
 
 UNITS = 16
+BASE_TIMESTAMP_POSITION = 27
+BASE_TIMESTAMP, CRC = struct.Struct(">q"), struct.Struct(">I")
 SIZES = {0: 20_000, 1: 17_000}  # of the values, by partition
 
 
@@ -185,3 +192,47 @@ def test_a_batch_that_no_ring_message_holds_goes_whole_by_its_place(rig):
     ((kind, header),) = rig.ask(size=200_000)
     assert kind == PRODUCE_AT
     assert rig.placed(header) == batch_of(0, 200_000)
+
+
+def contradicting_batch():
+    """Right by its checksum, with a time that has to be mended and a last record that has another's offset."""
+    batch = bytearray(build_batch([(None, b"x" * 300)] * 40, timestamp_ms=1_795_000_000_000))
+    position = HEADER_BYTES
+    for _ in range(39):
+        length, body = read_zigzag(bytes(batch), position)
+        position = body + (length >> 1)
+    _length, body = read_zigzag(bytes(batch), position)
+    assert batch[body + 2] == 39 << 1
+    batch[body + 2] = 7
+    BASE_TIMESTAMP.pack_into(batch, BASE_TIMESTAMP_POSITION, -5)
+    CRC.pack_into(batch, CRC_POSITION, crc32c(memoryview(batch)[ATTRIBUTES_POSITION:]))
+    return bytes(batch)
+
+
+def test_a_batch_that_is_wrong_beside_one_that_was_placed_is_refused_and_holds_no_place(rig):
+    request = messages.ProduceRequest
+    data = [request.PartitionProduceData(0, batch_of(0)), request.PartitionProduceData(1, contradicting_batch())]
+    body = request(acks=-1, timeout_ms=1000, topic_data=[request.TopicProduceData("t", data)])
+    rig.client.sendall(build_request(ApiKey.PRODUCE, 8, 9, "bench", body))
+    rig.turn_until(lambda: rig.writer.written)
+    ((kind, header),) = rig.writer.written
+    assert kind == PRODUCE_AT
+    rig.answer(header)
+    assert receive_answers(rig, rig.client, 1) == [9]
+    assert rig.connections[0].block.pins == 0
+
+
+def test_a_handler_that_fails_after_it_placed_a_batch_holds_no_place(rig, monkeypatch):
+    def fail(_batch):
+        monkeypatch.setattr(a00_produce, "check_plain", lambda batch: None)
+        raise RuntimeError("injected")
+
+    checked = []
+    monkeypatch.setattr(a00_produce, "check_plain", lambda batch: checked.append(batch) if not checked else fail(batch))
+    rig.client.sendall(produce_frame((0, 1)))
+    rig.turn_until(lambda: not rig.connections)
+    ((kind, header),) = rig.writer.written
+    assert kind == PRODUCE_AT
+    rig.answer(header)
+    assert rig.used_bytes == 0
+    assert rig.loop.is_drained()

@@ -37,7 +37,7 @@ from headrace.workers.network.exchange import Exchange
 from headrace.workers.network.opening_budget import OpeningBudget
 from headrace.workers.network.plain_admission import check_plain
 from headrace.workers.network.produce_ledger import PendingProduce, Result
-from headrace.workers.network.produce_request import read_produce
+from headrace.workers.network.produce_request import ProduceRequest, read_produce
 from headrace.workers.network.produce_template import MARKS, ProduceTemplate
 from headrace.workers.network.record_policy import Buffer, RejectedRecords
 from headrace.workers.network.routes import Route
@@ -68,13 +68,34 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
     request_id = context.produce.next_id(connection.serial)
     count = len(request.rows)
     pending = PendingProduce(exchange, request.topics, count, _respond)
-    timeout_ms = max(0, request.timeout_ms)
     if acks == 0:
         exchange.answer_nothing()
     elif count == 0:
         _respond(pending)
     else:
         context.produce.open(request_id, pending)
+    try:
+        _hand_on_all(context, connection, pending, request, request_id, version, body)
+    except Exception:
+        pending.settle_unsent(int(ErrorCode.UNKNOWN_SERVER_ERROR))  # what was sent has its result yet to come
+        if acks != 0 and pending.remaining == 0:
+            context.produce.close(request_id)
+        raise
+    if acks != 0 and pending.remaining == 0:
+        context.produce.close(request_id)
+
+
+def _hand_on_all(
+    context: Context,
+    connection: Connection,
+    pending: PendingProduce,
+    request: ProduceRequest,
+    request_id: int,
+    version: int,
+    body: memoryview,
+) -> None:
+    """Each row to its owner, or refused."""
+    acks, timeout_ms = request.acks, max(0, request.timeout_ms)
     budget = None
     for index, row in enumerate(request.rows):
         records = row.records
@@ -115,8 +136,6 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
             context.sender.send(connection, route.owner, PRODUCE, header, payload)
     if budget is not None and budget.is_heavy:
         context.heavy_requests += 1
-    if acks != 0 and pending.remaining == 0:
-        context.produce.close(request_id)
 
 
 def _send_placed(
