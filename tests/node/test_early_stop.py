@@ -30,7 +30,7 @@ sys.meta_path.insert(0, Finder())
 from headrace.cli.main import main
 sys.exit(main())
 """
-BEFORE_THE_INBOX = ["typer", "headrace.cli.application", "headrace.settings", "headrace.node.supervisor"]
+BEFORE_THE_INBOX = ["headrace.cli.plain_start", "headrace.settings", "headrace.node.supervisor"]
 INSIDE_OF_IT = ["headrace.workers.network.worker", "headrace.controller.process"]
 
 
@@ -73,7 +73,7 @@ def test_a_stop_while_the_processes_are_imported_starts_none_of_them(properties,
 
 def test_a_hang_up_does_not_end_a_start(tmp_path):
     """`systemctl reload` of a unit that is just starting; it is a stop for `dev`, whose terminal has gone."""
-    assert headrace("typer", signal.SIGHUP, "start", tmp_path / "nowhere").returncode == 78
+    assert headrace("headrace.settings", signal.SIGHUP, "start", tmp_path / "nowhere").returncode == 78
     assert headrace("typer", signal.SIGHUP, "dev", "--dir", tmp_path / "nowhere").returncode == 0
 
 
