@@ -20,22 +20,24 @@ def main() -> int:
     command = next((argument for argument in sys.argv[1:] if not argument.startswith("-")), "")
     if command not in NODE_COMMANDS:
         return _run()
-    if command == "start":  # `dev --nodes` never becomes a node itself
-        gc.disable()  # imports leave nothing to collect, and would be searched again and again; `node/children.py` enables it
     with early_stop.heard(hang_up_stops=command == "dev"):
         return _start() if command == "start" else _run()
 
 
 def _start() -> int:
     """`headrace start`, without Typer where it is not needed."""
-    from headrace.cli import plain_start
+    gc.disable()  # imports leave nothing to collect, and would be searched again and again; `node/children.py` enables it
+    try:
+        from headrace.cli import plain_start
 
-    given = plain_start.read(sys.argv[1:], os.environ)
-    if given is None:
-        return _run()
-    from headrace.cli import outcome
+        given = plain_start.read(sys.argv[1:], os.environ)
+        if given is None:
+            return _run()
+        from headrace.cli import outcome
 
-    return outcome.of(lambda: plain_start.run(*given))
+        return outcome.of(lambda: plain_start.run(*given))
+    finally:
+        gc.enable()
 
 
 def _run() -> int:

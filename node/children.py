@@ -2,7 +2,7 @@
 
 Runs in: the supervisor (`load_entry_points`, `fork_child`), then the child. The supervisor has no threads, so
 a fork is safe; what it imported before is shared by all. At a start the controller process is forked before the others' code
-is imported (FIRST_ROLES); whoever is forked later, it as well after a death, shares everything.
+is imported (FIRST_ROLES); a process that is forked later, this one too after a death, shares everything.
 
     fork -> die with the parent -> own process group -> default signals -> name -> core -> seat -> entry point
 
@@ -82,18 +82,24 @@ def load_entry_points(roles: Iterable[Role] = Role) -> dict[Role, EntryPoint]:
 
     raises   BrokenInstallation, naming role and module
     """
-    points = {}
     gc.disable()  # imports leave nothing to collect, and would be searched again and again
-    for role in roles:
-        name = ENTRY_MODULES[role]
-        try:
-            points[role] = importlib.import_module(name).run
-        except (ImportError, AttributeError) as failure:
-            raise BrokenInstallation(f"the {role.value} process can't be imported from {name}: {failure}") from failure
+    try:
+        points = {role: _entry_point(role) for role in roles}
+    finally:
+        gc.enable()
     gc.freeze()
     gc.set_threshold(*COLLECTOR_THRESHOLDS)
-    gc.enable()
     return points
+
+
+def _entry_point(role: Role) -> EntryPoint:
+    """raises   BrokenInstallation"""
+    name = ENTRY_MODULES[role]
+    try:
+        entry_point: EntryPoint = importlib.import_module(name).run
+        return entry_point
+    except (ImportError, AttributeError) as failure:
+        raise BrokenInstallation(f"the {role.value} process can't be imported from {name}: {failure}") from failure
 
 
 def fork_child(

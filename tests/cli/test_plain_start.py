@@ -1,7 +1,4 @@
-"""`headrace start` without Typer: which lines that are, and that Typer reads them likewise.
-
-Holds: cli/plain_start.py
-"""
+"""`headrace start` without Typer: which lines that are, and that Typer reads them likewise."""
 
 import subprocess
 import sys
@@ -58,12 +55,12 @@ def test_a_start_imports_no_typer(tmp_path):
     """Each is memory of every node, and time before it serves."""
     heavy = ("typer", "click", "rich", "headrace.cli.application", "numpy", "pyspark")
     program = (
-        "import sys; from headrace.cli.main import main; code = main();"
-        f"print(code, *[name for name in {heavy!r} if name in sys.modules])"
+        "import gc, sys; from headrace.cli.main import main; code = main();"
+        f"print(code, gc.isenabled(), *[name for name in {heavy!r} if name in sys.modules])"
     )
     command = [sys.executable, "-c", program, "start", str(tmp_path / "nowhere"), "--set", "broker.id=1"]
     done = subprocess.run(command, capture_output=True, text=True)
-    assert (done.stdout, done.returncode) == ("78\n", 0), done.stderr
+    assert (done.stdout, done.returncode) == ("78 True\n", 0), done.stderr
     assert done.stderr.startswith("headrace: invalid value ")
     assert done.stderr.endswith(" for FILE: No such file or directory\n")
 
