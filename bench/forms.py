@@ -1,9 +1,11 @@
-"""The compiled core beside pure Python: CPU of the node for the same work, in turn, with memory and start.
+"""Two forms of a node beside each other: CPU for the same work, in turn, with memory and start.
 
-    python -m bench.forms --rounds 5 --seconds 4
+    python -m bench.forms --rounds 5 --seconds 4                                the compiled core, and pure Python
+    python -m bench.forms --forms copied,compiled --only produce-16k,produce-1m  large batches copied into the ring, or not
 
 Both nodes run all the time; one is under load at a time. CPU seconds are the node's, user and system, by the work done: what else runs
-on the machine is not in them. Needs the compiled core (`make core`).
+on the machine is not in them. Logs keep the last 128 MiB of a partition: where they grow until the memory is full of them, the kernel's
+search for free pages costs more CPU than the node. Needs the compiled core (`make core`).
 """
 
 from __future__ import annotations
@@ -25,8 +27,18 @@ IDLE_S = 5.0
 LOADS = (  # name, connections, unit of the work, what a result's figure is divided by
     ("produce-1", 8, "1,000,000 requests", 1e6),
     ("produce-16k", 8, "GB", 1e3),
+    ("produce-16k", 64, "GB", 1e3),
+    ("produce-1m", 8, "GB", 1e3),
     ("fetch", 8, "GB", 1e3),
 )
+
+
+BOUNDED = {
+    "log.retention.bytes": str(128 << 20),
+    "log.segment.bytes": str(32 << 20),
+    "log.retention.check.interval.ms": "500",
+    "log.segment.delete.delay.ms": "0",
+}
 
 
 class Compiled(Headrace):
@@ -37,6 +49,18 @@ class Compiled(Headrace):
 class Pure(Headrace):
     name = "pure"
     environment: ClassVar[dict[str, str]] = {"HEADRACE_PURE": "1"}
+
+
+class Copied(Compiled):
+    """What it receives is copied into the ring, whatever its size."""
+
+    name = "copied"
+
+    def __init__(self, directory: Path, settings: dict[str, str] | None = None) -> None:
+        super().__init__(directory, {**(settings or {}), "headrace.receive.arena.bytes": "0"})
+
+
+FORMS: dict[str, type[Headrace]] = {form.name: form for form in (Pure, Compiled, Copied)}
 
 
 def work_of(load: str, result: dict[str, float]) -> float:
@@ -56,10 +80,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=4.0)
-    parser.add_argument("--only", default=",".join(load for load, *_others in LOADS))
+    parser.add_argument(
+        "--forms", default="pure,compiled", help=f"two of {', '.join(FORMS)}; the second one is the better one"
+    )
+    parser.add_argument("--only", default=",".join(dict.fromkeys(load for load, *_others in LOADS)))
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
-        servers: list[Server] = [kind(Path(temporary, kind.name)) for kind in (Pure, Compiled)]
+        servers: list[Server] = [FORMS[name](Path(temporary, name), BOUNDED) for name in arguments.forms.split(",")]
         try:
             for server in servers:
                 start(server)
@@ -102,10 +129,12 @@ def compare(
             results[server.name].append(scale * cpu_for_work(server, load, connections, seconds))
     medians = {name: statistics.median(values) for name, values in results.items()}
     print(
-        f"{load}: CPU s for each {unit}: {json.dumps({name: round(value, 2) for name, value in medians.items()})}",
+        f"{load}, {connections} connections: CPU s for each {unit}:",
+        json.dumps({name: round(value, 2) for name, value in medians.items()}),
         end=" ",
     )
-    print(f"pure / compiled {medians['pure'] / medians['compiled']:.2f}", end="  ")
+    one, other = medians
+    print(f"{one} / {other} {medians[one] / medians[other]:.2f}", end="  ")
     print(json.dumps({name: [round(value, 2) for value in values] for name, values in results.items()}), flush=True)
 
 

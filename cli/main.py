@@ -37,7 +37,7 @@ def _start() -> int:
 
         return outcome.of(lambda: plain_start.run(*given))
     finally:
-        gc.enable()
+        gc.enable()  # of one that never became a node
 
 
 def _run() -> int:

@@ -65,6 +65,12 @@ CONTROL_RING_BYTES_MIN: Final = 1 << 20
 UPKEEP_RING_BYTES: Final = 1 << 17  # between the housekeeper and a partition worker
 PEER_RING_BYTES: Final = 1 << 16  # between a partition worker and another one, or the controller
 PEER_RING_BYTES_MIN: Final = 1 << 13  # lower limit when many rings share the memory
+ARENA_BYTES_MIN: Final = 1 << 18  # of a network worker
+ARENA_BLOCK_BYTES: Final = 64 * 1024  # places are whole ones; a receive buffer is two
+ARENA_FRAME_SHARE: Final = 4  # of an arena, for one frame at most: a larger one is received as ever
+PLACED_BYTES_MIN: Final = (
+    16 * 1024
+)  # of a batch that is appended from where it was received; smaller ones are copied sooner
 SHM_SHARE_OF_MEMORY: Final = 100  # all shared memory of a node: one part in 100 of the machine's
 SHM_SHARE_OF_DIRECTORY: Final = 4  # and of /dev/shm, which others use as well
 REQUESTS_PER_CYCLE_MAX: Final = 512

@@ -256,6 +256,7 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("headrace.worker.spin.us", _I, "0", "Time for which a network or partition worker without work looks for some before it sleeps. Only where workers have cores of their own: it takes these cores from others.", 0, limits.WORKER_SPIN_US_MAX),
     Setting("headrace.shm.bytes.max", _L, "-1", "Limit on the node's shared memory; rings shrink to fit, down to a minimum; -1: a hundredth of the memory, at most a quarter of /dev/shm.", -1, _LONG_MAX),
     Setting("headrace.request.ring.bytes", _I, "8388608", "Ring from a network to a partition worker; a power of two. Batches larger than half of it are sent in parts, with one more copy. If not set, it is halved as headrace.shm.bytes.max requires.", limits.RING_BYTES_MIN, limits.RING_BYTES_MAX),
+    Setting("headrace.receive.arena.bytes", _I, "16777216", "Memory of a network worker for produce requests that a partition worker appends from where they were received; a power of two; 0: none, they are copied into the ring. If not set, it is halved as headrace.shm.bytes.max requires.", 0, limits.RING_BYTES_MAX),
     Setting("headrace.cluster.partitions.max", _I, "65536", "Largest number of partitions in the cluster.", 64, 1 << 22),
     Setting("headrace.partitions.max", _I, "16384", "Largest number of replicas on this node (rows of the partition table).", 16, 1 << 20),
     Setting("headrace.producer.snapshot.interval.bytes", _L, "67108864", "Bytes of log between producer snapshots: bounds the restart time of a worker.", 1 << 20, _LONG_MAX),
@@ -430,6 +431,13 @@ class Settings:
         ring_bytes = values["headrace.request.ring.bytes"]
         if ring_bytes & (ring_bytes - 1):
             raise ConfigError("headrace.request.ring.bytes", ring_bytes, "must be a power of two")
+        arena_bytes = values["headrace.receive.arena.bytes"]
+        if arena_bytes and (arena_bytes & (arena_bytes - 1) or arena_bytes < limits.ARENA_BYTES_MIN):
+            raise ConfigError(
+                "headrace.receive.arena.bytes",
+                arena_bytes,
+                f"must be 0, or a power of two and at least {limits.ARENA_BYTES_MIN}",
+            )
         wait_ms = values["replica.fetch.wait.max.ms"]
         for key in ("replica.socket.timeout.ms", "replica.lag.time.max.ms"):
             if values[key] < wait_ms:

@@ -67,6 +67,7 @@ SMALL = {
     "headrace.partitions.max": "1024",
     "headrace.cluster.partitions.max": "4096",
     "headrace.request.ring.bytes": str(2 << 20),
+    "headrace.receive.arena.bytes": str(1 << 20),
 }
 _PR_SET_PDEATHSIG = 1
 _PR_SET_NAME = 15

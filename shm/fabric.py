@@ -13,7 +13,8 @@ its generation void. If /dev/shm has no space for new rings, the old ones are re
                           ->  each peer that runs has released them and says so (`released`)
                           ->  emptied, renamed  ->  doorbells forced  ->  fork
 
-So a renewal needs no space beyond what the node reserved at its start.
+So a renewal needs no space beyond what the node reserved at its start. A network worker's arena is renewed and handed on as its
+rings are: here it is the pair of that worker and itself, held by every partition worker as well.
 """
 
 from __future__ import annotations
@@ -107,7 +108,8 @@ class Fabric:
             fabric = cls(wiring, ProcessTable(regions[0]), regions)
             for process_id in range(count):
                 fabric.processes.raise_generation(process_id)
-            for writer, reader in wiring.pairs():
+            arenas = [(process_id, process_id) for process_id in range(count) if wiring.arena_bytes(process_id)]
+            for writer, reader in [*wiring.pairs(), *arenas]:
                 fabric._names[writer, reader] = fabric._create_ring(writer, reader)
         except BaseException:
             _take_down(wiring, regions)
@@ -131,7 +133,7 @@ class Fabric:
 
     def settle(self, process_id: int) -> bool:
         """Whether a renewed process has its rings, and may be forked now; call again if not."""
-        pairs = [pair for pair in self.wiring.pairs_of(process_id) if self._names[pair] != self._name(*pair)]
+        pairs = [pair for pair in self._pairs_of(process_id) if self._names[pair] != self._name(*pair)]
         if pairs and not self._hand_on(pairs):
             if time.monotonic_ns() < self._retry_ns or not self._make_rings(process_id, self._generation(process_id)):
                 return False
@@ -149,7 +151,7 @@ class Fabric:
         """Every ring of a process's generation in new memory, the old ones unlinked; False: /dev/shm is full."""
         made: dict[tuple[int, int], str] = {}
         try:
-            for pair in self.wiring.pairs_of(process_id):
+            for pair in self._pairs_of(process_id):
                 if self._names[pair] != self._name(*pair, (process_id, generation)):
                     made[pair] = self._create_ring(*pair, (process_id, generation))
         except StorageFailed as failure:
@@ -167,7 +169,8 @@ class Fabric:
         """Empty rings and give them their new names; False while a peer still holds one of them."""
         for writer, reader in pairs:
             void_since = max(self._void_since.get(writer, 0), self._void_since.get(reader, 0))
-            if min(self.processes.released(writer), self.processes.released(reader)) < void_since:
+            holders = (writer, *self.wiring.partition_ids) if writer == reader else (writer, reader)
+            if min(map(self.processes.released, holders)) < void_since:
                 return False
         for writer, reader in pairs:
             region = Region.attach(self._names[writer, reader], boot_id=self.wiring.boot_id)
@@ -177,6 +180,11 @@ class Fabric:
             self._names[writer, reader] = self._name(writer, reader)
         self._ring_all()
         return True
+
+    def _pairs_of(self, process_id: int) -> list[tuple[int, int]]:
+        """Of its rings, and of its arena where it has one."""
+        pairs = self.wiring.pairs_of(process_id)
+        return [*pairs, (process_id, process_id)] if self.wiring.arena_bytes(process_id) else pairs
 
     def _ring_all(self) -> None:
         for peer in range(self.wiring.process_count):
@@ -202,6 +210,8 @@ class Fabric:
 
     def _name(self, writer: int, reader: int, renewed: tuple[int, int] = (-1, 0)) -> str:
         writer_generation, reader_generation = self._generations(writer, reader, renewed)
+        if writer == reader:
+            return self.wiring.arena_name(writer, writer_generation)
         return self.wiring.ring_name(writer, writer_generation, reader, reader_generation)
 
     def _create_ring(self, writer: int, reader: int, renewed: tuple[int, int] = (-1, 0)) -> str:
@@ -209,11 +219,17 @@ class Fabric:
         name = self._name(writer, reader, renewed)
         Region.create(
             name,
-            layout.ring_region_bytes(_ring_capacity(self.wiring, writer, reader)),
+            _region_bytes(self.wiring, writer, reader),
             boot_id=self.wiring.boot_id,
             generation=layout.ring_generation(*self._generations(writer, reader, renewed)),
         ).close()
         return name
+
+
+def _region_bytes(wiring: Wiring, writer: int, reader: int) -> int:
+    if writer == reader:
+        return layout.arena_region_bytes(wiring.arena_bytes(writer))
+    return layout.ring_region_bytes(_ring_capacity(wiring, writer, reader))
 
 
 def _ring_capacity(wiring: Wiring, writer: int, reader: int) -> int:
@@ -237,13 +253,14 @@ def _tell_sizes(settings: Settings, sizes: RingSizes, bound: int) -> None:
     elif sizes.request < settings["headrace.request.ring.bytes"]:
         hint = " hint=headrace.shm.bytes.max allows larger"
     _log.info(
-        "shared memory bytes=%d of=%d request_rings=%d answer_rings=%d control_rings=%d peer_rings=%d%s",
+        "shared memory bytes=%d of=%d request_rings=%d answer_rings=%d control_rings=%d peer_rings=%d arenas=%d%s",
         reserved,
         bound,
         sizes.request,
         sizes.answer,
         sizes.control,
         sizes.peer,
+        sizes.arena,
         hint,
     )
 

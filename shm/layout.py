@@ -15,6 +15,8 @@ region, of the row or of the message:
                    256  head                  reader: bytes ever released
                    384  data                  capacity bytes, a power of two
 
+    arena          384  data                  a network worker, then the partition worker that it was told of, by places
+
     ring message     0  length u32 | kind u32 one word; kind 0 pads to the end of the data
                      8  body                  padded to 8
 
@@ -77,6 +79,7 @@ RING_TAIL: Final = HEADER_BYTES
 RING_HEAD: Final = RING_TAIL + LINE
 RING_DATA: Final = RING_HEAD + LINE
 RING_CAPACITY_MIN: Final = 2048  # a page holds the header and this much
+ARENA_DATA: Final = RING_DATA  # as a ring, whose words it has no use for: both are emptied and handed on alike
 MESSAGE_HEADER_BYTES: Final = WORD
 KIND_PADDING: Final = 0
 KIND_MAX: Final = 255
@@ -143,6 +146,11 @@ def ring_region_bytes(capacity: int) -> int:
     assert capacity & (capacity - 1) == 0
     assert capacity >= RING_CAPACITY_MIN
     return RING_DATA + capacity
+
+
+def arena_region_bytes(capacity: int) -> int:
+    """Size of the region that holds an arena of `capacity` bytes."""
+    return ARENA_DATA + capacity
 
 
 def empty_ring(words: memoryview, generation: int) -> None:

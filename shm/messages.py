@@ -5,6 +5,9 @@ order). A ring frames each message by (kind, length); what follows here is the b
 bytes:
 
     PRODUCE       request_id 8 | slot 4 | key 4 | index 4 | timeout_ms 4 | acks 2 | api_version 2 | begun 4 | batch ...
+    PRODUCE_AT    the same 32 bytes | place 8 | length 8
+                  the batch lies there in the network worker's arena, and the place is the worker's again with the RESULT: never with
+                  acks=0, which has none
     PRODUCE_PART  request_id 8 | index 4 | pad 4 | the next bytes of a batch that no message holds: the PRODUCE has its end, and
                   in `begun` how many bytes came before
     RESULT        n x ( request_id 8 | index 4 | error 2 | pad 2 |
@@ -75,6 +78,7 @@ PRODUCE_PART: Final = 8
 REQUEST_PART: Final = 9
 FOLLOWER_FETCHED: Final = 10
 GROWN: Final = 11
+PRODUCE_AT: Final = 12
 
 
 class RequestKind(IntEnum):
@@ -113,6 +117,7 @@ class DeletionRule(IntEnum):
 
 PRODUCE_HEADER: Final = Struct("=QIIIihHI")
 PRODUCE_PART_HEADER: Final = Struct("=QIxxxx")
+PRODUCE_PLACE: Final = Struct("=QQ")
 RESULT_ENTRY: Final = Struct("=QIhxxqqq")
 RESULT_TEXT_HEADER: Final = Struct("=QIxxxx")
 FOLLOWER_FETCHED_ENTRY: Final = Struct("=IIiiqqq")
@@ -160,6 +165,16 @@ def unpack_produce(body: memoryview, position: int) -> tuple[RequestId, int, Par
     return PRODUCE_HEADER.unpack_from(body, position)
 
 
+def pack_place(memory: memoryview, position: int, place: int, length: int) -> None:
+    """Where the batch of a PRODUCE_AT lies."""
+    PRODUCE_PLACE.pack_into(memory, position, place, length)
+
+
+def unpack_place(body: memoryview, position: int) -> tuple[int, int]:
+    """place, length in bytes. raises struct.error"""
+    return PRODUCE_PLACE.unpack_from(body, position)
+
+
 def pack_request(memory: memoryview, position: int, request_id: int, kind: int, version: int, begun: int) -> None:
     """The header of a REQUEST."""
     REQUEST_HEADER.pack_into(memory, position, request_id, kind, version, begun)
@@ -202,7 +217,7 @@ def unpack_result(body: memoryview, position: int) -> tuple[int, int, int, int, 
 
 
 assert PRODUCE_HEADER.size == 32
-assert PRODUCE_PART_HEADER.size == 16
+assert PRODUCE_PART_HEADER.size == PRODUCE_PLACE.size == 16
 assert RESULT_ENTRY.size == 40
 assert RESULT_TEXT_HEADER.size == 16
 assert REQUEST_HEADER.size == REPLY_HEADER.size == PART_HEADER.size == 16

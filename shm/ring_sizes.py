@@ -1,10 +1,10 @@
-"""How large the rings of a boot are: what the settings say, halved until all of it keeps within its bound.
+"""How large the rings and arenas of a boot are: what the settings say, halved until all of it keeps within its bound.
 
 Runs in: the supervisor, before it makes them. Rings come by pairs of processes, so their memory grows with network
 workers times partition workers, and with the square of these, all of it reserved at the start. What takes the most is
 halved first, down to what still works: a request ring that holds a largest batch twice, smaller rings for answers and for
-the controller, two pages between partition workers (docs/decisions/030).
-A `headrace.request.ring.bytes` that is given stays as it is.
+the controller, two pages between partition workers (docs/decisions/030), no arena.
+A `headrace.request.ring.bytes` or `headrace.receive.arena.bytes` that is given stays as it is.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from headrace.errors import ConfigError
 from headrace.limits import (
     ANSWER_RING_BYTES,
     ANSWER_RING_BYTES_MIN,
+    ARENA_BYTES_MIN,
     CLUSTER_VIEW_BYTES_MIN,
     CLUSTER_VIEW_BYTES_PER_ROW,
     CONTROL_RING_BYTES,
@@ -34,6 +35,7 @@ from headrace.shm import layout
 
 BOUND_KEY: Final = "headrace.shm.bytes.max"
 REQUEST_KEY: Final = "headrace.request.ring.bytes"
+ARENA_KEY: Final = "headrace.receive.arena.bytes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,7 @@ class RingSizes:
     control: int = CONTROL_RING_BYTES  # network worker and controller, either way
     upkeep: int = UPKEEP_RING_BYTES  # housekeeper and partition worker, either way
     peer: int = PEER_RING_BYTES  # partition worker and another one, or the controller, either way
+    arena: int = 0  # of a network worker; 0: none
 
 
 def ring_sizes(settings: Settings, bound_bytes: int) -> RingSizes:
@@ -52,9 +55,13 @@ def ring_sizes(settings: Settings, bound_bytes: int) -> RingSizes:
 
     raises   ConfigError, where the bound is the operator's own and even the smallest don't keep to it
     """
-    sizes = RingSizes(settings[REQUEST_KEY])
+    sizes = RingSizes(settings[REQUEST_KEY], arena=settings[ARENA_KEY])
     floors = RingSizes(
-        _smallest_request(settings), ANSWER_RING_BYTES_MIN, CONTROL_RING_BYTES_MIN, peer=PEER_RING_BYTES_MIN
+        _smallest_request(settings),
+        ANSWER_RING_BYTES_MIN,
+        CONTROL_RING_BYTES_MIN,
+        peer=PEER_RING_BYTES_MIN,
+        arena=settings[ARENA_KEY] if ARENA_KEY in settings.explicit else 0,
     )
     counts = ring_counts(settings)
     while shm_bytes(settings, sizes) > bound_bytes:
@@ -62,7 +69,8 @@ def ring_sizes(settings: Settings, bound_bytes: int) -> RingSizes:
         if not kinds:
             break
         largest = max(kinds, key=lambda kind: counts[kind] * getattr(sizes, kind))
-        sizes = replace(sizes, **{largest: getattr(sizes, largest) // 2})
+        half = getattr(sizes, largest) // 2
+        sizes = replace(sizes, **{largest: 0 if largest == "arena" and half < ARENA_BYTES_MIN else half})
     least = shm_bytes(settings, sizes)
     if least > bound_bytes and settings[BOUND_KEY] >= 0:
         raise ConfigError(
@@ -86,7 +94,7 @@ def shm_bytes(settings: Settings, sizes: RingSizes) -> int:
 def ring_bytes(settings: Settings, sizes: RingSizes) -> dict[str, int]:
     """What the rings of each kind take together, in whole pages."""
     return {
-        kind: count * -(-layout.ring_region_bytes(getattr(sizes, kind)) // mmap.PAGESIZE) * mmap.PAGESIZE
+        kind: count * -(-_region_bytes(kind, getattr(sizes, kind)) // mmap.PAGESIZE) * mmap.PAGESIZE
         for kind, count in ring_counts(settings).items()
     }
 
@@ -112,11 +120,24 @@ def bound_bytes(settings: Settings, directory: str) -> int:
 
 
 def ring_counts(settings: Settings) -> dict[str, int]:
-    """Rings by kind."""
+    """Rings by kind, and arenas."""
     network, partition = settings["headrace.network.workers"], settings["headrace.partition.workers"]
     pairs = network * partition
     peers = partition * (partition - 1) + 2 * partition
-    return {"request": pairs, "answer": pairs, "control": 2 * network, "upkeep": 2 * partition, "peer": peers}
+    return {
+        "request": pairs,
+        "answer": pairs,
+        "control": 2 * network,
+        "upkeep": 2 * partition,
+        "peer": peers,
+        "arena": network,
+    }
+
+
+def _region_bytes(kind: str, size: int) -> int:
+    if kind != "arena":
+        return layout.ring_region_bytes(size)
+    return layout.arena_region_bytes(size) if size else 0
 
 
 def _smallest_request(settings: Settings) -> int:

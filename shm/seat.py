@@ -12,6 +12,7 @@ from typing import Final
 
 from headrace.errors import Fenced
 from headrace.limits import JOIN_TRIES_MAX
+from headrace.shm.arena import Arena
 from headrace.shm.doorbell import Doorbell
 from headrace.shm.fabric import LAG, PARTITIONS, PROCESSES, VIEW
 from headrace.shm.lag_table import LagTable
@@ -34,6 +35,7 @@ class Seat:
 
     readers, writers   ring ends by the peer's process id; the dicts stay the same objects, their values change with
                        generations
+    arenas             by the id of the network worker that receives into them, in the same way: its own, or those of all of them
 
     raises   RegionError, where the node's regions are gone or of another boot
     """
@@ -59,9 +61,12 @@ class Seat:
             for peer, fd in enumerate(wiring.eventfds)
         ]
         self.doorbell = self._doorbells[process_id]
-        self._leaving: list[RingWriter | RingReader] = []  # closed, but views of them are still out
+        self._leaving: list[RingWriter | RingReader | Arena] = []  # closed, but views of them are still out
         self.writers: dict[int, RingWriter] = {}
         self.readers: dict[int, RingReader] = {}
+        self.arenas: dict[int, Arena] = {}
+        if wiring.arena_bytes(process_id):
+            self.arenas[process_id] = Arena(self._attach_arena(process_id, self.generation))
         self._generations = dict.fromkeys(wiring.targets(process_id), 0)
         self._join_all()
         if self.role is Role.NETWORK:
@@ -129,8 +134,11 @@ class Seat:
             writer.close()
         for reader in self.readers.values():
             reader.close()
+        for arena in self.arenas.values():
+            arena.close()
         self.writers.clear()
         self.readers.clear()
+        self.arenas.clear()
         self.view.close()
         self.lags.close()
         self.partitions.close()
@@ -174,16 +182,19 @@ class Seat:
     def _join(self, peer: int, generation: int) -> bool:
         """Attach the rings to and from a peer; False where they are gone again, because the peer died again."""
         own, own_generation = self.process_id, self.generation
-        outward = None
+        attached: list[Region] = []
         try:
-            outward = self._attach_ring(own, own_generation, peer, generation)
-            inward = self._attach_ring(peer, generation, own, own_generation)
+            attached.append(self._attach_ring(own, own_generation, peer, generation))
+            attached.append(self._attach_ring(peer, generation, own, own_generation))
+            if self._has_arena_of(peer):
+                attached.append(self._attach_arena(peer, generation))
         except RegionError:
-            if outward is not None:
-                outward.close()
+            for region in attached:
+                region.close()
             self._epoch = 0  # compare again in the next cycle
             return False
-        self._take_ends(peer, RingWriter(outward), RingReader(inward))
+        outward, inward, *arena = attached
+        self._take_ends(peer, RingWriter(outward), RingReader(inward), *map(Arena, arena))
         return True
 
     def _let_go(self, peer: int) -> None:
@@ -191,10 +202,24 @@ class Seat:
         outward, inward = (Region.private(end.region_bytes) for end in (self.writers[peer], self.readers[peer]))
         self._take_ends(peer, RingWriter(outward), RingReader(inward))
 
-    def _take_ends(self, peer: int, writer: RingWriter, reader: RingReader) -> None:
-        old_ends = [end for end in (self.writers.get(peer), self.readers.get(peer)) if end is not None]
+    def _take_ends(self, peer: int, writer: RingWriter, reader: RingReader, arena: Arena | None = None) -> None:
+        """What a peer is reached by from now on. Nothing in a ring of our own names a place: it needs no arena."""
+        old_ends = [self.writers.get(peer), self.readers.get(peer), self.arenas.pop(peer, None)]
         self.writers[peer], self.readers[peer] = writer, reader
-        self._leaving += [end for end in old_ends if not end.close()]
+        if arena is not None:
+            self.arenas[peer] = arena
+        self._leaving += [end for end in old_ends if end is not None and not end.close()]
+
+    def _has_arena_of(self, peer: int) -> bool:
+        """Whether a peer tells us of places in its arena."""
+        return self.role is Role.PARTITION and self.wiring.arena_bytes(peer) > 0
+
+    def _attach_arena(self, process_id: int, generation: int) -> Region:
+        return Region.attach(
+            self.wiring.arena_name(process_id, generation),
+            boot_id=self.wiring.boot_id,
+            generation=ring_generation(generation, generation),
+        )
 
     def _attach_ring(self, writer: int, writer_generation: int, reader: int, reader_generation: int) -> Region:
         return Region.attach(

@@ -98,6 +98,13 @@ class Wiring:
     def ring_name(self, writer: int, writer_generation: int, reader: int, reader_generation: int) -> str:
         return self.region_name(f"ring.{writer}.{writer_generation}.{reader}.{reader_generation}")
 
+    def arena_name(self, process_id: int, generation: int) -> str:
+        return self.region_name(f"arena.{process_id}.{generation}")
+
+    def arena_bytes(self, process_id: int) -> int:
+        """What a process receives into; 0: it has no arena."""
+        return self.ring_sizes.arena if process_id < self.network_count else 0
+
     def targets(self, process_id: int) -> tuple[int, ...]:
         """Process ids this process has a ring to; it has a ring from each of them as well."""
         role = self.role(process_id)

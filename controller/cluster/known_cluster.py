@@ -300,8 +300,9 @@ class KnownCluster:
             topic.states[index] = state
             if told.replicas != topic.replicas[index]:
                 others[index] = told.replicas
-            topic.adding = with_moves(topic.adding, index, told.adding)
-            topic.removing = with_moves(topic.removing, index, told.removing)
+            if not self.is_authority:  # which tells brokers the target alone once the ISR is that, and is not done yet
+                topic.adding = with_moves(topic.adding, index, told.adding)
+                topic.removing = with_moves(topic.removing, index, told.removing)
             if not has_roles and told.offline != topic.offline.get(index, ()):
                 topic.offline[index] = told.offline
                 moved.add(index)

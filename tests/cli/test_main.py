@@ -3,6 +3,7 @@
 Holds: cli/application.py, cli/outcome.py, cli/standard_streams.py, cli/version.py
 """
 
+import gc
 import os
 import shlex
 import subprocess
@@ -171,6 +172,7 @@ def test_a_file_that_may_not_be_read_is_a_setting_that_cannot_be_used(monkeypatc
     """As one that is missing: the unit does not start it again."""
     monkeypatch.setattr(sys, "argv", ["headrace", "start", "nowhere.properties"])
     assert cli_main.main() == 78, "and everything is imported: nobody else may be able to read it"
+    assert gc.isenabled(), "a process that did not become a node collects its garbage again"
     with tempfile.TemporaryDirectory() as directory:
         os.chmod(directory, 0o755)
         file = Path(directory) / "server.properties"

@@ -48,6 +48,9 @@ def new_ring_region(names):
     return make
 
 
+ARENA_BYTES = 1 << 18
+
+
 def small_settings(log_dir: Path, network_workers: int = 1, partition_workers: int = 1) -> Settings:
     return Settings(
         {
@@ -55,6 +58,7 @@ def small_settings(log_dir: Path, network_workers: int = 1, partition_workers: i
             "headrace.network.workers": str(network_workers),
             "headrace.partition.workers": str(partition_workers),
             "headrace.request.ring.bytes": "65536",
+            "headrace.receive.arena.bytes": str(ARENA_BYTES),
             "message.max.bytes": "16384",
             "headrace.partitions.max": "64",
             "headrace.cluster.partitions.max": "64",

@@ -35,12 +35,13 @@ def names_of(fabric: Fabric) -> list[str]:
     return sorted(name for name in os.listdir(SHM_DIRECTORY) if name.startswith(fabric.wiring.prefix))
 
 
-def test_a_boot_has_its_tables_and_a_pair_of_rings_for_each_pair_that_talks(new_fabric):
+def test_a_boot_has_its_tables_its_arenas_and_a_pair_of_rings_for_each_pair_that_talks(new_fabric):
     fabric = new_fabric(network_workers=2, partition_workers=2)
     names = names_of(fabric)
     rings = [name for name in names if "-ring." in name]
     assert len(rings) == 2 * (2 * 2 + 2 + 2) + 2 * 1 + 2 * 2
-    assert len(names) == len(rings) + 4
+    assert sum("-arena." in name for name in names) == 2
+    assert len(names) == len(rings) + 4 + 2
     assert all(fabric.processes.generation(process_id) == 1 for process_id in range(fabric.wiring.process_count))
 
 
@@ -111,9 +112,10 @@ def test_a_renewal_replaces_the_rings_of_one_process_only(new_fabric):
     before = set(names_of(fabric))
     assert fabric.renew(1) == 2
     gone, made = before - set(names_of(fabric)), set(names_of(fabric)) - before
-    assert len(gone) == len(made) == 6
+    assert len(gone) == len(made) == 6 + 1
     assert all("-ring.1.1." in name or name.endswith(".1.1") for name in gone)
     assert all("-ring.1.2." in name or name.endswith(".1.2") for name in made)
+    assert "-arena.1.2" in "".join(made)
 
 
 def test_a_renewal_rings_every_bell_so_that_sleepers_look(new_fabric):

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from headrace.errors import ConfigError
-from headrace.limits import ANSWER_RING_BYTES, CONTROL_RING_BYTES
+from headrace.limits import ANSWER_RING_BYTES, ARENA_BYTES_MIN, CONTROL_RING_BYTES
 from headrace.settings import Settings
 from headrace.shm.fabric import Fabric
 from headrace.shm.ring_sizes import RingSizes, bound_bytes, ring_bytes, ring_sizes, shm_bytes
@@ -20,8 +20,10 @@ def settings(network, partition, **more):
 
 def test_a_small_node_has_what_the_settings_say():
     given = settings(2, 1)
-    assert ring_sizes(given, GIBIBYTE) == RingSizes(8 * MEBIBYTE, ANSWER_RING_BYTES, CONTROL_RING_BYTES)
-    assert shm_bytes(given, ring_sizes(given, GIBIBYTE)) < 64 * MEBIBYTE
+    assert ring_sizes(given, GIBIBYTE) == RingSizes(
+        8 * MEBIBYTE, ANSWER_RING_BYTES, CONTROL_RING_BYTES, arena=16 * MEBIBYTE
+    )
+    assert shm_bytes(given, ring_sizes(given, GIBIBYTE)) < 96 * MEBIBYTE
 
 
 def test_a_node_of_sixteen_cores_takes_its_share_and_no_more():
@@ -80,3 +82,19 @@ def test_a_bound_that_is_given_is_kept_or_refused_with_what_it_takes():
 
 def test_the_bound_is_a_share_of_the_memory_where_none_is_given():
     assert 0 < bound_bytes(settings(1, 1), "/dev/shm") < GIBIBYTE * 100
+
+
+def test_an_arena_is_halved_and_at_last_left_out_but_one_that_is_given_stays():
+    seen = {ring_sizes(settings(8, 2), bound * MEBIBYTE).arena for bound in range(30, 400)}
+    assert seen == {0, *(1 << bits for bits in range(18, 25))} & seen
+    assert {0, ARENA_BYTES_MIN, 16 * MEBIBYTE} <= seen
+    given = settings(8, 2, **{"headrace.receive.arena.bytes": str(MEBIBYTE)})
+    assert ring_sizes(given, MEBIBYTE).arena == MEBIBYTE
+    off = settings(8, 2, **{"headrace.receive.arena.bytes": "0"})
+    assert ring_sizes(off, GIBIBYTE).arena == 0
+
+
+@pytest.mark.parametrize("value", ["1", "131072", "300000", "-1"])
+def test_an_arena_that_can_not_be_is_refused(value):
+    with pytest.raises(ConfigError, match=r"headrace\.receive\.arena\.bytes"):
+        settings(1, 1, **{"headrace.receive.arena.bytes": value})

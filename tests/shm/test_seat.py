@@ -1,4 +1,7 @@
-"""A process's own ends: what it may write, what it notices, how it leaves."""
+"""A process's own ends: what it may write, what it notices, how it leaves.
+
+Holds: shm/arena.py
+"""
 
 import os
 import threading
@@ -6,12 +9,14 @@ import time
 
 import pytest
 
-from headrace.errors import Fenced
+from headrace.errors import CorruptRing, Fenced
 from headrace.shm import seat as seat_module
 from headrace.shm.cluster_view import EMPTY_VIEW
+from headrace.shm.fabric import Fabric
 from headrace.shm.process_table import ProcessState
 from headrace.shm.region import RegionError
 from headrace.shm.seat import Seat
+from tests.shm.conftest import ARENA_BYTES, small_settings
 from tests.support import descriptors
 
 NETWORK, PARTITION, CONTROLLER, HOUSEKEEPER = range(4)  # of a fabric with one worker of each kind
@@ -161,3 +166,58 @@ def test_a_detached_seat_holds_nothing(new_fabric):
     seat = Seat(fabric.wiring, NETWORK)
     seat.detach()
     assert descriptors.held() == before
+
+
+def test_what_a_network_worker_received_is_where_every_partition_worker_is_told(new_fabric):
+    wiring = new_fabric(network_workers=2, partition_workers=2).wiring
+    seats = [Seat(wiring, process_id) for process_id in range(wiring.process_count)]
+    assert [sorted(seat.arenas) for seat in seats] == [[0], [1], [0, 1], [0, 1], [], []]
+    seats[1].arenas[1].memory[70:75] = b"batch"
+    for partition in (2, 3):
+        assert seats[partition].arenas[1].at(70, 5) == b"batch"
+        assert seats[partition].arenas[0].at(70, 5) == bytes(5)
+    seats[2].arenas[1].at(70, 1)[0] = ord("B")
+    assert seats[1].arenas[1].memory[70:75] == b"Batch"
+
+
+def test_a_place_beyond_the_arena_is_refused(new_fabric):
+    arena = Seat(new_fabric().wiring, PARTITION).arenas[NETWORK]
+    end = len(arena.memory)
+    assert end >= ARENA_BYTES
+    assert len(arena.at(0, end)) == end
+    for place, length in ((0, end + 1), (end, 1), (1 << 63, 1), (1, 1 << 63), (-1, 2)):
+        with pytest.raises(CorruptRing, match=f"arena.0.1: {length} bytes at {place}, of {end}"):
+            arena.at(place, length)
+
+
+def test_a_replaced_network_worker_has_an_arena_of_its_own_and_its_readers_follow(new_fabric):
+    fabric = new_fabric(network_workers=2)
+    first, partition = Seat(fabric.wiring, 0), Seat(fabric.wiring, 2)
+    first.arenas[0].memory[:4] = b"dead"
+    other = partition.arenas[1]
+    appended = partition.arenas[0].at(0, 4)
+    fabric.renew(0)
+    assert partition.changed() == {0}
+    successor = Seat(fabric.wiring, 0)
+    assert successor.arenas[0].memory[:4] == bytes(4)
+    successor.arenas[0].memory[:4] = b"next"
+    assert partition.arenas[0].at(0, 4) == b"next"
+    assert appended == b"dead", "what is still read stays mapped"
+    assert partition.arenas[1] is other
+    assert fabric.holders(0) == [2], "which holds the renewal up, where there is no room"
+    del appended
+    partition.changed()
+    assert not fabric.holders(0)
+
+
+def test_a_node_without_arenas_has_none(tmp_path):
+    fabric = Fabric.create(small_settings(tmp_path).with_values({"headrace.receive.arena.bytes": "0"}))
+    try:
+        seats = [Seat(fabric.wiring, process_id) for process_id in range(4)]
+        assert [seat.arenas for seat in seats] == [{}] * 4
+        fabric.renew(NETWORK)
+        assert fabric.settle(NETWORK)
+        for seat in seats:
+            seat.detach()
+    finally:
+        fabric.destroy()

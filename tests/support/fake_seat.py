@@ -67,6 +67,7 @@ class FakeSeat:
             clean_directories=frozenset(map(str, clean)), offline_directories=frozenset(map(str, offline)),
         )  # fmt: skip
         self.generation = 1
+        self.arenas = {}
         self.partitions = PartitionTable(Memory(partition_region_bytes(64)), 64)
         self.counters = Counters(memoryview(bytearray(8 * 48)).cast("Q"), 0)
         self.controller_state, self.away_since_ms = ProcessState.READY, 0

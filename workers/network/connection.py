@@ -2,9 +2,10 @@
 
 Runs in: a network worker. What it receives lies in a `FrameBuffer` (`protocol/stream.py`), which grows with what arrives, not
 with what a frame announces. A frame is handed on as a memoryview of the buffer. While a request is stalled on a full ring its view is
-still needed: nothing is received and nothing moved until it went through.
+still needed: nothing is received and nothing moved until it went through. One that brings large batches receives into the worker's
+arena (`placed_frames.py`), and what a partition worker was told of there stays where it is.
 
-A frame above RECEIVE_BYTES_BUSY has its size set aside first (`frame_memory.py`).
+A frame above RECEIVE_BYTES_BUSY that the arena does not hold has its size set aside first (`frame_memory.py`).
 
 Bounds: PIPELINED_REQUESTS_MAX open exchanges, OUTBOX_BYTES_MAX of unsent memory, in the outbox or after an exchange
 that waits; beyond either the connection is not read. Nor is it after a request of LARGE_ANSWERS until that is answered,
@@ -32,14 +33,16 @@ from headrace.limits import (
 from headrace.memory import is_at, view
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.frames import CLIENT_ID_POSITION, NO_CLIENT_ID, describe_foreign, unpack_size
-from headrace.protocol.stream import REQUEST_HEAD_BYTES, FrameBuffer
+from headrace.protocol.stream import REQUEST_HEAD_BYTES
 from headrace.shm.cluster_view import ViewError
 from headrace.shm.region import RegionError
 from headrace.workers.network.exchange import Exchange
 from headrace.workers.network.frame_memory import FRAMES_BY_DEFAULT, FrameMemory
 from headrace.workers.network.outbox import Outbox
+from headrace.workers.network.placed_frames import PlacedFrames
 from headrace.workers.network.produce_request import LastName
 from headrace.workers.network.produce_template import ProduceTemplate
+from headrace.workers.network.receive_arena import ReceiveArena
 from headrace.workers.network.refused_batches import Refused
 
 LARGE_ANSWERS: Final = frozenset(
@@ -67,7 +70,7 @@ _log: Final = logging.getLogger(__name__)
 Stalled = deque[tuple[int, int, bytes, memoryview | bytes | bytearray | None]]
 
 
-class Connection(FrameBuffer):
+class Connection(PlacedFrames):
     """State of one socket; the loop calls in, nothing here waits.
 
     Who writes what: everything is written by the methods here, but
@@ -118,8 +121,9 @@ class Connection(FrameBuffer):
         dirty: set[Connection],
         now_ms: int,
         memory: FrameMemory | None = None,
+        arena: ReceiveArena | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(arena)
         self.sock = sock
         self.fd = sock.fileno()
         self.peer = peer
@@ -242,10 +246,14 @@ class Connection(FrameBuffer):
         raises   BlockingIOError, where nothing was there; OSError, where the connection broke
         """
         assert not self.stalled
-        self._make_room()
+        if self.is_placing:
+            stop = self._make_place()
+        else:
+            self._make_room()
+            stop = len(self._buffer)
         end = self._end
-        assert end < len(self._buffer)
-        count = self.sock.recv_into(self._buffer[end:] if end else self._buffer)
+        assert end < stop
+        count = self.sock.recv_into(view(self._buffer, end, stop))
         self._end = end = end + count
         self._was_filled = end == len(self._buffer)
         return count
@@ -271,11 +279,13 @@ class Connection(FrameBuffer):
         if available - 4 < size:
             if not self.frame_since_ms:
                 self.frame_since_ms = now_ms
-            lacking = 4 + size - self._set_aside
-            if lacking > 0 and 4 + size > RECEIVE_BYTES_BUSY and not self.is_short:
-                self._set_memory_aside(lacking)
+            if 4 + size > RECEIVE_BYTES_BUSY and not self._is_placed(4 + size):
+                lacking = 4 + size - self._set_aside
+                if lacking > 0 and not self.is_short:
+                    self._set_memory_aside(lacking)
             return None
         self.frame_since_ms = 0
+        self._large_bytes = 4 + size if 4 + size > RECEIVE_BYTES_BUSY else 0
         self._start = end = start + 4 + size
         return view(self._buffer, start + 4, end)
 
@@ -304,6 +314,9 @@ class Connection(FrameBuffer):
         self.exchanges.clear()
         self._large = None
         self.outbox = Outbox()
+        if self.block is not None:
+            self.block.leave()
+            self.block = None
         self._buffer = _NO_BUFFER
         self._start = self._end = 0
         self._give_memory_back()
@@ -327,9 +340,16 @@ class Connection(FrameBuffer):
     def shrink(self) -> None:
         """Give a large buffer back; called while the connection idles."""
         if len(self._buffer) > RECEIVE_BYTES_FIRST and self._start == self._end and not self.stalled:
+            if self.block is not None:
+                self.block.leave()
+                self.block = None
+            self.is_placing = False
             self._buffer = memoryview(bytearray(RECEIVE_BYTES_FIRST))
             self._start = self._end = 0
             self._give_memory_back()
+
+    def _drop_own(self) -> None:
+        self._give_memory_back()
 
     def _set_memory_aside(self, size_bytes: int) -> None:
         """Memory for a large frame; where there is none, the connection is not read until there is."""

@@ -48,6 +48,7 @@ from headrace.shm.messages import (
     ADVANCED,
     GROWN,
     PRODUCE,
+    PRODUCE_AT,
     REPLY,
     REQUEST,
     RESULT,
@@ -59,6 +60,7 @@ from headrace.workers.network.connection import Connection
 from headrace.workers.network.context import Context
 from headrace.workers.network.frame_memory import FrameMemory, frame_memory_max
 from headrace.workers.network.heap import trim_heap
+from headrace.workers.network.receive_arena import ReceiveArena
 from headrace.workers.network.router import route
 
 CLOCK_MASK: Final = 3  # the time is read before each fourth request of a connection
@@ -91,6 +93,8 @@ class NetworkLoop(Process):
         self._frame_memory = FrameMemory(
             frame_memory_max(settings["queued.max.request.bytes"], self._frame_bytes_max, len(seat.wiring.network_ids))
         )
+        arena = seat.arenas.get(seat.process_id)
+        self._arena = None if arena is None else ReceiveArena(arena.memory)
         self._connections_max = settings["max.connections"]
         self._open_counts = [seat.processes.counters(each) for each in seat.wiring.network_ids]
         self._requests = 0  # of this cycle
@@ -292,8 +296,8 @@ class NetworkLoop(Process):
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, self._receive_buffer_bytes)
             self._serial += 1
             connection = Connection(
-                sock, peer, self._serial, self._frame_bytes_max, self._dirty, self._context.now_ms, self._frame_memory
-            )
+                sock, peer, self._serial, self._frame_bytes_max, self._dirty, self._context.now_ms, self._frame_memory, self._arena,
+            )  # fmt: skip
             self._connections[connection.serial] = connection
             self._poller.register(connection.fd, READ, partial(self._serve, connection))
             connection.registered_events = READ
@@ -468,7 +472,7 @@ class NetworkLoop(Process):
         self._served.pop(connection, None)
         context = self._context
         for process_id, kind, header in context.sender.drop(connection):
-            if kind == PRODUCE:
+            if kind in (PRODUCE, PRODUCE_AT):
                 context.produce.forget_unsent(header)
             elif kind == REQUEST:  # of parts, the owner lets go of what was begun
                 context.mailbox.withdraw(process_id, header)

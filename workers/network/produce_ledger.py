@@ -14,8 +14,9 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from headrace.errors import ErrorCode
-from headrace.shm.messages import PRODUCE_HEADER, RESULT_ENTRY, RESULT_TEXT_HEADER, unpack_result
+from headrace.shm.messages import PRODUCE_HEADER, PRODUCE_PLACE, RESULT_ENTRY, RESULT_TEXT_HEADER, unpack_result
 from headrace.workers.network.exchange import Exchange
+from headrace.workers.network.receive_arena import Block
 from headrace.workers.network.refused_batches import error_to_tell
 
 # (error, base_offset, log_append_time_ms, log_start_offset)
@@ -29,7 +30,7 @@ assert RESULT_ENTRY.size == ENTRY_BYTES
 class PendingProduce:
     """One produce request: which partitions it named, and what came back so far."""
 
-    __slots__ = ("exchange", "owners", "record_errors", "remaining", "respond", "results", "texts", "topics")
+    __slots__ = ("block", "exchange", "owners", "record_errors", "remaining", "respond", "results", "texts", "topics")
 
     def __init__(
         self,
@@ -48,6 +49,14 @@ class PendingProduce:
             None  # of those that have a text: (records, reason)
         )
         self.respond = respond
+        self.block: Block | None = None  # in which batches of it lie, until each of them has its result
+
+    def place_in(self, block: Block) -> None:
+        """A batch is appended from where it lies in a block, which has to stay until all results are there."""
+        if self.block is None:
+            self.block = block
+            block.pin()
+        assert self.block is block
 
     def settle(self, index: int, result: Result) -> None:
         """Take the result of one partition; the last one answers the request. A second result changes nothing."""
@@ -59,6 +68,9 @@ class PendingProduce:
             self.results[index] = result
             self.remaining -= 1
             if self.remaining == 0:
+                if self.block is not None:
+                    self.block.unpin()
+                    self.block = None
                 try:
                     self.respond(self)
                 except Exception as failure:
@@ -77,10 +89,12 @@ class ProduceLedger:
     """Produce requests in flight, by request id.
 
     header   where that of a PRODUCE message is put together
+    placed   the same, of a PRODUCE_AT
     """
 
     def __init__(self) -> None:
         self.header = memoryview(bytearray(PRODUCE_HEADER.size))
+        self.placed = memoryview(bytearray(PRODUCE_HEADER.size + PRODUCE_PLACE.size))
         self._pending: dict[int, PendingProduce] = {}
         self._sequence = 0
 
@@ -121,7 +135,7 @@ class ProduceLedger:
 
     def forget_unsent(self, header: bytes) -> None:
         """A PRODUCE message was dropped with its closed connection: no result will come for it."""
-        request_id, _slot, _key, index, *_ = PRODUCE_HEADER.unpack(header)
+        request_id, _slot, _key, index, *_ = PRODUCE_HEADER.unpack_from(header)
         pending = self._pending.get(request_id)
         if pending is not None:
             pending.settle(index, (int(ErrorCode.NOT_LEADER_OR_FOLLOWER), -1, -1, -1))

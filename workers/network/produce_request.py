@@ -32,11 +32,12 @@ TOPIC_BYTES: Final = 300  # its name's characters not counted
 
 
 class ProducedRow:
-    """One partition's records. `records` lie in the frame."""
+    """One partition's records. `records` lie in the frame, at a position of its body."""
 
-    __slots__ = ("index", "records", "topic")
+    __slots__ = ("index", "position", "records", "topic")
 
-    def __init__(self, topic: str, index: int, records: memoryview | None) -> None:
+    def __init__(self, topic: str, index: int, records: memoryview | None, position: int) -> None:
+        self.position = position
         self.topic = topic
         self.index = index
         self.records = records
@@ -113,6 +114,7 @@ def _read(version: int, body: memoryview, last: LastName) -> ProduceRequest:
             index = read_int(body, position)
             size, position = _records_size(body, position + 4, is_flexible)
             records: memoryview | None = None
+            begin = position
             if size >= 0:
                 if size > len(body) - position:
                     raise ValueError(f"{size} bytes announced, {len(body) - position} remain")
@@ -121,7 +123,7 @@ def _read(version: int, body: memoryview, last: LastName) -> ProduceRequest:
             if is_flexible:
                 position = skip_tags(body, position)
             indexes.append(index)
-            rows.append(ProducedRow(name, index, records))
+            rows.append(ProducedRow(name, index, records, begin))
         if is_flexible:
             position = skip_tags(body, position)
         request.topics.append((name, indexes))

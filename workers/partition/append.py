@@ -2,7 +2,8 @@
 
 Runs in: a partition worker. For each cycle, not for each batch: one poll a ring (`intake.py`), one `writev` and one row a
 partition, one RESULT message and at most one doorbell a network worker. A batch is not copied here: it is
-checked, stamped and written from the ring's own memory, and the ring is released after the write.
+checked, stamped and written from the ring's own memory, and the ring is released after the write; or from the network worker's
+arena, where it was received, whose place is given back by the RESULT.
 
     gather: ring's messages -> unpack header (32 bytes) -> group by replica
     append: Replica.append (log, row) -> RESULT, or parked until the high watermark has reached it
@@ -20,7 +21,7 @@ from headrace.errors import ErrorCode, StorageFailed
 from headrace.ids import PartitionKey, RequestId
 from headrace.memory import view
 from headrace.shm.counters import PRODUCE_BATCHES, PRODUCE_BYTES, PRODUCE_ERRORS
-from headrace.shm.messages import PRODUCE, PRODUCE_HEADER, PRODUCE_PART, unpack_produce
+from headrace.shm.messages import PRODUCE, PRODUCE_AT, PRODUCE_HEADER, PRODUCE_PART, unpack_place, unpack_produce
 from headrace.shm.partition_table import RowState
 from headrace.shm.seat import Seat
 from headrace.workers.partition.answers import Answers
@@ -50,7 +51,10 @@ Ticket = tuple[int, RequestId, int, int, int]
 
 
 class Appender:
-    """Moves PRODUCE messages of all network workers into the logs of this worker's replicas."""
+    """Moves PRODUCE messages of all network workers into the logs of this worker's replicas.
+
+    placed_bytes   of batches in arenas, gathered since the last `append`: no ring's bytes tell of them
+    """
 
     def __init__(
         self,
@@ -64,6 +68,7 @@ class Appender:
         self._answers = answers
         self._purgatory = purgatory
         self._large = LargeBatches(seat.wiring.settings["socket.request.max.bytes"])
+        self.placed_bytes = 0
         self._monotonic_ms = 0
         self._work: dict[Replica, tuple[list[Ticket], list[memoryview]]] = {}  # gathered in this cycle
 
@@ -75,6 +80,7 @@ class Appender:
         returns   the messages of other kinds
         """
         answers = self._answers
+        arenas = self._seat.arenas
         replicas = self._replicas.by_slot
         work = self._work
         others: list[tuple[int, memoryview]] = []
@@ -82,14 +88,19 @@ class Appender:
         while True:  # once, and once more for each message that is refused
             try:
                 for kind, body in left:
-                    if kind != PRODUCE:
+                    if kind != PRODUCE and kind != PRODUCE_AT:
                         if kind == PRODUCE_PART:
                             self._large.take(process_id, body, monotonic_ms)
                         else:
                             others.append((kind, body))
                         continue
                     request_id, slot, key, index, timeout_ms, acks, _version, begun = unpack_produce(body, 0)
-                    batch = view(body, PRODUCE_HEADER_BYTES, len(body))
+                    if kind == PRODUCE:
+                        batch = view(body, PRODUCE_HEADER_BYTES, len(body))
+                    else:
+                        place, length = unpack_place(body, PRODUCE_HEADER_BYTES)
+                        batch = arenas[process_id].at(place, length)
+                        self.placed_bytes += length
                     if begun:
                         whole = self._large.finish(process_id, request_id, index, begun, batch)
                         if whole is None:
@@ -120,6 +131,7 @@ class Appender:
         monotonic_ms   for the deadlines of requests that wait
         """
         self._monotonic_ms = monotonic_ms
+        self.placed_bytes = 0
         work, self._work = self._work, {}
         for replica, (tickets, batches) in work.items():
             self._append(replica, tickets, batches, now_ms)

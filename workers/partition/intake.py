@@ -7,7 +7,8 @@ others, so that a produce does not pay for rings that are nearly always empty. A
     poll -> Appender.gather (PRODUCE, PRODUCE_PART) | IsrKeeper.take (FOLLOWER_FETCHED) | Mailbox.take (the rest)
          -> Appender.append -> release
 
-A network worker for which many answers wait is left out until it has taken them.
+A network worker for which many answers wait is left out until it has taken them. Batches that lie in an arena are not seen in the
+bytes of a ring: of these as many messages are taken as were, in the cycle before, REQUEST_BYTES_PER_CYCLE_MAX of batches.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ class Intake:
         self._mailbox = mailbox
         self._network_ids = tuple(seat.wiring.network_ids)
         self._others = tuple(peer for peer in seat.wiring.targets(seat.process_id) if peer not in self._network_ids)
-        self._messages_max = APPENDS_PER_CYCLE_MAX  # of a ring in this cycle; fewer after one in which groups asked
+        # Of a ring in this cycle: fewer after one in which groups asked, or batches came that lie in an arena.
+        self._messages_max = APPENDS_PER_CYCLE_MAX
         self._busy_cycles = 0  # since the others' rings were polled
 
     def do_work(self, now_ms: int, monotonic_ms: int) -> int:
@@ -76,9 +78,12 @@ class Intake:
                 mailbox.take(process_id, kind, body)
         if not taken:
             return 0
+        placed_bytes = appender.placed_bytes
         appender.append(now_ms, monotonic_ms)
         for process_id, reader in polled:
             if reader.release():
                 self._seat.ring(process_id)
         self._messages_max = GROUP_REQUESTS_PER_CYCLE_MAX if others else APPENDS_PER_CYCLE_MAX
+        if placed_bytes:
+            self._messages_max = max(1, min(self._messages_max, taken * REQUEST_BYTES_PER_CYCLE_MAX // placed_bytes))
         return taken

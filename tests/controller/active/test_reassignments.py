@@ -10,12 +10,16 @@ import pytest
 from headrace.controller.active import reassignments
 from headrace.controller.active.broker_requests import leaders_request, metadata_request
 from headrace.controller.active.unwanted_replicas import unwanted_of
+from headrace.controller.admin import a04_leader_and_isr
+from headrace.controller.cluster import events
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.admin_znodes import encode_reassignment
 from headrace.controller.zookeeper.errors import ControllerMoved, ZkConflict, ZkLost
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import NO_LEADER
 from headrace.limits import REASSIGNMENT_STOP_WAIT_MS
+from headrace.protocol.apis import ApiKey
+from headrace.protocol.codec import encode_request
 from tests.controller.fake_zk import Killed
 
 OTHERS = range(1, 7)
@@ -560,6 +564,25 @@ def test_a_request_takes_the_place_of_a_wish(node, ensemble):
     assert alter(node, {0: (6, 2, 3)}) == {0: None}
     assert [row["partition"] for row in json.loads(ensemble.data(znodes.REASSIGN_PARTITIONS))["partitions"]] == [1]
     assert assignment(ensemble).adding == {0: (6,), 1: (5,)}
+
+
+def test_what_a_controller_is_told_by_itself_of_one_that_is_almost_over_does_not_make_it_forget_that(node, ensemble):
+    """A successor tells all brokers before it goes on with reassignments, and its own node may be the first to answer."""
+    node.create("here", ((0, 1, 2),))
+    node.turn()
+    alter(node, {0: (0, 1, 2, 3)}, "here")
+    path = znodes.state_path("here", 0)
+    ensemble.put(path, znodes.encode_state(state(ensemble, 0, "here")._replace(isr=(0, 1, 2, 3))))
+    topic = node.known.topics["here"]
+    node.known.set_states(topic, {0: state(ensemble, 0, "here")})
+    request = leaders_request(node.active.term, node.known.broker_epoch, {"here": {0: False}})
+    (row,) = request.topic_states[0].partition_states
+    assert (tuple(row.replicas), tuple(row.adding_replicas)) == ((0, 1, 2, 3), ()), "the target alone"
+    node.handle(a04_leader_and_isr.handle, 4, memoryview(encode_request(ApiKey.LEADER_AND_ISR, 4, request)))
+    assert topic.adding == {0: (3,)}
+    node.active.take(events.TopicsRead(("here",)))
+    node.turn()
+    assert assignment(ensemble, "here").adding == topic.adding == {}
 
 
 # The controller dies

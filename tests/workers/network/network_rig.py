@@ -97,8 +97,9 @@ class NetworkSeat(FakeSeat):
 class Rig:
     """A loop and its parts."""
 
-    def __init__(self, log_dir, settings=None):
+    def __init__(self, log_dir, settings=None, arenas=None):
         self.seat = NetworkSeat(log_dir, {"socket.send.buffer.bytes": "8192", **(settings or {})})
+        self.seat.arenas = arenas or {}
         self.clock = FakeClock()
         self.context = Context(self.seat, self.clock, DESCRIPTORS)
         listener = socket.create_server(("127.0.0.1", 0))

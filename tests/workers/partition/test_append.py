@@ -7,9 +7,12 @@ import errno
 
 import pytest
 
-from headrace.errors import ErrorCode
+from headrace.errors import CorruptRing, ErrorCode
 from headrace.runtime.mailbox import Mailbox
-from headrace.shm.messages import PRODUCE, PRODUCE_HEADER
+from headrace.shm.arena import Arena
+from headrace.shm.layout import ARENA_DATA
+from headrace.shm.messages import PRODUCE, PRODUCE_AT, PRODUCE_HEADER, PRODUCE_PLACE
+from headrace.shm.region import Region
 from headrace.workers.partition.append import Appender
 from headrace.workers.partition.intake import Intake
 from headrace.workers.partition.produce_purgatory import ProducePurgatory
@@ -147,3 +150,47 @@ def test_free_space_is_looked_at_in_time_however_fast_it_goes(worker):
     assert errors[0] == 0
     assert errors[-1] == ErrorCode.KAFKA_STORAGE_ERROR
     assert log.size_bytes <= 2_000 + 200
+
+
+def test_a_batch_is_appended_from_where_its_network_worker_received_it(worker):
+    arena = worker.seat.arenas[0] = Arena(Region.private(ARENA_DATA + 4096))
+    content = bytes(batch())
+    arena.memory[100 : 100 + len(content)] = content
+    (partition,) = worker.view.topics["plain"].partitions
+    header = PRODUCE_HEADER.pack(5, partition.slot, partition.key, 0, 1000, 1, 9, 0)
+    message = header + PRODUCE_PLACE.pack(100, len(content))
+    worker.seat.readers[0].messages.append((PRODUCE_AT, memoryview(bytearray(message))))
+    worker.send("plain")
+    assert [one[:3] for one in worker.cycle()] == [(5, 0, 0), (1, 0, 1)]
+
+
+def test_batches_in_an_arena_are_taken_a_mebibyte_in_a_cycle(worker):
+    arena = worker.seat.arenas[0] = Arena(Region.private(ARENA_DATA + (8 << 20)))
+    content = bytes(batch(size=200 << 10))
+    (partition,) = worker.view.topics["plain"].partitions
+    for number in range(30):
+        header = PRODUCE_HEADER.pack(number, partition.slot, partition.key, 0, 1000, 1, 9, 0)
+        place = number * len(content)
+        arena.memory[place : place + len(content)] = content
+        message = header + PRODUCE_PLACE.pack(place, len(content))
+        worker.seat.readers[0].messages.append((PRODUCE_AT, memoryview(bytearray(message))))
+    worker.intake._messages_max = 8
+    assert [len(worker.cycle()) for _ in range(4)] == [8, 5, 5, 5]
+    for _ in range(3):
+        worker.cycle()
+    for _ in range(12):
+        worker.send("plain")
+    assert [len(worker.cycle()) for _ in range(2)] == [5, 7], "others are taken as ever"
+
+
+@pytest.mark.parametrize(("place", "length"), [(4096, 61), (0, 1 << 40), (1 << 63, 1)])
+def test_a_place_that_is_nowhere_is_no_batch_of_anybody(worker, place, length):
+    worker.seat.arenas[0] = Arena(Region.private(ARENA_DATA + 4096))
+    (partition,) = worker.view.topics["plain"].partitions
+    message = PRODUCE_HEADER.pack(5, partition.slot, partition.key, 0, 1000, 1, 9, 0) + PRODUCE_PLACE.pack(
+        place, length
+    )
+    worker.seat.readers[0].messages.append((PRODUCE_AT, memoryview(bytearray(message))))
+    with pytest.raises(CorruptRing, match="bytes at"):
+        worker.cycle()
+    assert worker.replicas.by_slot[0].log.log_end_offset == 0

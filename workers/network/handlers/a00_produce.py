@@ -13,7 +13,7 @@ from typing import Final
 
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import INTERNAL_TOPICS
-from headrace.limits import TEMPLATES_MAX, TOPIC_NAME_LENGTH_MAX
+from headrace.limits import PLACED_BYTES_MIN, TEMPLATES_MAX, TOPIC_NAME_LENGTH_MAX
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import encode_response
@@ -21,7 +21,15 @@ from headrace.protocol.message_set import ENTRY_BYTES_MIN
 from headrace.protocol.record_batch import CODEC_MASK, HEADER_BYTES, MAGIC_V2, TRANSACTIONAL_BIT
 from headrace.settings import topic_values
 from headrace.shm.counters import PRODUCE_REQUESTS
-from headrace.shm.messages import PRODUCE, PRODUCE_HEADER, PRODUCE_PART, PRODUCE_PART_HEADER, pack_produce
+from headrace.shm.messages import (
+    PRODUCE,
+    PRODUCE_AT,
+    PRODUCE_HEADER,
+    PRODUCE_PART,
+    PRODUCE_PART_HEADER,
+    pack_place,
+    pack_produce,
+)
 from headrace.shm.partition_table import RowState
 from headrace.workers.network.connection import Connection
 from headrace.workers.network.context import Context
@@ -88,6 +96,12 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
                     check_plain(records)
                 except KafkaError as failure:
                     error = _keep_reason(pending, index, failure)
+            if not error and acks != 0 and len(batch) >= PLACED_BYTES_MIN and batch is records:
+                place = connection.place_of(len(body), row.position)
+                if place >= 0:
+                    _send_placed(context, pending, request_id, index, route, acks, timeout_ms, place, len(batch))
+                    continue
+                connection.begin_placing()
             if not error and PRODUCE_HEADER_BYTES + len(batch) > context.sender.message_bytes_max(route.owner):
                 error, begun = _begin(context, connection, request_id, index, route, batch)
         if error:
@@ -103,6 +117,29 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
         context.heavy_requests += 1
     if acks != 0 and pending.remaining == 0:
         context.produce.close(request_id)
+
+
+def _send_placed(
+    context: Context,
+    pending: PendingProduce,
+    request_id: int,
+    index: int,
+    route: Route,
+    acks: int,
+    timeout_ms: int,
+    place: int,
+    length: int,
+) -> None:
+    """Have a batch appended from where it was received."""
+    connection = pending.exchange.connection
+    assert connection.block is not None
+    pending.place_in(connection.block)
+    pending.owners[index] = route.owner
+    header = context.produce.placed
+    version = pending.exchange.api_version
+    pack_produce(header, 0, request_id, route.slot, route.key, index, timeout_ms, acks, version, 0)
+    pack_place(header, PRODUCE_HEADER_BYTES, place, length)
+    context.sender.send(connection, route.owner, PRODUCE_AT, header, None)
 
 
 def _begin(
