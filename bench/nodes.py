@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import compileall
 import os
 import socket
 import subprocess
 import sys
 import time
+import tomllib
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import ClassVar
@@ -19,7 +21,15 @@ READY_DEADLINE_S = 60
 STOP_DEADLINE_S = 30
 KAFKA_JVM = ("-Xmx1G", "-Xms1G", "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20",
              "-XX:InitiatingHeapOccupancyPercent=35", "-XX:+ExplicitGCInvokesConcurrent")  # fmt: skip
+ROOT = Path(__file__).resolve().parent.parent
 _TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def write_byte_code() -> None:
+    """Byte code beside our sources, as pip writes it where it installs: where PYTHONDONTWRITEBYTECODE is set a checkout has none."""
+    tables = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    for folder in tables["tool"]["setuptools"]["package-dir"].values():
+        assert compileall.compile_dir(ROOT / folder, quiet=1), folder
 
 
 class Server(ABC):

@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from bench import formats, latency, limits, spark_rows  # noqa: E402
-from bench.nodes import Headrace, Kafka, Server  # noqa: E402
+from bench.nodes import Headrace, Kafka, Server, write_byte_code  # noqa: E402
 from bench.own_servers import (  # noqa: E402
     bench_arrow,
     bench_cluster,
@@ -274,6 +274,8 @@ def bench_perf(table: Table, servers: list[Server], rounds: Rounds) -> None:
 def bench_start(table: Table, directory: Path, rounds: int) -> None:
     """From the start of the server to the first acknowledged record, and memory when idle; ZooKeeper runs before."""
     from confluent_kafka import Producer
+
+    write_byte_code()
 
     def once(kind: type[Server]) -> tuple[float, float]:
         server = kind(directory / f"start-{kind.name}-{time.monotonic_ns()}")

@@ -1,26 +1,14 @@
-"""The command line: `headrace COMMAND`, from its arguments to its exit code.
+"""The command line: `headrace COMMAND`, its commands and their groups.
 
-Each command is a file; heavy imports happen inside the commands, so that `--help` is fast. Errors go
-to standard error. Exit codes:
-
-    0     done, or stopped as asked
-    1     it failed
-    2     wrong arguments
-    78    a setting is invalid (EX_CONFIG)
-    130   interrupted by Ctrl-C (143: by SIGTERM)
-    141   standard output was closed by its reader (| head)
+Each command is a file; heavy imports happen inside the commands, so that `--help` is fast. Exit codes: `outcome.py`.
 """
 
 from __future__ import annotations
 
-import errno
-import os
-import sys
 from typing import Protocol, cast
 
 import typer
 
-from headrace import exit_codes
 from headrace.cli import (
     cluster,
     consume,
@@ -30,6 +18,7 @@ from headrace.cli import (
     groups,
     import_07,
     load,
+    outcome,
     produce,
     settings,
     spark,
@@ -39,10 +28,6 @@ from headrace.cli import (
     verify,
     version,
 )
-
-EXIT_INTERRUPTED = 130
-EXIT_BROKEN_PIPE = 141
-EXIT_USAGE = 2
 
 app = typer.Typer(
     name="headrace",
@@ -82,38 +67,15 @@ class _UsageError(Protocol):
 
 def run() -> int:
     """Run the command that `sys.argv` asks for; returns the exit code."""
-    from headrace.cli.standard_streams import STDOUT_FD, occupy_closed_streams
-    from headrace.errors import ConfigError, HeadraceError
+    return outcome.of(_call)
 
-    closed = occupy_closed_streams()
-    for argument in sys.argv[1:]:
-        if not _is_text(argument) and not os.path.lexists(argument):
-            print(f"headrace: argument {argument!a} is neither UTF-8 nor an existing file", file=sys.stderr)
-            return EXIT_USAGE
+
+def _call() -> object:
+    """What the command returned, or the exit code of how typer ended it."""
     try:
-        result = app(standalone_mode=False, prog_name="headrace")
-        sys.stdout.flush()
-    except (OSError, SystemExit) as ending:
-        cause = (
-            ending if isinstance(ending, OSError) else ending.__context__
-        )  # typer makes a SystemExit(1) of a broken pipe
-        if not isinstance(cause, OSError):
-            raise
-        os.dup2(os.open(os.devnull, os.O_WRONLY), STDOUT_FD)  # the interpreter flushes once more at its end
-        if isinstance(cause, BrokenPipeError):
-            return EXIT_BROKEN_PIPE
-        is_closed = cause.errno == errno.EBADF and STDOUT_FD in closed
-        print(f"headrace: {'standard output is closed' if is_closed else cause}", file=sys.stderr)
-        return exit_codes.FAILED
-    except HeadraceError as failure:
-        from headrace.cli.advice import advice_for
-
-        print(f"headrace: {failure}", file=sys.stderr)
-        if advice := advice_for(failure):
-            print(f"  {advice}", file=sys.stderr)
-        return exit_codes.CONFIG if isinstance(failure, ConfigError) else exit_codes.FAILED
-    except (KeyboardInterrupt, typer.Abort):
-        return EXIT_INTERRUPTED
+        return app(standalone_mode=False, prog_name="headrace")
+    except typer.Abort:
+        return outcome.EXIT_INTERRUPTED
     except typer.Exit as done:
         return done.exit_code
     except Exception as failure:
@@ -122,13 +84,3 @@ def run() -> int:
         usage_error = cast(_UsageError, failure)
         usage_error.show()
         return usage_error.exit_code
-    return result if isinstance(result, int) else exit_codes.CLEAN
-
-
-def _is_text(argument: str) -> bool:
-    """Whether it came as UTF-8, which all of Kafka's names are."""
-    try:
-        argument.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

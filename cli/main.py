@@ -7,6 +7,7 @@ several, and a stop that comes meanwhile is a stop (`node/early_stop.py`). So no
 from __future__ import annotations
 
 import gc
+import os
 import sys
 
 from headrace.node import early_stop
@@ -19,11 +20,22 @@ def main() -> int:
     command = next((argument for argument in sys.argv[1:] if not argument.startswith("-")), "")
     if command not in NODE_COMMANDS:
         return _run()
-    if command == "start":  # `dev --nodes` never becomes a node itself
-        gc.disable()  # imports leave nothing to collect, and would be searched again and again; `node/children.py` enables it
+    with early_stop.heard(hang_up_stops=command == "dev"):
+        return _start() if command == "start" else _run()
+
+
+def _start() -> int:
+    """`headrace start`, without Typer where it is not needed."""
+    gc.disable()  # imports leave nothing to collect, and would be searched again and again; `node/children.py` enables it
     try:
-        with early_stop.heard(hang_up_stops=command == "dev"):
+        from headrace.cli import plain_start
+
+        given = plain_start.read(sys.argv[1:], os.environ)
+        if given is None:
             return _run()
+        from headrace.cli import outcome
+
+        return outcome.of(lambda: plain_start.run(*given))
     finally:
         gc.enable()  # of one that never became a node
 

@@ -1,7 +1,7 @@
 """`headrace start`: a node for production, from a server.properties.
 
 Runs in: the process that becomes the supervisor. It stays in the foreground; systemd, or another parent,
-stops it with SIGTERM.
+stops it with SIGTERM. Help, completion and errors are said here; an ordinary line does without Typer (`plain_start.py`).
 """
 
 from __future__ import annotations
@@ -39,15 +39,6 @@ def start(
 
     Exit codes: 0 stopped on request, 78 a setting is invalid, 1 any other failure: starting again may help.
     """
-    from headrace.limits import PORT_WAIT_MS
-    from headrace.node.logging_setup import set_up_logging
-    from headrace.node.settings_file import load_settings, parse_changes
-    from headrace.node.supervisor import Supervisor
-    from headrace.settings import Settings
+    from headrace.cli import plain_start
 
-    def load() -> Settings:
-        return load_settings(file, given)
-
-    set_up_logging()
-    given = parse_changes(changes or [])
-    return Supervisor(load(), reload=load, port_wait_ms=PORT_WAIT_MS).run()
+    return plain_start.run(file, changes or [])

@@ -269,8 +269,7 @@ class ControllerProcess(duty_cycle.Process):
         session_id = zk.session_id
         if known.cluster_id:
             await registration.cluster_id(zk, known.cluster_id)
-        for path in znodes.PERSISTENT_PATHS:
-            await zk.ensure(path)
+        await zk.ensure_all(znodes.PERSISTENT_PATHS)
         cluster_id = known.cluster_id or await registration.cluster_id(zk)
         if not known.cluster_id:
             self._check_log_dirs(cluster_id)

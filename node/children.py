@@ -1,7 +1,8 @@
 """The node's processes: what each one runs, and what happens between a fork and its entry point.
 
 Runs in: the supervisor (`load_entry_points`, `fork_child`), then the child. The supervisor has no threads, so
-a fork is safe; what it imported before is shared by all.
+a fork is safe; what it imported before is shared by all. At a start the controller process is forked before the others' code
+is imported (FIRST_ROLES); a process that is forked later, this one too after a death, shares everything.
 
     fork -> die with the parent -> own process group -> default signals -> name -> core -> seat -> entry point
 
@@ -19,7 +20,7 @@ import signal
 import socket
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -46,6 +47,8 @@ ENTRY_MODULES = {
     Role.HOUSEKEEPER: "headrace.workers.housekeeper.worker",
 }
 assert ENTRY_MODULES.keys() == set(Role)
+# Forked before the others' code is imported: meanwhile it talks to ZooKeeper, for as long as that import takes
+FIRST_ROLES = (Role.CONTROLLER,)
 
 
 class BrokenInstallation(HeadraceError):
@@ -71,25 +74,32 @@ class Child:
         return (now_ns - self.ready_ns) // 1_000_000 if self.ready_ns else 0
 
 
-def load_entry_points() -> dict[Role, EntryPoint]:
-    """Import every role's code, so that all children share it, and freeze it against the collector.
+def load_entry_points(roles: Iterable[Role] = Role) -> dict[Role, EntryPoint]:
+    """Import roles' code, so that all children forked after share it, and freeze it against the collector.
 
     The children collect rarely: few of their objects are in a cycle, and a coordinator's groups are a large heap to
     go over (commits of offsets take an eighth less CPU with 2,000 groups in memory).
 
     raises   BrokenInstallation, naming role and module
     """
-    points = {}
-    for role, name in ENTRY_MODULES.items():
-        try:
-            points[role] = importlib.import_module(name).run
-        except (ImportError, AttributeError) as failure:
-            raise BrokenInstallation(f"the {role.value} process can't be imported from {name}: {failure}") from failure
-    gc.collect()
+    gc.disable()  # imports leave nothing to collect, and would be searched again and again
+    try:
+        points = {role: _entry_point(role) for role in roles}
+    finally:
+        gc.enable()
     gc.freeze()
     gc.set_threshold(*COLLECTOR_THRESHOLDS)
-    gc.enable()  # a command that becomes a node imports without (`cli/main.py`)
     return points
+
+
+def _entry_point(role: Role) -> EntryPoint:
+    """raises   BrokenInstallation"""
+    name = ENTRY_MODULES[role]
+    try:
+        entry_point: EntryPoint = importlib.import_module(name).run
+        return entry_point
+    except (ImportError, AttributeError) as failure:
+        raise BrokenInstallation(f"the {role.value} process can't be imported from {name}: {failure}") from failure
 
 
 def fork_child(

@@ -22,13 +22,13 @@ import logging
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from headrace import exit_codes
 from headrace.errors import HeadraceError, NotAvailable
 from headrace.limits import DEATHS_BEFORE_READY_MAX, LEAVE_MS_MAX, RENEWAL_POLL_MS, STOP_STEP_MS
 from headrace.node import restart_policy, status
-from headrace.node.children import Child, EntryPoint, fork_child, load_entry_points
+from headrace.node.children import FIRST_ROLES, Child, EntryPoint, fork_child, load_entry_points
 from headrace.node.descriptors import prepare_descriptors
 from headrace.node.listeners import Listeners, open_listeners
 from headrace.node.log_dirs import LogDirs
@@ -44,7 +44,8 @@ from headrace.shm.process_table import Leave, ProcessState
 from headrace.shm.wiring import Role, Wiring
 
 TICK_INTERVAL_MS = 250
-STARTING_POLL_MS = 10  # readiness is seen in the process table, nothing rings for it
+STARTING_POLL_MS = 10  # readiness is seen in the process table, nothing rings for it; more often at first:
+STARTING_POLL_SHARE = 100  # a start that has taken 200 ms is looked at after 2 more
 LEAVE_POLL_MS = 10  # seen in the process table as well, while the node stops
 RESTARTED_POLL_MS = 50  # the same, of one process while the node serves
 START_EXTENSION_MS = 30_000  # what systemd grants at a time while a start makes progress
@@ -79,7 +80,7 @@ class Supervisor:
         port_wait_ms: int = 0,
     ) -> None:
         self._settings = settings
-        self._entry_points = entry_points
+        self._entry_points = dict(entry_points or {})
         self._notifier = notifier or Notifier()
         self._on_ready = on_ready
         self._on_tick = on_tick
@@ -98,6 +99,7 @@ class Supervisor:
         self._is_stopping = False
         self._exit_code = exit_codes.CLEAN
         self._end_reason = ""
+        self._begun_ms = _now_ms()
         self._status = ""  # as it was told last
         self._news: list[str] = []  # of the last reload
         self._furthest = status.NO_PROGRESS
@@ -118,7 +120,7 @@ class Supervisor:
         self._log_dirs.lock()
         try:
             with SignalInbox(hang_up_stops=self._load_again is None) as self._inbox:
-                self._entry_points = self._entry_points or load_entry_points()
+                self._load(FIRST_ROLES)
                 if self._take_port():
                     self._run_fabric()
         finally:
@@ -165,8 +167,12 @@ class Supervisor:
     def _supervise(self) -> None:
         self._children = [Child(process_id) for process_id in range(self.wiring.process_count)]
         self._tell_placement()
-        for child in self._children:
-            self._start(child)
+        later = [role for role in Role if role not in FIRST_ROLES]
+        for roles in (FIRST_ROLES, later):
+            self._load(roles)
+            for child in self._children:
+                if self.wiring.role(child.process_id) in roles:
+                    self._start(child)
         while self._exit_code == exit_codes.CLEAN and self._inbox.stop_signal is None:
             self._inbox.wait(self._sleep_bound_ms(_now_ms()))
             self._reap()
@@ -187,7 +193,7 @@ class Supervisor:
     def _sleep_bound_ms(self, now_ms: int) -> int:
         """Time until the next tick or the next start, whichever is earlier."""
         if not self._is_ready:
-            return STARTING_POLL_MS
+            return min(STARTING_POLL_MS, max(1, (now_ms - self._begun_ms) // STARTING_POLL_SHARE))
         dues_ms = [child.due_ms for child in self._children if child.due_ms is not None]
         if any(child.pid and not child.ready_ns for child in self._children):
             dues_ms.append(now_ms + RESTARTED_POLL_MS)
@@ -195,8 +201,13 @@ class Supervisor:
 
     # Children
 
+    def _load(self, roles: Collection[Role]) -> None:
+        """Have the code of these roles imported. raises BrokenInstallation"""
+        missing = [role for role in roles if role not in self._entry_points]
+        if missing:
+            self._entry_points.update(load_entry_points(missing))
+
     def _start(self, child: Child) -> None:
-        assert self._entry_points is not None
         if not self._fabric.settle(child.process_id):  # /dev/shm is full, and peers still hold its old rings
             child.due_ms = _now_ms() + RENEWAL_POLL_MS
             self._end_holders(child)

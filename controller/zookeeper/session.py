@@ -24,7 +24,7 @@ import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -274,6 +274,22 @@ class ZkSession:
         except ZkConflict:
             pass
 
+    async def ensure_all(self, paths: Sequence[str]) -> None:
+        """Create persistent nodes without data, and their parents, those that are not there: with two round trips of latency."""
+        wanted = _with_parents(paths)
+        found = await self.get_many(wanted)
+        missing = [path for path, node in zip(wanted, found, strict=True) if node is None]
+        for first in range(0, len(missing), READS_IN_FLIGHT_MAX):
+            asked = [
+                self._call(self._client.create_async, self._chroot + path, None, makepath=True)
+                for path in missing[first : first + READS_IN_FLIGHT_MAX]
+            ]
+            for future in asked:
+                try:
+                    await future
+                except NodeExistsError:
+                    pass  # somebody else was faster
+
     async def set(self, path: str, data: bytes, version: int = -1) -> int:
         """returns the new version; raises ZkConflict, where the version is another or the node is gone"""
         try:
@@ -364,6 +380,15 @@ def _node_of(found: tuple[bytes, ZnodeStat] | None) -> Node | None:
         return None
     data, stat = found
     return Node(data or b"", stat.version, stat.ephemeralOwner, stat.ctime, stat.czxid)
+
+
+def _with_parents(paths: Sequence[str]) -> list[str]:
+    """Each path after all nodes above it, once."""
+    found: dict[str, None] = {}
+    for path in paths:
+        names = path.split("/")
+        found.update(dict.fromkeys("/".join(names[:end]) for end in range(2, len(names) + 1)))
+    return list(found)
 
 
 def _repeated(hosts: str, timeout_ms: int) -> str:

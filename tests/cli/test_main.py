@@ -1,6 +1,6 @@
 """The command line from outside: what it prints, how it ends, what it costs to start.
 
-Holds: cli/application.py, cli/standard_streams.py, cli/version.py
+Holds: cli/application.py, cli/outcome.py, cli/standard_streams.py, cli/version.py
 """
 
 import gc

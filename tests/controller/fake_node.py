@@ -102,8 +102,7 @@ class Node:
 
     async def joining(self) -> None:
         """What a new session does."""
-        for path in znodes.PERSISTENT_PATHS:
-            await self.zk.ensure(path)
+        await self.zk.ensure_all(znodes.PERSISTENT_PATHS)
         self.known.set_cluster_id(await registration.cluster_id(self.zk))
         data = znodes.encode_broker("127.0.0.1", 9092, None, 0)
         await registration.register(self.zk, self.tasks, self.known.node_id, data, 0)

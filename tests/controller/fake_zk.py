@@ -6,7 +6,7 @@ once, unless the ensemble has a `gate`.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
 from headrace.controller.zookeeper.errors import Node, ZkConflict, ZkLost
@@ -186,6 +186,10 @@ class FakeZk:
                 await self.create(path, data)
             except ZkConflict:
                 pass
+
+    async def ensure_all(self, paths: Sequence[str]) -> None:
+        for path in paths:
+            await self.ensure(path)
 
     async def set(self, path: str, data: bytes, version: int = ANY_VERSION) -> int:
         def change() -> int:

@@ -115,16 +115,42 @@ def test_what_exists_can_not_be_created_but_ensured(zk):
     assert zk.get("/a").data == b"1"
 
 
+def test_many_nodes_are_ensured_with_their_parents_and_what_exists_stays(zk):
+    zk.create("/a/b", b"1")
+    for _ in range(2):
+        zk.ensure_all(["/a/b", "/a/c/d", "/a/c", "/e"])
+        assert zk.tree("/a") == ["/a/b", "/a/c/d", "/a/c", "/a"]
+        assert zk.get("/a/b").data == b"1"
+        assert zk.get("/e").data == b""
+
+
+def test_a_node_that_is_made_while_many_are_ensured_stays(new_session):
+    """Two nodes that start at once in an empty ensemble."""
+    one, other = new_session(), new_session()
+    found = one.zk.get_many
+
+    async def overtaken(paths):
+        nodes = await found(paths)
+        other.create("/a", b"theirs")
+        return nodes
+
+    one.zk.get_many = overtaken
+    one.ensure_all(["/a/b"])
+    assert one.get("/a").data == b"theirs"
+    assert one.children("/a") == ["b"]
+
+
 def test_a_node_that_is_ensured_has_no_data_as_kafka_makes_it(new_session, chroot):
     """Kafka takes empty data for JSON, and doesn't start."""
     session = new_session()
     session.ensure("/a")
+    session.ensure_all(["/c/d"])
     session.create("/b", b"")
     assert session.get("/a").data == b""
     assert [node.data for node in session.get_many(["/a", "/b"])] == [b"", b""]
     client = KazooClient(chroot)
     client.start()
-    assert client.get("/a")[0] is None
+    assert [client.get(path)[0] for path in ("/a", "/c", "/c/d")] == [None, None, None]
     assert client.get("/b")[0] == b""
     client.stop()
     client.close()
