@@ -278,7 +278,8 @@ class ControllerProcess(duty_cycle.Process):
         if zk.is_other_boot:
             await wait_out_of_isrs(zk, self._tasks, self._node_id)
             await self._holds.take_suspects()
-        await registration.register(zk, self._tasks, self._node_id, data, wait_s)
+        if await registration.register(zk, self._tasks, self._node_id, data, wait_s) and self._seat.generation == 1:
+            self._failures.come_back()
         if zk.is_other_boot:
             zk.is_other_boot = False
             zk.save_session()  # not before: whoever is killed while it waits waits again

@@ -100,6 +100,12 @@ class Deletions(Part):
                 _log.info("topic deletion waits for brokers topic=%s brokers=%s", name, _brokers_of(away))
             self._stop(deletion, [replica for replica in deletion.left if replica[1] in come])
 
+    def directories_changed(self, broker: int) -> None:
+        for deletion in list(self._pending.values()):
+            waiting = [replica for replica in deletion.left if replica[1] == broker and not self._is_started(deletion, replica)]
+            if waiting and self._term.liveness.is_live(broker):
+                self._start(deletion, waiting)
+
     def replicas_settled(self, name: str) -> None:
         deletion = self._pending.get(name)
         if deletion is not None:
@@ -147,10 +153,13 @@ class Deletions(Part):
             (there if is_there else away).append((index, broker))
         ineligible = ReplicaStatus.DELETION_INELIGIBLE
         self._move(deletion, [one for one in away if self._status(deletion, one) is not ineligible], ineligible)
-        self._move(deletion, there, ReplicaStatus.OFFLINE)
-        self._move(deletion, there, ReplicaStatus.DELETION_STARTED)
+        self._start(deletion, there)
         if away:
             _log.info("topic deletion waits for brokers topic=%s brokers=%s", topic.name, _brokers_of(away))
+
+    def _start(self, deletion: Deletion, replicas: list[Replica]) -> None:
+        self._move(deletion, replicas, ReplicaStatus.OFFLINE)
+        self._move(deletion, replicas, ReplicaStatus.DELETION_STARTED)
 
     def _status(self, deletion: Deletion, replica: Replica) -> ReplicaStatus:
         assert deletion.topic is not None

@@ -5,7 +5,8 @@ Runs in: the controller process of the active node, one object a term.
     /log_dir_event_notification/log_dir_event_N   ->  LeaderAndIsr of all its replicas to that broker  ->  the node removed
     its answer: KAFKA_STORAGE_ERROR               ->  these are offline (`leaders.py`): other leaders, smaller ISRs
 
-A directory is back when its broker starts again; until then each LeaderAndIsr is answered so.
+A directory is back when its broker starts again; until then each LeaderAndIsr is answered so. One that starts again within its
+session tells as well, for the controller sees no other sign of it: replicas of deleted topics are tried again too (`deletions.py`).
 
 Source: Kafka `KafkaController.processLogDirEventNotification`, `onBrokerLogDirFailure`; KIP-112.
 """
@@ -40,8 +41,10 @@ class LogDirEvents(NumberedNotes):
 
     def _ask(self, broker: int) -> None:
         term = self._term
-        _log.warning("a log directory failed, its broker is asked which replicas are offline broker=%d", broker)
+        _log.warning("a log directory failed or is back, its broker is asked which replicas are offline broker=%d", broker)
         for name in term.known.topics_on((broker,)):
             topic = term.known.topics[name]
             indexes = [index for index, replicas in enumerate(topic.replicas) if broker in replicas]
             term.notices.tell_leaders(name, indexes, (broker,))
+        for part in term.parts():
+            part.directories_changed(broker)

@@ -82,6 +82,9 @@ class Part:
     def leaders_answered(self, broker: int, errors: Mapping[tuple[str, int], ErrorCode]) -> None:
         """A broker's answer to LeaderAndIsr, by partition: KAFKA_STORAGE_ERROR, where its directory failed; NONE."""
 
+    def directories_changed(self, broker: int) -> None:
+        """A log directory of a broker failed, or all of them may be well again: it started anew within its session."""
+
     def notified(self) -> None:
         """The node `watched`, or what is below it, changed; or the connection was lost meanwhile."""
 

@@ -57,8 +57,8 @@ async def cluster_id(zk: ZkSession, known: str = "") -> str:
         await zk.ensure(znodes.CLUSTER_ID, made)  # another node may be first: read what stands there
 
 
-async def register(zk: ZkSession, tasks: Tasks, node_id: int, data: bytes, wait_s: float) -> None:
-    """Stand in /brokers/ids.
+async def register(zk: ZkSession, tasks: Tasks, node_id: int, data: bytes, wait_s: float) -> bool:
+    """Stand in /brokers/ids; returns whether the session stood there already: it was resumed, and nobody saw that we were away.
 
     data     as `znodes.encode_broker` makes it
     wait_s   how long another holder of the id is waited for: a session can outlive its process
@@ -70,7 +70,7 @@ async def register(zk: ZkSession, tasks: Tasks, node_id: int, data: bytes, wait_
     while True:
         try:
             await zk.create(path, data, is_ephemeral=True)
-            return
+            return False
         except ZkConflict:
             pass
         node = await zk.get(path)
@@ -79,7 +79,7 @@ async def register(zk: ZkSession, tasks: Tasks, node_id: int, data: bytes, wait_
         if node.ephemeral_owner == zk.session_id:
             if not _says_the_same(node_id, node.data, data):
                 await zk.set(path, data, node.version)
-            return
+            return True
         if zk.previous is not None and node.ephemeral_owner == zk.previous[0]:
             await zk.delete(path)
             continue

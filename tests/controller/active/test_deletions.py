@@ -296,6 +296,35 @@ def test_a_replica_in_a_failed_directory_is_waited_for_until_its_broker_starts_a
     assert left_of(ensemble, "shared") == []
 
 
+def tell_of_directories(ensemble, broker):
+    path = f"{znodes.LOG_DIR_EVENT_PREFIX}{ensemble.writes:010d}"
+    ensemble.put(path, znodes.encode_log_dir_event(broker))
+
+
+def test_a_broker_that_started_again_within_its_session_is_asked_again(shared, ensemble):
+    """Nobody sees it go: it tells that its directories may be back."""
+    leaders_of(shared).leaders_answered(2, {("shared", 0): ErrorCode.KAFKA_STORAGE_ERROR})
+    begin(shared, "shared")
+    shared.turn()
+    shared.channels.answer_stops({1})
+    shared.channels.answer_stops({2}, ErrorCode.KAFKA_STORAGE_ERROR)
+    shared.turn()
+    tell_of_directories(ensemble, 1)  # not who is waited for
+    shared.turn()
+    assert not stops_of(shared, "shared")
+    tell_of_directories(ensemble, 2)
+    shared.turn()
+    assert {stop[:2] for stop in stops_of(shared, "shared")} == {(2, 0), (2, 1)}
+    shared.channels.answer_stops({2}, ErrorCode.KAFKA_STORAGE_ERROR)  # it is not back
+    shared.turn()
+    assert not stops_of(shared, "shared")
+    tell_of_directories(ensemble, 2)
+    shared.turn()
+    shared.channels.answer_stops({2})
+    shared.turn()
+    assert left_of(ensemble, "shared") == []
+
+
 def test_a_replica_whose_directory_failed_before_is_not_asked_for(shared, ensemble):
     leaders_of(shared).leaders_answered(2, {("shared", 0): ErrorCode.KAFKA_STORAGE_ERROR})
     shared.turn()
