@@ -109,7 +109,7 @@ def what_is_there(nodes, state):
 
 def cut(node, records):
     """The machine kept so much of the log."""
-    [path] = node.log_dirs[0].glob("t-0/*.log")
+    [path] = [path for log_dir in node.log_dirs for path in log_dir.glob("t-0/*.log")]
     data = path.read_bytes()
     end = 0
     for position, header, batch in iterate_batches(data):
