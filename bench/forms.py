@@ -2,6 +2,7 @@
 
     python -m bench.forms --rounds 5 --seconds 4                                the compiled core, and pure Python
     python -m bench.forms --forms copied,compiled --only produce-16k,produce-1m  large batches copied into the ring, or not
+    python -m bench.forms --forms kafka,compiled --only produce-1m              Apache Kafka beside it, logs bounded alike
 
 Both nodes run all the time; one is under load at a time. CPU seconds are the node's, user and system, by the work done: what else runs
 on the machine is not in them. Logs keep the last 128 MiB of a partition: where they grow until the memory is full of them, the kernel's
@@ -20,7 +21,7 @@ import time
 from pathlib import Path
 from typing import ClassVar
 
-from bench.nodes import Headrace, Server
+from bench.nodes import Headrace, Kafka, Server
 from bench.run import create_topic, hammer
 
 IDLE_S = 5.0
@@ -60,7 +61,7 @@ class Copied(Compiled):
         super().__init__(directory, {**(settings or {}), "headrace.receive.arena.bytes": "0"})
 
 
-FORMS: dict[str, type[Headrace]] = {form.name: form for form in (Pure, Compiled, Copied)}
+FORMS: dict[str, type[Server]] = {form.name: form for form in (Pure, Compiled, Copied, Kafka)}
 
 
 def work_of(load: str, result: dict[str, float]) -> float:
@@ -68,11 +69,13 @@ def work_of(load: str, result: dict[str, float]) -> float:
     return result["requests"] if load == "produce-1" else result["mb_per_s"] * result["seconds"]
 
 
-def cpu_for_work(server: Server, load: str, connections: int, seconds: float) -> float:
+def cpu_for_work(server: Server, load: str, connections: int, seconds: float) -> tuple[float, float]:
+    """CPU seconds for each request or MB, and how many of these a second."""
     before = server.cpu_s()
     result = hammer(server, load, connections, seconds)
     share = result["seconds"] / (result["seconds"] + 1.0)  # of the warm-up second
-    return (server.cpu_s() - before) * share / work_of(load, result)
+    work = work_of(load, result)
+    return (server.cpu_s() - before) * share / work, work / result["seconds"]
 
 
 def main() -> int:
@@ -107,15 +110,13 @@ def start(server: Server) -> None:
     before, begun = server.cpu_s(), time.monotonic()
     time.sleep(IDLE_S)
     idle = (server.cpu_s() - before) / (time.monotonic() - begun)
-    imports = "import time; import headrace.node.supervisor, headrace.workers.network.worker, headrace.workers.partition.worker"
-    command = [sys.executable, "-c", f"{imports}; print(time.process_time())"]
-    environment = server.environment if isinstance(server, Headrace) else {}
-    seconds = [float(subprocess.check_output(command, env=environment)) for _ in range(5)]
-    print(
-        f"{server.name}: start {started_s:.2f} s CPU, imports {statistics.median(seconds):.3f} s CPU, "
-        f"idle {server.pss_mb():.1f} MB PSS, {100 * idle:.2f}% of a core",
-        flush=True,
-    )
+    said = f"{server.name}: start {started_s:.2f} s CPU, idle {server.pss_mb():.1f} MB PSS, {100 * idle:.2f}% of a core"
+    if isinstance(server, Headrace):
+        imports = "import time; import headrace.node.supervisor, headrace.workers.network.worker, headrace.workers.partition.worker"
+        command = [sys.executable, "-c", f"{imports}; print(time.process_time())"]
+        seconds = [float(subprocess.check_output(command, env=server.environment)) for _ in range(5)]
+        said += f", imports {statistics.median(seconds):.3f} s CPU"
+    print(said, flush=True)
 
 
 def compare(
@@ -124,9 +125,12 @@ def compare(
     for server in servers:
         hammer(server, "produce-16k" if load == "fetch" else load, connections, 1.0)
     results: dict[str, list[float]] = {server.name: [] for server in servers}
-    for _ in range(rounds):
-        for server in servers:
-            results[server.name].append(scale * cpu_for_work(server, load, connections, seconds))
+    rates: dict[str, list[float]] = {server.name: [] for server in servers}
+    for number in range(rounds):
+        for server in servers[:: -1 if number % 2 else 1]:
+            cpu_s, rate = cpu_for_work(server, load, connections, seconds)
+            results[server.name].append(scale * cpu_s)
+            rates[server.name].append(rate)
     medians = {name: statistics.median(values) for name, values in results.items()}
     print(
         f"{load}, {connections} connections: CPU s for each {unit}:",
@@ -135,7 +139,10 @@ def compare(
     )
     one, other = medians
     print(f"{one} / {other} {medians[one] / medians[other]:.2f}", end="  ")
-    print(json.dumps({name: [round(value, 2) for value in values] for name, values in results.items()}), flush=True)
+    print(json.dumps({name: [round(value, 2) for value in values] for name, values in results.items()}), end="  ")
+    print(
+        "a second", json.dumps({name: [round(value) for value in values] for name, values in rates.items()}), flush=True
+    )
 
 
 if __name__ == "__main__":
