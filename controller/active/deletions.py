@@ -102,7 +102,9 @@ class Deletions(Part):
 
     def directories_changed(self, broker: int) -> None:
         for deletion in list(self._pending.values()):
-            waiting = [replica for replica in deletion.left if replica[1] == broker and not self._is_started(deletion, replica)]
+            waiting = [
+                replica for replica in deletion.left if replica[1] == broker and not self._is_started(deletion, replica)
+            ]
             if waiting and self._term.liveness.is_live(broker):
                 self._start(deletion, waiting)
 

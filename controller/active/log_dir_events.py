@@ -41,7 +41,9 @@ class LogDirEvents(NumberedNotes):
 
     def _ask(self, broker: int) -> None:
         term = self._term
-        _log.warning("a log directory failed or is back, its broker is asked which replicas are offline broker=%d", broker)
+        _log.warning(
+            "a log directory failed or is back, its broker is asked which replicas are offline broker=%d", broker
+        )
         for name in term.known.topics_on((broker,)):
             topic = term.known.topics[name]
             indexes = [index for index, replicas in enumerate(topic.replicas) if broker in replicas]
