@@ -5,8 +5,8 @@
     python -m bench.forms --forms kafka,compiled --only produce-1m              Apache Kafka beside it, logs bounded alike
 
 Both nodes run all the time; one is under load at a time. CPU seconds are the node's, user and system, by the work done: what else runs
-on the machine is not in them. Logs keep the last 128 MiB of a partition: where they grow until the memory is full of them, the kernel's
-search for free pages costs more CPU than the node. Needs the compiled core (`make core`).
+on the machine is not in them. Logs keep the last 128 MiB of a partition: where they grow without
+bound, a GB was seen to cost three times as much (docs/decisions/060). Needs the compiled core (`make core`).
 """
 
 from __future__ import annotations

@@ -43,10 +43,6 @@ class Arena:
             raise CorruptRing(f"{self._region.name}: {length} bytes at {place}, of {len(memory)}")
         return view(memory, place, place + length)
 
-    @property
-    def region_bytes(self) -> int:
-        return self._region.size_bytes
-
     def close(self) -> bool:
         """Unmap; False while views that are still out keep the mapping."""
         self.memory.release()

@@ -321,9 +321,7 @@ class Connection(PlacedFrames):
         self.exchanges.clear()
         self._large = None
         self.outbox = Outbox()
-        if self.block is not None:
-            self.block.leave()
-            self.block = None
+        self._let_block_go()
         self._buffer = _NO_BUFFER
         self._start = self._end = 0
         self._give_memory_back()
@@ -347,9 +345,7 @@ class Connection(PlacedFrames):
     def shrink(self) -> None:
         """Give a large buffer back; called while the connection idles."""
         if len(self._buffer) > RECEIVE_BYTES_FIRST and self._start == self._end and not self.stalled:
-            if self.block is not None:
-                self.block.leave()
-                self.block = None
+            self._let_block_go()
             self.is_placing = False
             self._buffer = memoryview(bytearray(RECEIVE_BYTES_FIRST))
             self._start = self._end = 0

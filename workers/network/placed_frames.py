@@ -102,20 +102,22 @@ class PlacedFrames(FrameBuffer):
         if taken is None:
             return False
         self._put(taken.memory)
-        if self.block is not None:
-            self.block.leave()
+        self._let_block_go()
         self.block = taken
         self._drop_own()
         return True
 
     def _leave_block(self) -> None:
         """Into memory of its own again, with what is there of a frame."""
-        block = self.block
-        if block is None:
-            return
-        self._put(memoryview(bytearray(max(RECEIVE_BYTES_BUSY, self._end - self._start))))
-        self.block = None
-        block.leave()
+        if self.block is not None:
+            self._put(memoryview(bytearray(max(RECEIVE_BYTES_BUSY, self._end - self._start))))
+            self._let_block_go()
+
+    def _let_block_go(self) -> None:
+        """The buffer is, or will be, elsewhere."""
+        block, self.block = self.block, None
+        if block is not None:
+            block.leave()
 
     def _put(self, memory: memoryview) -> None:
         """What was received and not taken, to the front of other memory, or of its own."""

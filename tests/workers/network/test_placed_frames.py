@@ -43,6 +43,14 @@ class Fixture:
             while (frame := connection.next_frame(5)) is not None:
                 yield frame, connection.block, connection.place_of(len(frame), 0)
 
+    def push(self, data):
+        """Send it in pieces; the frames that came, copied: (bytes, block)."""
+        left, found = memoryview(data), []
+        while left:
+            left = left[self.peer.send(left[:100_000]) :]
+            found += [(bytes(frame), block) for frame, block, _place in self.frames()]
+        return found
+
     @property
     def is_whole(self):
         return self.arena.free_bytes == self.units * ARENA_BLOCK_BYTES
@@ -159,13 +167,7 @@ def test_a_frame_that_the_arena_does_not_hold_waits_for_memory_as_ever():
     assert fixture.connection.is_short
     fixture.frame_memory.give((64 << 20) - 1_000)
     assert fixture.frame_memory.admit() == [fixture.connection]
-    left = memoryview(data)[100_000:]
-    found = []
-    while left:
-        left = left[fixture.peer.send(left[:100_000]) :]
-        found += fixture.frames()
-    ((frame, block, _place),) = found
-    assert (frame == data[4:], block) == (True, None)
+    assert fixture.push(data[100_000:]) == [(data[4:], None)]
     fixture.close()
     assert fixture.frame_memory.used == 0
 
@@ -178,12 +180,7 @@ def test_memory_that_was_set_aside_for_a_frame_is_given_back_where_a_block_takes
     assert list(fixture.frames()) == []
     assert fixture.frame_memory.used > 0
     fixture.connection.begin_placing()
-    left = memoryview(data)[100_000:]
-    found = []
-    while left:
-        left = left[fixture.peer.send(left[:100_000]) :]
-        found += fixture.frames()
-    ((frame, block, _place),) = found
+    ((frame, block),) = fixture.push(data[100_000:])
     assert (frame == data[4:], block is None) == (True, False)
     assert fixture.frame_memory.used == 0
     assert len(fixture.connection._buffer) > RECEIVE_BYTES_BUSY
@@ -203,10 +200,7 @@ def test_without_an_arena_nothing_is_placed():
 def test_a_block_of_a_large_frame_is_given_back_where_small_ones_come():
     fixture = Fixture(256)
     chance = random.Random(2)
-    left = memoryview(frame_of(chance, 3_000_000))
-    while left:
-        left = left[fixture.peer.send(left[:100_000]) :]
-        list(fixture.frames())
+    assert len(fixture.push(frame_of(chance, 3_000_000))) == 1
     for _ in range(3):
         fixture.peer.sendall(frame_of(chance, 100))
         assert len(list(fixture.frames())) == 1
@@ -235,11 +229,7 @@ def test_frames_that_no_block_holds_are_received_as_without_an_arena():
     chance = random.Random(2)
     for number in range(4):
         data = frame_of(chance, 700_000)
-        left, found = memoryview(data), []
-        while left:
-            left = left[fixture.peer.send(left[:100_000]) :]
-            found += [(bytes(frame), block) for frame, block, _place in fixture.frames()]
-        assert found == [(data[4:], None)]
+        assert fixture.push(data) == [(data[4:], None)]
         assert number == 0 or fixture.is_whole
     fixture.close()
     assert fixture.is_whole
@@ -272,11 +262,8 @@ def test_a_connection_in_line_takes_no_block_and_keeps_no_memory_that_it_does_no
     assert fixture.connection.is_short, "its turn comes"
     fixture.frame_memory.give((64 << 20) - 1_000)
     fixture.frame_memory.admit()
-    left, found = memoryview(data)[100_000:], []
-    while left:
-        left = left[fixture.peer.send(left[:100_000]) :]
-        found += [(bytes(frame), block is None) for frame, block, _place in fixture.frames()]
-    assert found == [(data[4:], False)]
+    ((frame, block),) = fixture.push(data[100_000:])
+    assert (frame == data[4:], block is None) == (True, False)
     assert fixture.frame_memory.used == 0
     fixture.close()
 

@@ -77,12 +77,12 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
     try:
         _hand_on_all(context, connection, pending, request, request_id, version, body)
     except Exception:
-        pending.settle_unsent(int(ErrorCode.UNKNOWN_SERVER_ERROR))  # what was sent has its result yet to come
+        if acks != 0:
+            pending.settle_unsent(int(ErrorCode.UNKNOWN_SERVER_ERROR))  # what was sent has its result yet to come
+        raise
+    finally:
         if acks != 0 and pending.remaining == 0:
             context.produce.close(request_id)
-        raise
-    if acks != 0 and pending.remaining == 0:
-        context.produce.close(request_id)
 
 
 def _hand_on_all(
