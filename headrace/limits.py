@@ -192,6 +192,9 @@ DESCRIPTORS_PER_SEGMENT: Final = 2  # held open for reading: the segment and its
 DESCRIPTORS_PER_LOG: Final = 4  # of its owner: a segment, the maps of its two indexes, and one while it rolls
 IOV_MAX: Final = 1024
 INDEX_GROW_BYTES: Final = 16 * 1024
+SEGMENT_RESERVE_BYTES_MAX: Final = (
+    8 << 20
+)  # blocks that a segment has ahead of its end; a quarter of it, where that is less
 LOG_DIRS_MAX: Final = 63  # one bit each in a shared word
 DIRECTORY_CHECK_INTERVAL_MS: Final = 100  # how old the news of a full or failed log directory may be
 DIRECTORY_ROOM_AGAIN: Final = 1.25  # produce is taken again when that many times the smallest free space is there

@@ -5,9 +5,11 @@ A write is complete or raises; short writes are continued here.
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +17,10 @@ from headrace.errors import StorageExhausted, StorageFailed
 from headrace.limits import IOV_MAX
 
 Buffer = bytes | bytearray | memoryview
+
+_KEEP_SIZE: Final = 1  # FALLOC_FL_KEEP_SIZE, linux/falloc.h
+_libc: Final = ctypes.CDLL(None, use_errno=True)
+_libc.fallocate.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64)
 
 # What passes when something is given back; anything else is the disk's own.
 TOO_MANY_FILES: Final = frozenset((errno.EMFILE, errno.ENFILE))
@@ -101,6 +107,19 @@ class Disk:
 
     def fallocate(self, fd: int, position: int, size: int) -> None:
         os.posix_fallocate(fd, position, size)
+
+    def reserve(self, fd: int, position: int, size: int) -> None:
+        """Have blocks for what will be written there; the file stays as long as it is. raises OSError"""
+        if _libc.fallocate(fd, _KEEP_SIZE, position, size):
+            code = ctypes.get_errno()
+            raise OSError(code, os.strerror(code))
+
+    def trim(self, fd: int) -> None:
+        """Give back what `reserve` took after the file's end. Not a write: when it was last written stays. raises OSError"""
+        status = os.fstat(fd)
+        os.ftruncate(fd, status.st_size)
+        with suppress(PermissionError):  # the file is another user's, whose group may write to it
+            os.utime(fd, ns=(status.st_atime_ns, status.st_mtime_ns))
 
     def rename(self, source: Path, target: Path) -> None:
         os.replace(source, target)

@@ -22,9 +22,11 @@ An empty one takes any batch but the last kind. Source: Kafka `LogSegment`, `Log
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from headrace.limits import SEGMENT_RESERVE_BYTES_MAX
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk
 from headrace.log.index_layout import RELATIVE_OFFSET_MAX
@@ -34,6 +36,8 @@ from headrace.log.segments.time_index import TimeIndex
 from headrace.log.segments.transaction_index import TransactionIndex
 
 _UNLIMITED: Final = 2**63
+_RESERVE_FROM: Final = 4 << 20  # a smaller segment has nothing in reserve
+_RESERVE_LEFT: Final = 256 << 10  # when the next part is reserved
 
 
 class Segment:
@@ -51,6 +55,7 @@ class Segment:
         "_due",
         "_index_room",
         "_last_offset_max",
+        "_reserved",
         "_roll_ms",
         "_segment_ms",
         "base_offset",
@@ -91,6 +96,7 @@ class Segment:
         self.index_interval_bytes = 0
         self._due: list[tuple[int, int, int, int]] = []  # (last offset, position, max timestamp, its offset)
         self._last_offset_max = base_offset + RELATIVE_OFFSET_MAX
+        self._reserved = 0
         self._bytes_max = self._segment_ms = self._roll_ms = self._index_room = _UNLIMITED
 
     def __del__(self) -> None:
@@ -142,6 +148,8 @@ class Segment:
                  longer than `size_bytes` says
         """
         start = self.size_bytes
+        if start >= _RESERVE_FROM and start + _RESERVE_LEFT > self._reserved:
+            self._reserve(start)
         try:
             self.size_bytes += self._disk.write_all(self.fd, buffers, start)
             self.write_index()
@@ -173,12 +181,28 @@ class Segment:
         """Cut the file after the last valid batch; raises OSError."""
         self._disk.truncate(self.fd, position)
         self.size_bytes = position
+        self._reserved = 0
 
     def finish(self) -> None:
-        """No more batches: the last timestamp is indexed, the reserve of the indexes is cut off. raises OSError."""
+        """No more batches: the last timestamp is indexed, what file and indexes have in reserve is cut off. raises OSError."""
         self.time_index.append(self.max_timestamp_ms, self.max_timestamp_offset)
         self.offset_index.trim()
         self.time_index.trim()
+        self._trim()
+
+    def _reserve(self, start: int) -> None:
+        """Blocks for the next writes. Without room, or where a file system has no such call, writes find their own."""
+        begin = max(start, self._reserved)
+        end = min(start + min(start // 4, SEGMENT_RESERVE_BYTES_MAX), self._bytes_max)
+        self._reserved = _UNLIMITED
+        if end > begin:
+            with suppress(OSError):
+                self._disk.reserve(self.fd, begin, end - begin)
+                self._reserved = end
+
+    def _trim(self) -> None:
+        if self.size_bytes >= _RESERVE_FROM:
+            self._disk.trim(self.fd)
 
     def close(self) -> None:
         self.offset_index.close()

@@ -8,10 +8,8 @@ Runs in: the partition worker that owns the partition. Source: Kafka `UnifiedLog
 
 from __future__ import annotations
 
-from headrace.checksum import crc32c
 from headrace.errors import HeadraceError
 from headrace.ids import NO_EPOCH
-from headrace.log.batch_walk import Step
 from headrace.log.config import LogConfig
 from headrace.log.index_layout import RELATIVE_OFFSET_MAX, AbortedTransaction
 from headrace.log.recovery.replay import replay_batch
@@ -20,17 +18,22 @@ from headrace.log.state.producer_state import ProducerState
 from headrace.log.writing.failure_latch import FailureLatch
 from headrace.log.writing.log_tail import LogTail
 from headrace.log.writing.segment_list import SegmentList
+from headrace.memory import view
 from headrace.protocol.message_set import ENTRY_BYTES_MIN, compute_message_crc, peek_entry
 from headrace.protocol.record_batch import (
     ATTRIBUTES_POSITION,
-    HEADER,
     HEADER_BYTES,
     LENGTH_POSITION,
     LOG_OVERHEAD_BYTES,
     MAGIC_POSITION,
     MAGIC_V2,
     CorruptRecord,
+    crc_from,
+    unpack_header,
 )
+
+# Of one batch: size, first and last offset, largest timestamp, leader epoch, producer's id and epoch, first sequence, attributes.
+Facts = tuple[int, int, int, int, int, int, int, int, int]
 
 
 class OffsetsOutOfOrder(HeadraceError):
@@ -82,7 +85,7 @@ class FollowerAppend:
             if step is None:
                 break
             (
-                _place, size, base_offset, last_offset, max_timestamp, epoch,
+                size, base_offset, last_offset, max_timestamp, epoch,
                 producer_id, producer_epoch, sequence, attributes,
             ) = step  # fmt: skip
             if base_offset < next_offset:
@@ -125,7 +128,7 @@ class FollowerAppend:
         return place
 
 
-def _batch_at(records: memoryview, place: int) -> Step | None:
+def _batch_at(records: memoryview, place: int) -> Facts | None:
     """The batch at a place, or the entry of an old format; None where what is left is cut short.
 
     raises   CorruptRecord, where it contradicts itself or its checksum
@@ -140,21 +143,21 @@ def _batch_at(records: memoryview, place: int) -> Step | None:
     (
         base_offset, length, epoch, magic, crc, attributes, last_delta,
         _base_timestamp, max_timestamp, producer_id, producer_epoch, sequence, _count,
-    ) = HEADER.unpack_from(records, place)  # fmt: skip
+    ) = unpack_header(records, place)  # fmt: skip
     size = length + LOG_OVERHEAD_BYTES
     if magic != MAGIC_V2 or size < HEADER_BYTES or last_delta < 0:
         raise CorruptRecord(f"no batch at byte {place}: magic {magic}, length {length}")
     if size > left:
         return None
-    if crc32c(records[place + ATTRIBUTES_POSITION : place + size]) != crc:
+    if crc_from(view(records, place, place + size), ATTRIBUTES_POSITION) != crc:
         raise CorruptRecord(f"batch at offset {base_offset}: checksum differs")
-    return Step(
-        place, size, base_offset, base_offset + last_delta, max_timestamp, epoch,
-        producer_id, producer_epoch, sequence, attributes,
+    return (
+        size, base_offset, base_offset + last_delta, max_timestamp, epoch, producer_id, producer_epoch, sequence,
+        attributes,
     )  # fmt: skip
 
 
-def _old_entry_at(records: memoryview, place: int) -> Step | None:
+def _old_entry_at(records: memoryview, place: int) -> Facts | None:
     length = records[place + LENGTH_POSITION : place + LENGTH_POSITION + 4]
     size = int.from_bytes(length, "big", signed=True) + LOG_OVERHEAD_BYTES
     if size > len(records) - place:
@@ -163,4 +166,4 @@ def _old_entry_at(records: memoryview, place: int) -> Step | None:
     if entry is None or compute_message_crc(records, place, entry.size) != entry.crc:
         raise CorruptRecord(f"no entry at byte {place}: {size} bytes")
     offset = entry.last_offset
-    return Step(place, size, offset, offset, entry.timestamp_ms, -1, -1, -1, -1, entry.attributes)
+    return (size, offset, offset, entry.timestamp_ms, -1, -1, -1, -1, entry.attributes)

@@ -1,5 +1,6 @@
 """When a segment is full, and what it takes account of."""
 
+import errno
 import os
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ from headrace.log.segments.segment import Segment
 from tests.support.fake_clock import NOW_MS
 
 BASE = 1000
+MIB = 1 << 20
 CONFIG = LogConfig(segment_bytes=1000, segment_ms=500, index_interval_bytes=100, index_bytes_max=36)
 
 
@@ -116,3 +118,67 @@ def test_indexes_hold_no_descriptor_without_entries_and_that_of_their_map_with_t
     assert held_descriptors(tmp_path).get(".index", 0) == maps
     segment.close()
     assert held_descriptors(tmp_path) == {}
+
+
+class NotingDisk(Disk):
+    """Takes every write and drops it; says what was reserved."""
+
+    def __init__(self, error=0):
+        self.error = error
+        self.reserved = []
+
+    def pwritev(self, fd, buffers, position):
+        return sum(map(len, buffers))
+
+    def reserve(self, fd, position, size):
+        self.reserved.append((position, size))
+        if self.error:
+            raise OSError(self.error, os.strerror(self.error))
+
+
+def grow(directory, disk, until, segment_bytes=1 << 30, step=1 << 20):
+    segment = Segment(directory, BASE, disk, NOW_MS, is_new=True)
+    segment.set_limits(LogConfig(segment_bytes=segment_bytes), NOW_MS)
+    while segment.size_bytes < until:
+        segment.write([memoryview(bytes(step))])
+    return segment
+
+
+def test_a_segment_has_blocks_ahead_of_its_end_a_quarter_of_it_and_eight_mib_at_most(tmp_path):
+    disk = NotingDisk()
+    grow(tmp_path, disk, 256 * MIB).close()
+    assert disk.reserved[:3] == [(4 * MIB, MIB), (5 * MIB, 5 * MIB // 4), (7 * MIB, 7 * MIB // 4)]
+    ends = [position + size for position, size in disk.reserved]
+    assert all(end <= position for end, (position, _size) in zip(ends, disk.reserved[1:], strict=False))
+    assert max(size for _position, size in disk.reserved) == 8 * MIB
+    assert 256 * MIB <= ends[-1] <= 264 * MIB
+
+
+def test_nothing_is_reserved_after_what_a_segment_may_hold(tmp_path):
+    disk = NotingDisk()
+    grow(tmp_path, disk, 6 * MIB, segment_bytes=6 * MIB).close()
+    assert sum(disk.reserved[-1]) == 6 * MIB
+
+
+@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EOPNOTSUPP])
+def test_where_nothing_can_be_reserved_writes_go_on_without_and_it_is_asked_once(tmp_path, error):
+    disk = NotingDisk(error)
+    segment = grow(tmp_path, disk, 40 * MIB)
+    assert disk.reserved == [(4 * MIB, MIB)]
+    segment.truncate(8 * MIB)
+    segment.write([memoryview(bytes(MIB))])
+    assert disk.reserved[1:] == [(8 * MIB, 2 * MIB)]
+    segment.close()
+
+
+def test_what_is_reserved_does_not_lengthen_the_file_and_goes_back_when_it_is_full(tmp_path):
+    segment = grow(tmp_path, Disk(), 9 * MIB)
+    status = os.fstat(segment.fd)
+    assert status.st_size == segment.size_bytes == 9 * MIB
+    is_reserved = status.st_blocks * 512 > status.st_size
+    segment.finish()
+    after = os.fstat(segment.fd)
+    assert (after.st_size, after.st_mtime_ns) == (status.st_size, status.st_mtime_ns)
+    if is_reserved:  # a file system without it has none
+        assert after.st_blocks < status.st_blocks
+    segment.close()
