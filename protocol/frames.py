@@ -112,7 +112,10 @@ def skip_tags(frame: memoryview | bytes, position: int) -> int:
 
 
 def build_request(api_key: int, version: int, correlation_id: int, client_id: str | None, message: Any) -> bytes:
-    """A whole frame with its size."""
+    """A whole frame with its size.
+
+    message   of that API, or its body, written already
+    """
     header_version = request_header_version(api_key, version)
     if header_version == 0:
         header = _FIXED_V0.pack(api_key, version, correlation_id)
@@ -121,7 +124,7 @@ def build_request(api_key: int, version: int, correlation_id: int, client_id: st
         header = _FIXED.pack(api_key, version, correlation_id, -1 if client_id is None else len(name)) + name
         if header_version == 2:
             header += b"\0"
-    body = encode_request(api_key, version, message)
+    body = message if isinstance(message, bytes) else encode_request(api_key, version, message)
     return struct.pack(">i", len(header) + len(body)) + header + body
 
 

@@ -20,6 +20,7 @@ from typing import Final, Generic, NamedTuple, TypeVar
 from headrace.errors import ErrorCode
 from headrace.protocol import messages
 from headrace.protocol.messages import ZERO_UUID
+from headrace.workers.partition.replication.fetch_answer import FetchAnswer
 
 NO_SESSION: Final = 0
 FULL_EPOCH: Final = 0
@@ -151,36 +152,47 @@ class FetchSession(Generic[AnySubject]):
         topics = [_Topic(topic=topic, topic_id=ids[topic], partitions=part) for topic, part in rows.items()]
         return topics, self._forget()
 
+    def changes(self) -> list[AnySubject] | None:
+        """The partitions that the next request names by id; they count as told from now on. None where `build` has to say it:
+        a full request, partitions to forget, topics by name."""
+        if not self._is_by_id or self.epoch == FULL_EPOCH or self._left:
+            return None
+        wanted, known = self._wanted, self._known
+        named = list(self._changed)
+        for subject in named:
+            subject.asked = wanted[subject]
+            known[subject.topic_id, subject.index] = subject
+        self._changed.clear()
+        return named
+
     def find(self, topic: str, topic_id: bytes, index: int) -> AnySubject | None:
         """The partition that an answer is about; None where the session has none of that name."""
         return self._known.get((topic_id if self._is_by_id else topic, index))
 
-    def answered(self, response: messages.FetchResponse) -> str:
+    def answered(self, answer: FetchAnswer) -> str:
         """What the session is after an answer.
 
         returns   why nothing in it may be used; empty: all of it may
         """
         is_full = self.epoch == FULL_EPOCH
-        if response.error_code:
-            self.reset(is_known=response.error_code != ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
-            return ErrorCode(response.error_code).name if response.error_code in _CODES else str(response.error_code)
-        names = {
-            (topic.topic_id if self._is_by_id else topic.topic, data.partition_index)
-            for topic in response.responses
-            for data in topic.partitions
-        }
+        error = answer.error_code
+        if error:
+            self.reset(is_known=error != ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+            return ErrorCode(error).name if error in _CODES else str(error)
+        is_by_id = self._is_by_id
+        names = {(part.topic_id if is_by_id else part.topic, part.index) for part in answer.parts}
         known = self._known
         strange = [name for name in names if name not in known]
-        if is_full and not names and response.throttle_time_ms > 0:  # KIP-219: not an answer, a request to wait
+        if is_full and not names and answer.throttle_ms > 0:  # KIP-219: not an answer, a request to wait
             self.reset(is_known=False)
             return "throttled"
         if strange or (is_full and len(names) < len(self._known)):
             self.reset(is_known=not is_full)
             return f"{len(strange)} partitions that were not asked for, {len(self._known) - len(names)} missing"
-        if response.session_id == NO_SESSION:
+        if answer.session_id == NO_SESSION:
             self.reset(is_known=False)
         elif is_full:
-            self.session_id, self.epoch = response.session_id, 1
+            self.session_id, self.epoch = answer.session_id, 1
         else:
             self.epoch = 1 if self.epoch == _EPOCH_LAST else self.epoch + 1
         return ""

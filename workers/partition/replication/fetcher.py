@@ -41,6 +41,8 @@ from headrace.runtime.peer_request import Outcome
 from headrace.runtime.peers import Peers
 from headrace.workers.partition.replica import Replica
 from headrace.workers.partition.replication import leader_errors
+from headrace.workers.partition.replication.fetch_answer import VERSION_OF_IDS, FetchAnswer, FetchedPart, read_answer
+from headrace.workers.partition.replication.fetch_changes import build_changes
 from headrace.workers.partition.replication.fetch_options import FetchOptions
 from headrace.workers.partition.replication.fetch_session import FetchSession
 from headrace.workers.partition.replication.followed import Followed
@@ -56,13 +58,10 @@ from headrace.workers.partition.replication.leader_questions import (
 from headrace.workers.partition.replication.throttle import Throttle
 
 VERSION_WITHOUT_IDS: Final = 12
-VERSION_OF_IDS: Final = 13
 _DOUBLINGS: Final = 20  # more are no use
 _FRAME_BYTES: Final = 256 << 10  # of an answer besides its records: some thousand partitions
-_NOTHING: Final = memoryview(b"")
 
 _ReplicaState = messages.FetchRequest.ReplicaState
-_Data = messages.FetchResponse.PartitionData
 _log: Final = logging.getLogger(__name__)
 
 
@@ -105,7 +104,7 @@ class Fetcher:
         self._touched: dict[Followed, None] = {}  # of those FETCHING: what a request says of them may be another
         self._session: FetchSession[Followed] = FetchSession(options.partition_bytes_max)
         self._asked: object | None = None  # a token of what is in flight
-        self._answer: deque[tuple[Followed, _Data]] = deque()  # what is to be applied still
+        self._answer: deque[tuple[Followed, FetchedPart]] = deque()  # what is to be applied still
         self._place = 0  # in the records of the first of these, up to where they are in its log
         self._expected = -1  # where its log ends, if nobody has touched it
         self._latest: dict[Followed, tuple[int, int]] = {}  # the first half of what RESETTING ones wait for
@@ -209,8 +208,19 @@ class Fetcher:
 
     # Requests
 
-    def _ask(self, api_key: int, version: int, request: Any, on_reply: Callable[..., None], **how: Any) -> bool:
-        """Send a request; its answer counts only while nobody has given up on it."""
+    def _ask(
+        self,
+        api_key: int,
+        version: int,
+        request: Any,
+        on_reply: Callable[..., None],
+        read: Callable[[int, memoryview], Any] | None = None,
+        **how: Any,
+    ) -> bool:
+        """Send a request; its answer counts only while nobody has given up on it.
+
+        read   what the answer is read by; None: the codec
+        """
         assert self._peer is not None
         token = self._asked or object()
 
@@ -218,7 +228,10 @@ class Fetcher:
             if self._asked is not token:
                 return
             try:
-                answer = decode_response(api_key, version, body) if outcome is Outcome.ANSWERED else None
+                if outcome is not Outcome.ANSWERED:
+                    answer = None
+                else:
+                    answer = decode_response(api_key, version, body) if read is None else read(version, body)
             except BadFrame as failure:
                 _log.error("leader's answer can't be read leader=%d reason=%s", self.leader, failure)
                 answer = None
@@ -255,8 +268,26 @@ class Fetcher:
             return 0
         is_by_id = versions.fetch >= VERSION_OF_IDS and session.can_go_by_id()
         version = versions.fetch if is_by_id else min(versions.fetch, VERSION_WITHOUT_IDS)
+        changes = session.changes() if is_by_id else None
+        request: bytes | messages.FetchRequest
+        if changes is None:
+            request = self._build(is_by_id)
+        else:
+            position = (session.session_id, session.epoch)
+            request = build_changes(version, options, self.broker_epoch, position, changes)
+        if self._buffer is None:
+            size = min(options.response_bytes_max + _FRAME_BYTES, FETCH_BUFFER_BYTES_MAX)
+            self._buffer = memoryview(bytearray(size))
+        if not self._ask(ApiKey.FETCH, version, request, self._take_records, read_answer, into=self._buffer):
+            session.reset()
+            self._pause(FETCH_PAUSE_FIRST_MS)
+            return 0
+        return 1
+
+    def _build(self, is_by_id: bool) -> messages.FetchRequest:
+        session, options = self._session, self._options
         topics, forgotten = session.build(is_by_id)
-        request = messages.FetchRequest(
+        return messages.FetchRequest(
             replica_id=options.node_id,
             replica_state=_ReplicaState(replica_id=options.node_id, replica_epoch=self.broker_epoch),
             max_wait_ms=options.wait_max_ms,
@@ -267,16 +298,8 @@ class Fetcher:
             topics=topics,
             forgotten_topics_data=forgotten,
         )
-        if self._buffer is None:
-            size = min(options.response_bytes_max + _FRAME_BYTES, FETCH_BUFFER_BYTES_MAX)
-            self._buffer = memoryview(bytearray(size))
-        if not self._ask(ApiKey.FETCH, version, request, self._take_records, into=self._buffer):
-            session.reset()
-            self._pause(FETCH_PAUSE_FIRST_MS)
-            return 0
-        return 1
 
-    def _take_records(self, answer: messages.FetchResponse | None, outcome: Outcome) -> None:
+    def _take_records(self, answer: FetchAnswer | None, outcome: Outcome) -> None:
         self._asked = None
         session = self._session
         if answer is None:
@@ -287,15 +310,14 @@ class Fetcher:
         reason = session.answered(answer)
         if reason:
             _log.info("fetch session restarts leader=%d reason=%s", self.leader, reason)
-            self._pause(answer.throttle_time_ms)
+            self._pause(answer.throttle_ms)
             return
         self._failures = 0
         find = session.find
-        for topic in answer.responses:
-            for data in topic.partitions:
-                followed = find(topic.topic, topic.topic_id, data.partition_index)
-                if followed is not None and followed.asked is not None:
-                    self._answer.append((followed, data))
+        for part in answer.parts:
+            followed = find(part.topic, part.topic_id, part.index)
+            if followed is not None and followed.asked is not None:
+                self._answer.append((followed, part))
         self._begin_partition()
 
     def _begin_partition(self) -> None:
@@ -313,8 +335,8 @@ class Fetcher:
         done = 0
         monotonic_ns = self._clock.monotonic_ns
         while self._answer:
-            followed, data = self._answer[0]
-            if self._apply(followed, data, now_ms):
+            followed, part = self._answer[0]
+            if self._apply(followed, part, now_ms):
                 self._answer.popleft()
                 self._begin_partition()
             done += 1
@@ -322,7 +344,7 @@ class Fetcher:
                 break
         return done
 
-    def _apply(self, followed: Followed, data: _Data, now_ms: int) -> bool:
+    def _apply(self, followed: Followed, part: FetchedPart, now_ms: int) -> bool:
         """One slice of a partition's part; returns whether that was the last."""
         if followed not in self._partitions or followed.state is not FollowerState.FETCHING:
             return True
@@ -335,20 +357,19 @@ class Fetcher:
         ):
             self.touch(followed)
             return True
-        if data.error_code:
-            self._refuse(followed, data.error_code)
+        if part.error_code:
+            self._refuse(followed, part.error_code)
             return True
-        diverging = data.diverging_epoch
-        if diverging.epoch >= 0 and self._options.versions.truncates_on_fetch:
-            parted, is_another = followed.part(diverging.epoch, diverging.end_offset, self._on_cut)
+        if part.diverging_epoch >= 0 and self._options.versions.truncates_on_fetch:
+            parted, is_another = followed.part(part.diverging_epoch, part.diverging_end, self._on_cut)
             is_stuck = parted in _CUTS and not is_another
             self._settle(followed, FollowerEvent.REFUSED if is_stuck else parted)
             return True
-        records = _NOTHING if data.records is None else data.records
+        records = part.records
         rest = records[self._place :]
         size = FETCHED_SLICE_BYTES
         while True:
-            taken, event = followed.apply(rest[:size], data.high_watermark, data.log_start_offset, now_ms)
+            taken, event = followed.apply(rest[:size], part.high_watermark, part.log_start_offset, now_ms)
             if taken or event is not None or size >= len(rest):
                 break
             size *= 8
@@ -366,7 +387,7 @@ class Fetcher:
                 _log.error("not one whole batch was fetched partition=%s bytes=%d", replica.partition, len(records))
                 self._settle(followed, FollowerEvent.REFUSED)
             self._session.put_last(followed)
-            if self._place and replica.log.log_end_offset < data.high_watermark:
+            if self._place and replica.log.log_end_offset < part.high_watermark:
                 self._hold_back(followed, len(records))
         return True
 

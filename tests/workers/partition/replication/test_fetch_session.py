@@ -7,6 +7,7 @@ import pytest
 from headrace.errors import ErrorCode
 from headrace.protocol import messages
 from headrace.protocol.messages import ZERO_UUID
+from headrace.workers.partition.replication.fetch_answer import answer_of
 from headrace.workers.partition.replication.fetch_session import FetchSession, Subject, Wish
 
 Response = messages.FetchResponse
@@ -35,7 +36,9 @@ def answer(*names, session_id=9, error=0, throttle_ms=0, by_id=True):
         Response.FetchableTopicResponse(**({"topic_id": name} if by_id else {"topic": name}), partitions=part)
         for name, part in topics.items()
     ]
-    return Response(session_id=session_id, error_code=error, throttle_time_ms=throttle_ms, responses=responses)
+    return answer_of(
+        Response(session_id=session_id, error_code=error, throttle_time_ms=throttle_ms, responses=responses)
+    )
 
 
 def named(built):
@@ -263,3 +266,20 @@ def test_the_leader_knows_at_any_time_what_is_wanted(seed):
                 session.reset()
             elif wanted or not is_full:
                 assert session.answered(answer(*(kept if is_full else ()))) == "", f"seed {seed}"
+
+
+def test_changes_are_what_an_incremental_request_names_and_count_as_told(session):
+    some = [subject(index) for index in range(3)]
+    for one in some:
+        session.want(one, wish())
+    assert session.changes() is None, "the first request names all"
+    begin(session, *some)
+    session.want(some[2], wish(7))
+    session.want(some[0], wish(8))
+    assert session.changes() == [some[2], some[0]]
+    assert (some[2].asked, session.changes()) == (wish(7), [])
+    session.drop(some[1])
+    assert session.changes() is None, "one is to be forgotten"
+    assert named(session.build(True)) == ([], [("t", 1)])
+    session.reset()
+    assert session.changes() is None
