@@ -204,7 +204,8 @@ class MixedCluster:
         return ",".join(f"{member.host}:{member.advertised_port}" for member in self.members.values())
 
     def start(self, controller=None):
-        """Start all side by side; with `controller`, that one first, so that it wins."""
+        """Start all side by side; with `controller`, that one first, so that it wins. All of them know who it is then: a librdkafka
+        that first asks one which does not waits for it for a minute."""
         if controller is not None:
             self.members[controller].spawn()
             self.wait_for_start(controller)
@@ -213,6 +214,10 @@ class MixedCluster:
                 member.spawn()
         for broker_id in self.members:
             self.wait_for_start(broker_id)
+        self.wait_until(
+            lambda: all(metadata_of(member).controller_id >= 0 for member in self.members.values()),
+            "not every member tells a controller",
+        )
 
     def start_one(self, broker_id):
         self.members[broker_id].spawn()
@@ -368,22 +373,26 @@ def _signal(pids, number):
             os.kill(pid, number)
 
 
-def told_by(member):
-    """{(topic, partition): (leader, ISR)} as one member's own Metadata tells them; empty where it does not answer."""
+def metadata_of(member):
+    """One member's own Metadata, of all topics; an empty one where it does not answer."""
     try:
         connection = Connection(member.host, member.port, timeout_s=10)
     except (ConnectionFailed, HeadraceError):
-        return {}
+        return messages.MetadataResponse()
     try:
         version = connection.version(ApiKey.METADATA, 1, 8)
-        answer = connection.request(ApiKey.METADATA, version, messages.MetadataRequest(topics=None))
+        return connection.request(ApiKey.METADATA, version, messages.MetadataRequest(topics=None))
     except HeadraceError:
-        return {}
+        return messages.MetadataResponse()
     finally:
         connection.close()
+
+
+def told_by(member):
+    """{(topic, partition): (leader, ISR)} as one member's own Metadata tells them; empty where it does not answer."""
     return {
         (topic.name, partition.partition_index): (partition.leader_id, frozenset(partition.isr_nodes))
-        for topic in answer.topics
+        for topic in metadata_of(member).topics
         for partition in topic.partitions
     }
 
