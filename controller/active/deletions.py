@@ -143,7 +143,10 @@ class Deletions(Part):
         )  # fmt: skip
 
     def _stop(self, deletion: Deletion, replicas: Iterable[Replica]) -> None:
-        """Have replicas deleted, those whose broker and directory are there; the others are Ineligible, and waited for."""
+        """Have replicas deleted, those whose broker is there; the others are Ineligible, and waited for.
+
+        Whether a directory that failed is back, its broker knows better: what is known of that may be from before its start.
+        """
         topic = deletion.topic
         if topic is None:
             return
@@ -151,7 +154,7 @@ class Deletions(Part):
         there: list[Replica] = []
         away: list[Replica] = []
         for index, broker in replicas:
-            is_there = liveness.serving(topic.name, index, (broker,))
+            is_there = liveness.is_live(broker) and broker not in liveness.returning
             (there if is_there else away).append((index, broker))
         ineligible = ReplicaStatus.DELETION_INELIGIBLE
         self._move(deletion, [one for one in away if self._status(deletion, one) is not ineligible], ineligible)

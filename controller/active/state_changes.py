@@ -274,7 +274,7 @@ class StateChanges:
 
     def _plan_shrink(self, topic: Topic, index: int) -> Effects | Refusal:
         state, offline = topic.states[index], self._offline(topic, index)
-        if state is None or self._is_others(topic, index):
+        if state is None or self._is_others(topic, index) or topic.name in self._term.leaving:
             return NEVER
         assigned = [broker for broker in offline if broker in topic.replicas[index]]
         if assigned:

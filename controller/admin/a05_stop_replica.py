@@ -42,7 +42,7 @@ async def handle(context: AdminContext, version: int, body: memoryview) -> Pendi
         topic = known.topics.get(name)
         is_offline = topic is not None and agent.rows.is_offline(topic, index)
         is_replica = topic is not None and index < len(topic.replicas) and known.node_id in topic.replicas[index]
-        errors[name, index] = judge_stop(topic, index, stopped.leader_epoch, is_replica, is_offline)
+        errors[name, index] = judge_stop(topic, index, stopped, is_replica, is_offline)
     counted = {replica: stops[replica] for replica, code in errors.items() if code is ErrorCode.NONE}
     agent.apply(ReplicasStopped(request.controller_id, request.controller_epoch, counted))
     leaving = agent.orders.leaving([replica for replica, stopped in counted.items() if stopped.is_deleted])

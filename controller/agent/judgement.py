@@ -23,6 +23,7 @@ Source: Kafka `KafkaApis.isBrokerEpochStale`, `ReplicaManager.becomeLeaderOrFoll
 
 from __future__ import annotations
 
+from headrace.controller.cluster.events import StoppedReplica
 from headrace.controller.cluster.known_cluster import Topic, is_another
 from headrace.errors import ErrorCode
 from headrace.ids import NO_EPOCH
@@ -71,8 +72,13 @@ def judge_role(
     return ErrorCode.NONE
 
 
-def judge_stop(topic: Topic | None, index: int, leader_epoch: int, is_replica: bool, is_offline: bool) -> ErrorCode:
+def judge_stop(
+    topic: Topic | None, index: int, stopped: StoppedReplica, is_replica: bool, is_offline: bool
+) -> ErrorCode:
     """Of one replica of a StopReplica; of one that is not here it is done.
+
+    A stop is older than a later role. A deletion is also older than a later state that has this node among the replicas, whoever
+    told it: the replica follows by that, and may be in sync, before it is told its role.
 
     is_replica   whether the assignment, as it is known, has this node
     """
@@ -80,8 +86,10 @@ def judge_stop(topic: Topic | None, index: int, leader_epoch: int, is_replica: b
         return ErrorCode.NONE
     if is_offline:
         return ErrorCode.KAFKA_STORAGE_ERROR
-    state = topic.states[index]
+    state, leader_epoch = topic.states[index], stopped.leader_epoch
     if leader_epoch in (EPOCH_DURING_DELETE, NO_EPOCH) or state is None or not is_replica:
         return ErrorCode.NONE
     known_epoch = topic.told.get(index, state.leader_epoch)
+    if stopped.is_deleted:
+        known_epoch = max(known_epoch, state.leader_epoch)
     return ErrorCode.NONE if leader_epoch >= known_epoch else ErrorCode.FENCED_LEADER_EPOCH

@@ -325,13 +325,18 @@ def test_a_broker_that_started_again_within_its_session_is_asked_again(shared, e
     assert left_of(ensemble, "shared") == []
 
 
-def test_a_replica_whose_directory_failed_before_is_not_asked_for(shared, ensemble):
+def test_a_replica_whose_directory_failed_before_is_asked_for_too(shared, ensemble):
+    """Its broker has started again, and said so, before the topic was marked; what it has to say of its replicas is still to come."""
     leaders_of(shared).leaders_answered(2, {("shared", 0): ErrorCode.KAFKA_STORAGE_ERROR})
+    tell_of_directories(ensemble, 2)
     shared.turn()
     shared.channels.told.clear()
     begin(shared, "shared")
     shared.turn()
-    assert {stop[:2] for stop in stops_of(shared, "shared")} == {(1, 0), (1, 1), (2, 1)}
+    assert {stop[:2] for stop in stops_of(shared, "shared")} == {(1, 0), (1, 1), (2, 0), (2, 1)}
+    shared.channels.answer_stops({1, 2})
+    shared.turn()
+    assert left_of(ensemble, "shared") == []
 
 
 def leaders_of(node):

@@ -5,6 +5,7 @@ from itertools import product
 import pytest
 
 from headrace.controller.agent.judgement import judge_request, judge_role, judge_stop
+from headrace.controller.cluster.events import StoppedReplica
 from headrace.controller.cluster.known_cluster import Topic
 from headrace.controller.zookeeper.znodes import PartitionState
 from headrace.errors import ErrorCode
@@ -98,11 +99,22 @@ def test_a_partition_without_a_state_takes_any_role():
 STOPS = {-2: NONE, -1: NONE, 0: FENCED, 4: FENCED, 5: NONE, 6: NONE}
 
 
+@pytest.mark.parametrize("is_deleted", [False, True])
 @pytest.mark.parametrize(("leader_epoch", "error"), STOPS.items())
-def test_a_stop_by_its_leader_epoch(leader_epoch, error):
-    assert judge_stop(topic_of(), 0, leader_epoch, True, is_offline=False) is error
-    assert judge_stop(topic_of(leader_epoch=9, told=5), 0, leader_epoch, True, is_offline=False) is error, "of the role"
-    assert judge_stop(topic_of(), 0, leader_epoch, True, is_offline=True) is OFFLINE
-    assert judge_stop(topic_of(), 0, leader_epoch, False, is_offline=False) is NONE, "it has moved"
-    assert judge_stop(topic_of(), 1, leader_epoch, True, is_offline=False) is NONE
-    assert judge_stop(None, 0, leader_epoch, True, is_offline=False) is NONE
+def test_a_stop_by_its_leader_epoch(leader_epoch, error, is_deleted):
+    stopped = StoppedReplica(leader_epoch, is_deleted)
+    assert judge_stop(topic_of(), 0, stopped, True, is_offline=False) is error
+    assert judge_stop(topic_of(), 0, stopped, True, is_offline=True) is OFFLINE
+    assert judge_stop(topic_of(), 0, stopped, False, is_offline=False) is NONE, "it has moved"
+    assert judge_stop(topic_of(), 1, stopped, True, is_offline=False) is NONE
+    assert judge_stop(None, 0, stopped, True, is_offline=False) is NONE
+
+
+@pytest.mark.parametrize(("leader_epoch", "error"), STOPS.items())
+def test_a_stop_that_keeps_the_replica_is_judged_by_the_role_and_a_deletion_by_the_state_too(leader_epoch, error):
+    """A replica that was to go, and is wanted again, follows by the state that was told first, and is in sync: it keeps its log."""
+    topic = topic_of(leader_epoch=9, told=5)
+    assert judge_stop(topic, 0, StoppedReplica(leader_epoch, False), True, is_offline=False) is error
+    late = NONE if leader_epoch < 0 else FENCED
+    assert judge_stop(topic, 0, StoppedReplica(leader_epoch, True), True, is_offline=False) is late
+    assert judge_stop(topic, 0, StoppedReplica(9, True), True, is_offline=False) is NONE

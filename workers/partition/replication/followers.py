@@ -170,7 +170,8 @@ class Followers:
     def next_isr(self, high_watermark: int) -> tuple[int, ...]:
         """The ISR as it should be: without those that are out of sync, with those that have caught up and may join.
 
-        Who joins has all that is committed, and the start of this epoch (KAFKA-7128).
+        Who joins has all that is committed, and the start of this epoch (KAFKA-7128), and is not late: while the mark stands, a
+        follower may be at it and late at once, and would leave as soon as it has joined, and join again.
         """
         isr = self.isr
         kept = [
@@ -185,6 +186,7 @@ class Followers:
                 for broker_id, follower in self._by_id.items()
                 if broker_id not in isr
                 and follower.offset >= least
+                and self.is_caught_up(follower)
                 and self._live.is_eligible(broker_id, follower.broker_epoch)
             ]
         return isr if len(kept) == len(isr) and set(kept) == set(isr) else tuple(kept)
