@@ -10,16 +10,19 @@ Source: Kafka `ReplicaManager.stopReplicas`; KIP-570.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
+from collections.abc import Iterator, Mapping
 
 from headrace.controller.admin.context import AdminContext
 from headrace.controller.admin.told_request import judged
 from headrace.controller.agent.judgement import EPOCH_DURING_DELETE, judge_stop
+from headrace.controller.agent.orders import LEARN_PAUSE_MS
 from headrace.controller.agent.pending_response import PendingResponse
 from headrace.controller.cluster.events import ReplicasStopped, StoppedReplica
+from headrace.controller.zookeeper import znodes
 from headrace.errors import ErrorCode
 from headrace.ids import NO_EPOCH
-from headrace.limits import ROLES_WAIT_MS_MAX
+from headrace.limits import LEARN_TRIES_MAX, ROLES_WAIT_MS_MAX
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
@@ -27,6 +30,8 @@ from headrace.protocol.codec import decode_request, encode_response
 _Request = messages.StopReplicaRequest
 _Response = messages.StopReplicaResponse
 _Replica = tuple[str, int]
+
+_log = logging.getLogger(__name__)
 
 
 async def handle(context: AdminContext, version: int, body: memoryview) -> PendingResponse:
@@ -38,11 +43,14 @@ async def handle(context: AdminContext, version: int, body: memoryview) -> Pendi
         return PendingResponse.done(_response(version, error, dict.fromkeys(stops, error)))
     agent, known = context.agent, context.known
     errors: dict[_Replica, ErrorCode] = {}
+    unmarked = await _unmarked_of(context, stops)
     for (name, index), stopped in stops.items():
         topic = known.topics.get(name)
         is_offline = topic is not None and agent.rows.is_offline(topic, index)
         is_replica = topic is not None and index < len(topic.replicas) and known.node_id in topic.replicas[index]
-        errors[name, index] = judge_stop(topic, index, stopped, is_replica, is_offline)
+        is_late = name in unmarked and stopped.leader_epoch == EPOCH_DURING_DELETE
+        judged_so = judge_stop(topic, index, stopped, is_replica, is_offline)
+        errors[name, index] = ErrorCode.FENCED_LEADER_EPOCH if is_late else judged_so
     counted = {replica: stops[replica] for replica, code in errors.items() if code is ErrorCode.NONE}
     agent.apply(ReplicasStopped(request.controller_id, request.controller_epoch, counted))
     leaving = agent.orders.leaving([replica for replica, stopped in counted.items() if stopped.is_deleted])
@@ -64,6 +72,32 @@ async def handle(context: AdminContext, version: int, body: memoryview) -> Pendi
         return _response(version, ErrorCode.NONE, errors)
 
     return PendingResponse(leaving, agent.monotonic_ms() + ROLES_WAIT_MS_MAX, orders.is_over, respond)
+
+
+async def _unmarked_of(context: AdminContext, stops: Mapping[_Replica, StoppedReplica]) -> set[str]:
+    """Topics that are to be deleted by these stops, and that nobody has marked.
+
+    A stop has no topic id. One that was delayed on a connection that its sender has given up would delete the topic that was
+    made under the name since. The mark is there before the first stop, and goes after the last answer.
+
+    raises   ZkError
+    """
+    topics = context.known.topics
+    names = {
+        name for (name, _index), one in stops.items() if one.leader_epoch == EPOCH_DURING_DELETE and name in topics
+    }
+    for tries_left in range(LEARN_TRIES_MAX - 1, -1, -1):
+        paths = {name: znodes.delete_topic_path(name) for name in sorted(names)}
+        marks = await context.zk.get_many(list(paths.values())) if paths else []
+        names = {name for name, mark in zip(paths, marks, strict=True) if mark is None}
+        if not names or not tries_left:
+            break
+        await context.tasks.sleep(LEARN_PAUSE_MS)  # ours may be a server of ZooKeeper that is behind the controller's
+    for name in sorted(names):
+        _log.warning(
+            "replicas not deleted, nobody has marked their topic: a late request for one of the name topic=%s", name
+        )
+    return names
 
 
 def _stops_of(request: _Request) -> Iterator[tuple[_Replica, StoppedReplica]]:

@@ -112,8 +112,37 @@ def test_a_log_out_of_service_is_not_stopped(node, controller):
     assert node.view.topics["t"].partitions[0].slot == partition.slot
 
 
-def test_a_replica_whose_directory_fails_meanwhile_is_not_said_to_be_deleted(node, controller):
+def test_a_late_deletion_of_a_topic_does_not_delete_the_one_that_was_made_under_its_name(node, controller, ensemble):
+    """A stop names no id; the one that counted was answered on another connection, and the topic has gone since."""
+    assert controller.stop(node, "t", {0: (-2, True), 1: (-2, True)}) == dict.fromkeys(
+        (0, 1), ErrorCode.FENCED_LEADER_EPOCH
+    )
+    node.turn()
+    assert sorted(node.owner.directories) == ["t-0", "t-1"]
+    assert node.view.doomed == ()
+    ensemble.put(znodes.delete_topic_path("t"))
+    assert controller.stop(node, "t", {0: (-2, True), 1: (-2, True)}) == {0: NONE, 1: NONE}
+    assert not node.owner.directories
+
+
+def test_a_replica_that_is_wanted_again_before_it_was_deleted_keeps_its_log(node, controller):
+    """It followed, and was in sync again, by an UpdateMetadata that came before the deletion: 930 records were lost once."""
+    controller.lead(node, "t", node.topic_id, {0: controller.state(7, 5, (7, 0), 1)}, (7, 0))
+    controller.update(node, "t", node.topic_id, {0: controller.state(7, 6, (7,), 2)}, (7, 1))
+    node.turn()
+    assert node.view.topics["t"].partitions[0].slot == -1, "released"
+    controller.update(node, "t", node.topic_id, {0: controller.state(7, 7, (7,), 3)}, (7, 1, 0))
+    node.turn()
+    assert node.view.topics["t"].partitions[0].slot >= 0
+    assert controller.stop(node, "t", {0: (6, True)}) == {0: ErrorCode.FENCED_LEADER_EPOCH}
+    assert "t-0" in node.owner.directories
+    assert controller.stop(node, "t", {0: (7, True)}) == {0: NONE}
+    assert "t-0" not in node.owner.directories
+
+
+def test_a_replica_whose_directory_fails_meanwhile_is_not_said_to_be_deleted(node, controller, ensemble):
     """It would come back with its directory, and with its records, under a name that somebody else has by then."""
+    ensemble.put(znodes.delete_topic_path("t"))
     node.owner.is_deaf = True
     partition = node.view.topics["t"].partitions[0]
     waiting = controller.stop(node, "t", {0: (-2, True), 1: (-2, True)}, finish=False)
