@@ -47,6 +47,12 @@ PEER_UNSENT_BYTES_MAX: Final = 4 << 20  # of requests to one peer; a larger one 
 PEER_BYTES_PER_CYCLE_MAX: Final = 4 << 20  # received of one peer, before the others have their turn
 PEER_LOW_WATER_BYTES: Final = 256 << 10  # of a response that arrives, before its process is woken for it
 PEER_LOW_WATER_BYTES_MIN: Final = 16 << 10  # a smaller rest is not worth a system call
+PEER_KEEPALIVE_IDLE_S: Final = (
+    5  # of a connection on which nothing comes, before its other end is asked whether it is there
+)
+PEER_KEEPALIVE_INTERVAL_S: Final = 1
+PEER_KEEPALIVE_PROBES: Final = 3  # without an answer: it is gone
+PEER_UNACKNOWLEDGED_MS: Final = 10_000  # for which what was sent may stay so
 PEER_SETUP_MS: Final = (
     10_000  # for its name, the connection and the versions; Kafka's socket.connection.setup.timeout.ms
 )

@@ -10,6 +10,9 @@ by itself: what the node said before it went is read first, and the read finds t
 While a large response arrives, the socket counts as readable once PEER_LOW_WATER_BYTES of it are there, or its rest
 (SO_RCVLOWAT), so that a process wakes, and turns its whole cycle, for 256 KiB of a response and not for each burst of 64. The
 system wakes it sooner where the window is full, and at once when the connection ends.
+
+A node that was killed behind a cut network says no farewell, and what waits for its answer would wait for the request's timeout
+when the network is back: the system asks by itself (SO_KEEPALIVE, TCP_USER_TIMEOUT). One that is stopped or slow still answers that.
 """
 
 from __future__ import annotations
@@ -22,7 +25,16 @@ from collections.abc import Callable
 from typing import Final
 
 from headrace.errors import BadFrame, HeadraceError
-from headrace.limits import PEER_BYTES_PER_CYCLE_MAX, PEER_LOW_WATER_BYTES, PEER_LOW_WATER_BYTES_MIN, RECEIVE_BYTES_BUSY
+from headrace.limits import (
+    PEER_BYTES_PER_CYCLE_MAX,
+    PEER_KEEPALIVE_IDLE_S,
+    PEER_KEEPALIVE_INTERVAL_S,
+    PEER_KEEPALIVE_PROBES,
+    PEER_LOW_WATER_BYTES,
+    PEER_LOW_WATER_BYTES_MIN,
+    PEER_UNACKNOWLEDGED_MS,
+    RECEIVE_BYTES_BUSY,
+)
 from headrace.protocol.stream import Response, ResponseReader, SendQueue, Transform
 from headrace.runtime.peer_options import PeerOptions
 from headrace.runtime.poller import READ, WRITE, Handler, Poller
@@ -30,6 +42,12 @@ from headrace.runtime.poller import READ, WRITE, Handler, Poller
 CLOSED_BY_NODE: Final = "closed by the node"
 
 _NONE: Final = memoryview(b"")
+_PROBES: Final = (
+    (socket.TCP_KEEPIDLE, PEER_KEEPALIVE_IDLE_S),
+    (socket.TCP_KEEPINTVL, PEER_KEEPALIVE_INTERVAL_S),
+    (socket.TCP_KEEPCNT, PEER_KEEPALIVE_PROBES),
+    (socket.TCP_USER_TIMEOUT, PEER_UNACKNOWLEDGED_MS),
+)
 
 
 class WireBroken(HeadraceError):
@@ -182,6 +200,9 @@ class Wire:
             if size > 0:
                 self._sock.setsockopt(socket.SOL_SOCKET, option, size)
         self._sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for option, value in _PROBES:
+            self._sock.setsockopt(socket.IPPROTO_TCP, option, value)
 
     def _await_bytes(self, missing_bytes: int) -> None:
         """Be woken for no less of a response that arrives than it lacks, or PEER_LOW_WATER_BYTES; for any byte of the next."""

@@ -150,6 +150,16 @@ def test_a_process_is_woken_for_256_kib_of_a_large_response_and_for_its_rest(des
     desk.turn_until(lambda: desk.told, "any byte of the next response wakes it")
 
 
+def test_the_system_finds_out_whether_the_other_end_is_there_while_nothing_comes(desk, node):
+    """Else a follower waited 30 s for an answer of a node that was killed while the network between them was cut."""
+    sock = connect(desk, node)._wire._sock
+    assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+    names = (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT, socket.TCP_USER_TIMEOUT)
+    idle_s, interval_s, probes, unacknowledged_ms = (sock.getsockopt(socket.IPPROTO_TCP, name) for name in names)
+    assert idle_s + interval_s * probes <= 10
+    assert 0 < unacknowledged_ms <= 10_000
+
+
 def test_a_node_that_goes_within_a_large_response_is_noticed_at_once(desk, node):
     peer = connect(desk, node, receive_buffer_bytes=1 << 20)
     desk.ask(peer, "large")
