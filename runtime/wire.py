@@ -11,7 +11,7 @@ While a large response arrives, the socket counts as readable once PEER_LOW_WATE
 (SO_RCVLOWAT), so that a process wakes, and turns its whole cycle, for 256 KiB of a response and not for each burst of 64. The
 system wakes it sooner where the window is full, and at once when the connection ends.
 
-A node that was killed behind a cut network says no farewell, and what waits for its answer would wait for the request's timeout
+A node that is killed while the network to it is cut says no farewell, and what waits for its answer would wait for the request's timeout
 when the network is back: the system asks by itself (SO_KEEPALIVE, TCP_USER_TIMEOUT). One that is stopped or slow still answers that.
 """
 
