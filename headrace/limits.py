@@ -47,9 +47,7 @@ PEER_UNSENT_BYTES_MAX: Final = 4 << 20  # of requests to one peer; a larger one 
 PEER_BYTES_PER_CYCLE_MAX: Final = 4 << 20  # received of one peer, before the others have their turn
 PEER_LOW_WATER_BYTES: Final = 256 << 10  # of a response that arrives, before its process is woken for it
 PEER_LOW_WATER_BYTES_MIN: Final = 16 << 10  # a smaller rest is not worth a system call
-PEER_KEEPALIVE_IDLE_S: Final = (
-    5  # of a connection on which nothing comes, before its other end is asked whether it is there
-)
+PEER_KEEPALIVE_IDLE_S: Final = 5  # in which nothing comes, before the other end is asked whether it is there
 PEER_KEEPALIVE_INTERVAL_S: Final = 1
 PEER_KEEPALIVE_PROBES: Final = 3  # without an answer: it is gone
 PEER_UNACKNOWLEDGED_MS: Final = 10_000  # for which what was sent may stay so
@@ -198,9 +196,7 @@ DESCRIPTORS_PER_SEGMENT: Final = 2  # held open for reading: the segment and its
 DESCRIPTORS_PER_LOG: Final = 4  # of its owner: a segment, the maps of its two indexes, and one while it rolls
 IOV_MAX: Final = 1024
 INDEX_GROW_BYTES: Final = 16 * 1024
-SEGMENT_RESERVE_BYTES_MAX: Final = (
-    8 << 20
-)  # blocks that a segment has ahead of its end; a quarter of it, where that is less
+SEGMENT_RESERVE_BYTES_MAX: Final = 8 << 20  # blocks ahead of a segment's end; a quarter of it, where that is less
 LOG_DIRS_MAX: Final = 63  # one bit each in a shared word
 DIRECTORY_CHECK_INTERVAL_MS: Final = 100  # how old the news of a full or failed log directory may be
 DIRECTORY_ROOM_AGAIN: Final = 1.25  # produce is taken again when that many times the smallest free space is there

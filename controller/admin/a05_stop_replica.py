@@ -82,10 +82,8 @@ async def _unmarked_of(context: AdminContext, stops: Mapping[_Replica, StoppedRe
 
     raises   ZkError
     """
-    topics = context.known.topics
-    names = {
-        name for (name, _index), one in stops.items() if one.leader_epoch == EPOCH_DURING_DELETE and name in topics
-    }
+    has = context.known.has  # one that ZooKeeper lost, and whose files stay, too
+    names = {name for (name, _index), one in stops.items() if one.leader_epoch == EPOCH_DURING_DELETE and has(name)}
     for tries_left in range(LEARN_TRIES_MAX - 1, -1, -1):
         paths = {name: znodes.delete_topic_path(name) for name in sorted(names)}
         marks = await context.zk.get_many(list(paths.values())) if paths else []

@@ -96,7 +96,7 @@ class Segment:
         self.index_interval_bytes = 0
         self._due: list[tuple[int, int, int, int]] = []  # (last offset, position, max timestamp, its offset)
         self._last_offset_max = base_offset + RELATIVE_OFFSET_MAX
-        self._reserved = 0
+        self._reserved = 0  # up to where blocks were set aside; _UNLIMITED: that is not tried again
         self._bytes_max = self._segment_ms = self._roll_ms = self._index_room = _UNLIMITED
 
     def __del__(self) -> None:

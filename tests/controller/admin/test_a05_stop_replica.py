@@ -125,6 +125,20 @@ def test_a_late_deletion_of_a_topic_does_not_delete_the_one_that_was_made_under_
     assert not node.owner.directories
 
 
+def test_a_late_deletion_does_not_delete_what_zookeeper_has_lost(node, controller, ensemble):
+    """The topic is released, its files stay: nobody has marked it."""
+    for path in sorted((one for one in ensemble.nodes if one.startswith(znodes.topic_path("t"))), reverse=True):
+        ensemble.remove(path)
+    node.run(node.agent.load())
+    node.turn()
+    assert "t" in node.known.released
+    assert controller.stop(node, "t", {0: (-2, True), 1: (-2, True)}) == dict.fromkeys(
+        (0, 1), ErrorCode.FENCED_LEADER_EPOCH
+    )
+    node.turn()
+    assert sorted(node.owner.directories) == ["t-0", "t-1"]
+
+
 def test_a_replica_that_is_wanted_again_before_it_was_deleted_keeps_its_log(node, controller):
     """It followed, and was in sync again, by an UpdateMetadata that came before the deletion: 930 records were lost once."""
     controller.lead(node, "t", node.topic_id, {0: controller.state(7, 5, (7, 0), 1)}, (7, 0))

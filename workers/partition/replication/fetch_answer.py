@@ -22,7 +22,8 @@ from headrace.protocol.varint import read_uvarint
 
 VERSION_OF_IDS: Final = 13
 PART_BYTES: Final = 37  # of a partition without records: what bounds how many there can be
-_UUID_BYTES: Final = 16
+_UUID_BYTES: Final = len(ZERO_UUID)
+_NOTHING: Final = memoryview(b"")
 
 
 class FetchedPart:
@@ -129,8 +130,3 @@ def _read_plain(body: memoryview) -> FetchAnswer | None:
             return None
         position += 1
     return None if body[position] or position + 1 != len(body) or not topics_left else answer
-
-
-_NOTHING: Final = memoryview(b"")
-
-assert len(ZERO_UUID) == _UUID_BYTES

@@ -129,15 +129,13 @@ class FetchSession(Generic[AnySubject]):
         if self.epoch == FULL_EPOCH:
             self._known.clear()
             self._left.clear()
-            named = list(self._wanted)
+            named = self._wanted
         else:
             named = self._changed
-        wanted, known = self._wanted, self._known
         rows: dict[str, list[_Partition]] = {}
         ids: dict[str, bytes] = {}
-        for subject in named:
-            wish = subject.asked = wanted[subject]
-            known[subject.name(is_by_id)] = subject
+        for subject in self._take(named):
+            wish = self._wanted[subject]
             row = _Partition(
                 partition=subject.index,
                 current_leader_epoch=wish.leader_epoch,
@@ -148,7 +146,6 @@ class FetchSession(Generic[AnySubject]):
             )
             rows.setdefault(subject.topic, []).append(row)
             ids[subject.topic] = subject.topic_id
-        self._changed.clear()
         topics = [_Topic(topic=topic, topic_id=ids[topic], partitions=part) for topic, part in rows.items()]
         return topics, self._forget()
 
@@ -157,13 +154,7 @@ class FetchSession(Generic[AnySubject]):
         a full request, partitions to forget, topics by name."""
         if not self._is_by_id or self.epoch == FULL_EPOCH or self._left:
             return None
-        wanted, known = self._wanted, self._known
-        named = list(self._changed)
-        for subject in named:
-            subject.asked = wanted[subject]
-            known[subject.topic_id, subject.index] = subject
-        self._changed.clear()
-        return named
+        return self._take(self._changed)
 
     def find(self, topic: str, topic_id: bytes, index: int) -> AnySubject | None:
         """The partition that an answer is about; None where the session has none of that name."""
@@ -205,6 +196,15 @@ class FetchSession(Generic[AnySubject]):
         self.epoch = FULL_EPOCH
         if not is_known:
             self.session_id = NO_SESSION
+
+    def _take(self, named: Iterable[AnySubject]) -> list[AnySubject]:
+        """These are told now, as they are wanted."""
+        taken = list(named)
+        for subject in taken:
+            subject.asked = self._wanted[subject]
+            self._known[subject.name(self._is_by_id)] = subject
+        self._changed.clear()
+        return taken
 
     def _forget(self) -> list[_Forgotten]:
         """Partitions that are not wanted any more, but for those whose name another one has now."""
