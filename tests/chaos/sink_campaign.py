@@ -23,7 +23,7 @@ import random
 import signal
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import psutil
@@ -93,17 +93,10 @@ class Query:
     def stop_orphaned(self, worker: psutil.Process) -> bool:
         """SIGSTOP to a worker, after its daemon has died; whether it was there.
 
-        The other way round it would never wake up: a process group that loses its last parent with a member that is stopped gets a
-        SIGHUP.
+        The other way round it would never wake up, see `end_parent`.
         """
         try:
-            daemon = worker.parent()
-            if daemon is None:
-                return False
-            self._orphans += daemon.children()
-            daemon.kill()
-            # Not by the daemon's state: with threads it says zombie before its group has lost it.
-            wait_until(lambda: worker.ppid() != daemon.pid, "the daemon of a worker does not die")
+            self._orphans += end_parent(worker, lambda: self.is_alive)
         except psutil.NoSuchProcess:
             return False
         return _signal(worker, signal.SIGSTOP)
@@ -275,6 +268,21 @@ def rows_of(cluster: Cluster) -> Iterator[Row]:
             for record in records:
                 number = int(record.value)
                 yield Row(name.partition, record.offset, number, number % PARTITIONS)
+
+
+def end_parent(worker: psutil.Process, has_grandparent: Callable[[], bool]) -> list[psutil.Process]:
+    """Its siblings and itself, of which none dies when it is stopped and the grandparent is killed.
+
+    A process group with a member that is stopped gets a SIGHUP when it loses its last parent. A parent for which nobody has
+    waited yet counts as one, so that the grandparent's death would be its loss. raises   NoSuchProcess, AssertionError
+    """
+    parent = worker.parent()
+    if parent is None:
+        raise psutil.NoSuchProcess(worker.pid)
+    siblings = parent.children()
+    parent.kill()
+    wait_until(lambda: not parent.is_running() or not has_grandparent(), "nobody waits for the parent of a worker")
+    return siblings
 
 
 def wait_for_workers(query: Query) -> None:
