@@ -250,6 +250,16 @@ static inline char hr_fence(void)
     return 1;
 }
 
+/* A number that a word holds; one of all its 64 bits is an object to mypyc. */
+static inline int hr_untag_word(CPyTagged number, uint64_t *value)
+{
+    if (likely(CPyTagged_CheckShort(number))) return hr_untag_uint64_t(number, value);
+    *value = PyLong_AsUnsignedLongLong(CPyTagged_LongAsObject(number));
+    if (likely(*value != (uint64_t)-1)) return 1;
+    PyErr_Clear();  /* too large, or below 0: what `memoryview` raises; or the largest one, which it takes */
+    return 0;
+}
+
 /* object[number], object[number] = number */
 static inline PyObject *hr_get_item(PyObject *object, CPyTagged index)
 {
@@ -272,17 +282,18 @@ static inline PyObject *hr_get_item(PyObject *object, CPyTagged index)
 
 static inline int hr_set_item(PyObject *object, CPyTagged index, CPyTagged value)
 {
-    if (PyMemoryView_Check(object) && likely(CPyTagged_CheckShort(index) && CPyTagged_CheckShort(value))) {
-        Py_ssize_t at = CPyTagged_ShortAsSsize_t(index), number = CPyTagged_ShortAsSsize_t(value);
+    uint64_t number;
+    if (PyMemoryView_Check(object) && likely(CPyTagged_CheckShort(index) && hr_untag_word(value, &number))) {
+        Py_ssize_t at = CPyTagged_ShortAsSsize_t(index);
         Py_buffer *found = hr_plain(object, 8);
         if (found != NULL && !found->readonly && found->format != NULL && found->format[0] == 'Q' && found->format[1] == 0
-            && likely(at >= 0 && at < found->shape[0] && number >= 0)) {
-            __atomic_store_n((uint64_t *)found->buf + at, (uint64_t)number, __ATOMIC_RELEASE);
+            && likely(at >= 0 && at < found->shape[0])) {
+            __atomic_store_n((uint64_t *)found->buf + at, number, __ATOMIC_RELEASE);
             return 0;
         }
         found = hr_plain(object, 1);
         if (found != NULL && !found->readonly && (found->format == NULL || (found->format[0] == 'B' && found->format[1] == 0))
-            && likely(at >= 0 && at < found->shape[0] && number >= 0 && number < 256)) {
+            && likely(at >= 0 && at < found->shape[0] && number < 256)) {
             ((unsigned char *)found->buf)[at] = (unsigned char)number;
             return 0;
         }

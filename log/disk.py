@@ -53,9 +53,12 @@ class Disk:
         raises   OSError; the file may then hold a part of them
         """
         written = 0
-        for first in range(0, len(buffers), IOV_MAX):
-            chunk = buffers[first : first + IOV_MAX]
-            wanted = sum(map(len, chunk))
+        count = len(buffers)
+        for first in range(0, count, IOV_MAX):
+            chunk = buffers if count <= IOV_MAX else buffers[first : first + IOV_MAX]
+            wanted = 0
+            for buffer in chunk:
+                wanted += len(buffer)
             done = self.pwritev(fd, chunk, position + written)
             while done < wanted:  # signals and full disks cut writes short
                 step = self.pwritev(fd, _rest_of(chunk, done), position + written + done)

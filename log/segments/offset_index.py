@@ -20,8 +20,11 @@ from headrace.log.disk import Disk
 from headrace.log.index_layout import OFFSET_ENTRY
 from headrace.log.segments.index_file import IndexFile
 
-_NATIVE: Final = Struct("=Q")
+_ENTRY: Final = Struct(">ii")
+_WORD: Final = Struct("=Q")
 Buffer = bytes | memoryview | mmap.mmap
+
+assert _ENTRY.format == OFFSET_ENTRY.format  # a module's own, so that it is compiled (`headrace/compiled_memory.py`)
 
 
 class OffsetIndex(IndexFile):
@@ -31,6 +34,7 @@ class OffsetIndex(IndexFile):
 
     def __init__(self, path: Path, base_offset: int, disk: Disk, is_new: bool = False) -> None:
         self._words: memoryview | None = None  # of the map, an entry each
+        self._entry = bytearray(_ENTRY.size)  # the next one
         super().__init__(path, disk, is_new)
         self.base_offset = base_offset
         self.entries = count_entries(self._map, self._capacity) if self._map is not None else 0
@@ -40,7 +44,8 @@ class OffsetIndex(IndexFile):
         assert position > 0
         self._next_slot()
         assert self._words is not None
-        self._words[self.entries] = _NATIVE.unpack(OFFSET_ENTRY.pack(offset - self.base_offset, position))[0]
+        _pack_entry(self._entry, 0, offset - self.base_offset, position)
+        self._words[self.entries] = _word_at(self._entry, 0)
         self.entries += 1
 
     def entry(self, index: int) -> tuple[int, int]:
@@ -80,6 +85,14 @@ class OffsetIndex(IndexFile):
             self._words.release()
             self._words = None
         super()._unmap()
+
+
+def _pack_entry(buffer: bytearray, place: int, relative_offset: int, position: int) -> None:
+    _ENTRY.pack_into(buffer, place, relative_offset, position)
+
+
+def _word_at(buffer: bytearray, place: int) -> int:
+    return int(_WORD.unpack_from(buffer, place)[0])
 
 
 def count_entries(buffer: Buffer, capacity: int) -> int:
