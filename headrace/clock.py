@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Protocol
+from typing import Final, Protocol
 
 
 class Clock(Protocol):
@@ -14,13 +14,17 @@ class Clock(Protocol):
         """Monotonic clock, nanoseconds; the same in every process of one boot: for deadlines."""
 
 
+_time_ns: Final = time.time_ns
+_monotonic_ns: Final = time.monotonic_ns
+
+
 class SystemClock:
     """The operating system's clocks (CLOCK_REALTIME and CLOCK_MONOTONIC)."""
 
     __slots__ = ()
 
     def now_ms(self) -> int:
-        return time.time_ns() // 1_000_000
+        return _time_ns() // 1_000_000
 
     def monotonic_ns(self) -> int:
-        return time.monotonic_ns()
+        return _monotonic_ns()

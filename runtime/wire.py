@@ -17,7 +17,6 @@ when the network is back: the system asks by itself (SO_KEEPALIVE, TCP_USER_TIME
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import socket
@@ -42,6 +41,8 @@ from headrace.runtime.poller import READ, WRITE, Handler, Poller
 CLOSED_BY_NODE: Final = "closed by the node"
 
 _NONE: Final = memoryview(b"")
+_SOL_SOCKET: Final = socket.SOL_SOCKET
+_SO_RCVLOWAT: Final = socket.SO_RCVLOWAT
 _PROBES: Final = (
     (socket.TCP_KEEPIDLE, PEER_KEEPALIVE_IDLE_S),
     (socket.TCP_KEEPINTVL, PEER_KEEPALIVE_INTERVAL_S),
@@ -209,8 +210,10 @@ class Wire:
         wanted = min(missing_bytes, PEER_LOW_WATER_BYTES) if missing_bytes >= PEER_LOW_WATER_BYTES_MIN else 1
         if wanted != self._low_water_bytes:
             self._low_water_bytes = wanted
-            with contextlib.suppress(OSError):  # it is gone: the next read says so
-                self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, wanted)
+            try:
+                self._sock.setsockopt(_SOL_SOCKET, _SO_RCVLOWAT, wanted)
+            except OSError:  # it is gone: the next read says so
+                pass
 
     def _watch(self, events: int) -> None:
         if events != self._events:

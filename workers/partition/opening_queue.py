@@ -27,14 +27,15 @@ class OpeningQueue:
     __slots__ = ("_lanes", "postponed")
 
     def __init__(self) -> None:
-        self._lanes: tuple[dict[int, None], ...] = ({}, {}, {})
+        self._lanes: tuple[dict[int, None], dict[int, None], dict[int, None]] = ({}, {}, {})
         self.postponed: dict[int, tuple[PartitionRow, bool]] = {}
 
     def __len__(self) -> int:
         return sum(map(len, self._lanes))
 
     def __bool__(self) -> bool:
-        return any(self._lanes)
+        asked, coordinators, others = self._lanes
+        return bool(asked or coordinators or others)
 
     def __contains__(self, slot: object) -> bool:
         return any(slot in lane for lane in self._lanes)

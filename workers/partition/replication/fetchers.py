@@ -125,9 +125,10 @@ class Fetchers:
             self._tell_news()
         until_ns = now_ns + _CYCLE_NS
         fetchers = self._fetchers
-        for leader in list(fetchers):
-            fetcher = fetchers.pop(leader)
-            fetchers[leader] = fetcher  # who came last is the first the next time
+        for leader, fetcher in list(fetchers.items()):
+            if len(fetchers) > 1:  # who came last is the first the next time
+                del fetchers[leader]
+                fetchers[leader] = fetcher
             done += fetcher.do_work(now_ms, until_ns)
             if self._clock.monotonic_ns() >= until_ns:
                 break
