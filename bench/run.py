@@ -16,6 +16,7 @@ import json
 import os
 import platform
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -311,6 +312,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=ROOT / "bench" / "results", help="where the table goes")
     arguments = parser.parse_args()
     parts = arguments.only.split(",")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the servers are stopped, whichever part runs
     directory = Path(tempfile.mkdtemp(prefix="headrace-bench-"))
     rounds = Rounds(*((1, 2.0) if arguments.quick else (5, 4.0)), PageCache(directory))
     table = Table()
