@@ -2,8 +2,8 @@
 
     python -m bench.cluster [--rounds 3] [--only produce,node,process,controller] [--servers kafka,headrace] [--partitions 10000]
 
-    produce      acks=all into 8 partitions of replication factor 3, all led by broker 1, logs bounded (`bounded_logs.py`):
-                 requests/s, MB/s, and the CPU that the leader, and brokers 2 and 3, take for each GB
+    produce      acks=all into 8 partitions of replication factor 3, all led by broker 1: requests/s, MB/s, and the CPU that the
+                 leader, and brokers 2 and 3, take for each GB
     node         the leader of 100 partitions is killed (SIGKILL, all its processes): from the end of its session in ZooKeeper
                  until each of them has acknowledged a record again
     process      single processes of the leading node are killed, 20 times, roles in turn: the longest time without an
@@ -35,7 +35,6 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from bench.bounded_logs import BOUNDED_TOPIC  # noqa: E402
 from bench.hammer import PARTITIONS, TOPIC  # noqa: E402
 from bench.page_cache import PageCache  # noqa: E402
 from bench.three_nodes import (  # noqa: E402
@@ -155,7 +154,7 @@ class Bench:
 def measure_produce(cluster: MixedCluster, load: str, connections: int, seconds: float) -> Figures:
     """The rate of one load, and CPU of the leader and of a follower; into a topic of its own."""
     with Lines(cluster) as lines:
-        lines.create_at_controller({TOPIC: [[LEADER, *FOLLOWERS]] * PARTITIONS}, BOUNDED_TOPIC)
+        lines.create_at_controller({TOPIC: [[LEADER, *FOLLOWERS]] * PARTITIONS})
         lines.wait_until_whole([TOPIC])
         before = {broker_id: cpu_s(cluster.members[broker_id]) for broker_id in ALL}
         result = hammer(cluster.members[LEADER], load, connections, seconds)

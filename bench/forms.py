@@ -5,7 +5,7 @@
     python -m bench.forms --forms kafka,compiled --only produce-1m              Apache Kafka beside it, logs bounded alike
 
 Both nodes run all the time; one is under load at a time. CPU seconds are the node's, user and system, by the work done: what else runs
-on the machine is not in them. Logs are bounded (`bounded_logs.py`): where they grow without
+on the machine is not in them. Logs keep the last 128 MiB of a partition: where they grow without
 bound, a GB was seen to cost three times as much (docs/decisions/060). Needs the compiled core (`make core`).
 """
 
@@ -21,7 +21,6 @@ import time
 from pathlib import Path
 from typing import ClassVar
 
-from bench.bounded_logs import BOUNDED_TOPIC, OFTEN_CHECKED
 from bench.nodes import Headrace, Kafka, Server
 from bench.run import create_topic, hammer
 
@@ -35,7 +34,12 @@ LOADS = (  # name, connections, unit of the work, what a result's figure is divi
 )
 
 
-BOUNDED = {"log.segment.delete.delay.ms": "0", **OFTEN_CHECKED}
+BOUNDED = {
+    "log.retention.bytes": str(128 << 20),
+    "log.segment.bytes": str(32 << 20),
+    "log.retention.check.interval.ms": "500",
+    "log.segment.delete.delay.ms": "0",
+}
 
 
 class Compiled(Headrace):
@@ -102,7 +106,7 @@ def start(server: Server) -> None:
     """Start, and say what start and idling take."""
     server.start()
     started_s = server.cpu_s()
-    create_topic(server, "hammer", 8, BOUNDED_TOPIC)
+    create_topic(server, "hammer", 8)
     before, begun = server.cpu_s(), time.monotonic()
     time.sleep(IDLE_S)
     idle = (server.cpu_s() - before) / (time.monotonic() - begun)

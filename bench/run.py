@@ -32,7 +32,6 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from bench import formats, latency, limits, spark_rows  # noqa: E402
-from bench.bounded_logs import BOUNDED_TOPIC, OFTEN_CHECKED  # noqa: E402
 from bench.nodes import Headrace, Kafka, Server, write_byte_code  # noqa: E402
 from bench.own_servers import (  # noqa: E402
     bench_arrow,
@@ -99,7 +98,7 @@ OWN_SERVERS = {
 SPARK_ROUNDS = 3
 SPARK_SCALE_QUICK = 0.1
 PERF_RECORDS = 3_000_000
-SETTINGS = {"log.segment.delete.delay.ms": "1000", **OFTEN_CHECKED}
+SETTINGS = {"log.segment.delete.delay.ms": "1000"}
 
 
 class Table:
@@ -158,11 +157,11 @@ class Table:
         )
 
 
-def create_topic(server: Server, topic: str, partitions: int, configs: dict[str, str] | None = None) -> None:
+def create_topic(server: Server, topic: str, partitions: int) -> None:
     from confluent_kafka.admin import AdminClient, NewTopic
 
     admin = AdminClient({"bootstrap.servers": server.bootstrap})
-    admin.create_topics([NewTopic(topic, partitions, 1, config=configs or {})])[topic].result(30)
+    admin.create_topics([NewTopic(topic, partitions, 1)])[topic].result(30)
 
 
 def delete_topic(server: Server, topic: str) -> None:
@@ -189,7 +188,7 @@ def bench_wire(table: Table, servers: list[Server], rounds: Rounds) -> None:
         topic = "hammer"
         if load != "fetch" or connections == 1:
             for server in servers:
-                create_topic(server, topic, 8, {} if load == "fetch" else BOUNDED_TOPIC)
+                create_topic(server, topic, 8)
                 if load == "fetch":
                     hammer(server, "produce-16k", 8, 2.0)
 

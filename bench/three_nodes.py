@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from bench.bounded_logs import OFTEN_CHECKED
 from bench.nodes import KAFKA_JVM
 from headrace.client.connection import Connection, ConnectionFailed
 from headrace.errors import ErrorCode, HeadraceError
@@ -34,7 +33,6 @@ SETTINGS = {  # what both kinds have by default, and `MixedCluster` makes smalle
     "num.io.threads": "8",
     "log.cleaner.dedupe.buffer.size": "134217728",
     "zookeeper.session.timeout.ms": "6000",
-    **OFTEN_CHECKED,
 }
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PRODUCE_VERSION = 8
