@@ -116,8 +116,13 @@ def load(
         int | None, typer.Option("--workers", metavar="N", help="Task processes. Default: one a core.")
     ] = None,
     compact_every: Annotated[
-        int, typer.Option("--compact-every", metavar="N", help="Merge small files after N commits; 0: never.")
-    ] = 0,
+        int | None,
+        typer.Option(
+            "--compact-every",
+            metavar="N",
+            help="Merge small files after N commits; 0: never. Default: 16 with --every.",
+        ),
+    ] = None,
     records_per_task: Annotated[
         int, typer.Option("--records-per-task", metavar="N", help="Longest range of one task.", min=1)
     ] = 1_000_000,

@@ -30,6 +30,8 @@ from headrace.load.target import Target, open_target
 
 SMALL_BYTES = 32 << 20
 MERGED_BYTES = 128 << 20
+ALIKE = 4  # times as large is about as large
+ALIKE_BYTES_MIN = 8 << 10  # below it a footer is most of a file
 
 
 def compact(
@@ -50,7 +52,7 @@ def compact(
         return snapshot
     run = Run(target.control)
     try:
-        snapshot = compacted(target, run.id, snapshot, compression, small_bytes)
+        snapshot = compacted(target, run.id, snapshot, compression, mergeable(snapshot, small_bytes))
         remove_retired(target, snapshot, retired_s)
     except UnknownOutcome:
         run.close(keeps_file=True)
@@ -64,10 +66,9 @@ def compact(
 
 
 def compacted(
-    target: Target, run_id: str, snapshot: Snapshot, compression: str, small_bytes: int = SMALL_BYTES
+    target: Target, run_id: str, snapshot: Snapshot, compression: str, groups: Sequence[Sequence[DataFile]]
 ) -> Snapshot:
-    """The snapshot after a commit that merges small files; the same one where there is nothing to merge. raises LoadFenced"""
-    groups = mergeable(snapshot, small_bytes)
+    """The snapshot after a commit that makes one file of each group; the same one where there is none. raises LoadFenced"""
     if not groups:
         return snapshot
     number = 1 << 40 | snapshot.number << 16  # beside those of tasks
@@ -99,6 +100,35 @@ def mergeable(snapshot: Snapshot, small_bytes: int) -> list[list[DataFile]]:
         size += one.bytes
         last = _kind(one)
     return [group for group in found if len(group) > 1]
+
+
+def ripe(snapshot: Snapshot, least: int, small_bytes: int = SMALL_BYTES) -> list[list[DataFile]]:
+    """What a loader merges after a commit: runs of at least so many small files, neighbours in offset and about as large; of fewer,
+    where they make a whole file of MERGED_BYTES.
+
+    From the newest to the oldest, a file joins those after it unless it is more than four times as large as any: it then begins the
+    next run. So sixteen small files become one, sixteen of these one again, and a record is rewritten once for each such step,
+    not with each merge.
+    """
+    runs: list[list[DataFile]] = []
+    full: list[list[DataFile]] = []
+    last: tuple[object, ...] = ()
+    size = largest = 0
+    order = sorted(snapshot.files.values(), key=lambda one: (_kind(one), one.start, one.first_offset), reverse=True)
+    for one in order:
+        if one.bytes >= small_bytes:
+            last = ()
+            continue
+        if _kind(one) != last or one.bytes > ALIKE * largest or size + one.bytes > MERGED_BYTES:
+            if size > MERGED_BYTES // 2:
+                full.append(runs.pop())
+            runs.append([])
+            size, largest = 0, ALIKE_BYTES_MIN
+        runs[-1].append(one)
+        size += one.bytes
+        largest = max(largest, one.bytes)
+        last = _kind(one)
+    return [run[::-1] for run in [*(run for run in runs if len(run) >= least), *full] if len(run) > 1]
 
 
 def _kind(one: DataFile) -> tuple[object, ...]:

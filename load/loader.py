@@ -111,7 +111,7 @@ def load(
     records_per_commit: int = RECORDS_PER_COMMIT,
     workers: int | None = None,
     read_committed: bool = False,
-    compact_every: int = 0,
+    compact_every: int | None = None,
     grace_s: float = GRACE_S,
     retired_s: float = RETIRED_S,
     spark: Any = None,
@@ -180,7 +180,7 @@ class Loader:
         self._clock = clock
         self._sleep = sleep
         self._schema: pa.Schema = options.contents.schema()
-        self._commits = self._records = self._bad = self._since_compaction = 0
+        self._commits = self._records = self._bad = 0
         self._group_fails = False
         self._leaves_files = False
 
@@ -332,14 +332,13 @@ class Loader:
         return self._compacted(run, snapshot)
 
     def _compacted(self, run: Run, snapshot: Snapshot) -> Snapshot:
-        """Merge small files, when it is due."""
-        self._since_compaction += 1
-        if not self._options.compact_every or self._since_compaction < self._options.compact_every:
+        """Merge small files, when it is due: by what there is, so that a loader that is killed often merges as well."""
+        least = self._options.files_merged_min
+        if not least:
             return snapshot
-        from headrace.load.compaction import compacted
+        from headrace.load.compaction import compacted, ripe
 
-        self._since_compaction = 0
-        return compacted(self._target, run.id, snapshot, self._options.compression)
+        return compacted(self._target, run.id, snapshot, self._options.compression, ripe(snapshot, least))
 
     def _note(self, change: Change) -> None:
         self._commits += 1

@@ -19,6 +19,7 @@ RECORDS_PER_TASK = 1_000_000
 RECORDS_PER_COMMIT = 20_000_000
 GRACE_S = 86_400.0
 RETIRED_S = 3_600.0
+COMPACT_EVERY = 16  # commits, where a load repeats
 
 Start = str | int | Mapping[TopicPartition, int]
 
@@ -43,7 +44,7 @@ class LoadOptions:
     records_per_commit   of all partitions; a longer backlog takes several commits
     workers              processes, or None: one a core
     spark                a session whose executors run the tasks instead
-    compact_every        commits between two compactions; 0: none
+    compact_every        commits between two merges of small files; None: COMPACT_EVERY where the load repeats, else none; 0: none
     grace_s              age at which files are removed that no commit names, of a loader whose death has no proof
     retired_s            for which files that a commit removed stay for readers of earlier snapshots
     """
@@ -62,7 +63,7 @@ class LoadOptions:
     workers: int | None = None
     read_committed: bool = False
     spark: Any = None
-    compact_every: int = 0
+    compact_every: int | None = None
     grace_s: float = GRACE_S
     retired_s: float = RETIRED_S
     is_stopped: Callable[[], bool] = never
@@ -79,7 +80,7 @@ class LoadOptions:
         for name, value, least in (
             ("records_per_task", self.records_per_task, 1),
             ("records_per_commit", self.records_per_commit, 1),
-            ("compact_every", self.compact_every, 0),
+            ("compact_every", self.compact_every or 0, 0),
             ("grace_s", self.grace_s, 0),
             ("retired_s", self.retired_s, 0),
         ):
@@ -90,6 +91,13 @@ class LoadOptions:
         if self.every_s is not None and self.every_s <= 0:
             raise ValueError(f"every_s {self.every_s} must be more than 0")
         start_of(self.start)
+
+    @property
+    def files_merged_min(self) -> int:
+        """How many small files side by side, of one partition and hour, are merged: each commit adds one. 0: none are."""
+        if self.compact_every is None:
+            return 0 if self.every_s is None else COMPACT_EVERY
+        return self.compact_every
 
     def worker_count(self) -> int:
         return self.workers or min(len(os.sched_getaffinity(0)), LOAD_WORKERS_MAX)

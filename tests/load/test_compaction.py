@@ -3,13 +3,16 @@
 Holds: load/rewinding.py, load/audit_report.py
 """
 
+import itertools
+import random
 from pathlib import Path
 
 import pytest
 
 from headrace.ids import TopicPartition
 from headrace.load.audit_report import audit
-from headrace.load.compaction import compact
+from headrace.load.commits import DataFile, Snapshot
+from headrace.load.compaction import SMALL_BYTES, compact, ripe
 from headrace.load.errors import LoadFenced, OutOfRange
 from headrace.load.history import dataset, dead_letters, files
 from headrace.load.parquet_target import ParquetTarget
@@ -163,3 +166,30 @@ def test_the_audit_finds_files_that_were_changed(log, broker, tmp_path):
     Path(first).unlink()
     assert any("is missing" in fault for fault in audit(path).faults)
     assert any("records were committed, the files have" in fault for fault in audit(path).faults)
+
+
+@pytest.mark.parametrize("size", [4 << 10, 25 << 10, 1 << 20])
+def test_a_loader_keeps_files_few_and_rewrites_each_record_a_few_times(size):
+    dice = random.Random(5)
+    files, rewritten = {}, 0
+    for number in range(2_000):
+        for partition in (0, 1):
+            new = data_file(number, number + 1, dice.randint(size // 2, size), partition)
+            files[new.path] = new
+        for run in ripe(Snapshot(files=files), 16):
+            assert len({one.partition for one in run}) == 1
+            assert all(one.end == after.start for one, after in itertools.pairwise(run))
+            for one in run:
+                del files[one.path]
+            merged = data_file(run[0].start, run[-1].end, sum(one.bytes for one in run), run[0].partition)
+            files[merged.path] = merged
+            rewritten += merged.bytes
+        small = [one for one in files.values() if one.bytes < SMALL_BYTES]
+        assert len(small) <= 2 * 4 * 16
+    assert sum(one.end - one.start for one in files.values()) == 2 * 2_000
+    assert rewritten <= 4 * sum(one.bytes for one in files.values())
+
+
+def data_file(start, end, size, partition):
+    path = f"{partition}-{start}-{end}.parquet"
+    return DataFile(path, "clicks", "id", partition, "2026-11-26T00", start, end, end - start, size, start, end - 1, 0)
