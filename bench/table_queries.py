@@ -4,9 +4,9 @@
 
 A producer writes sequence numbers (acks=all) into four partitions of one node; `headrace load --every` commits them to the table and
 is killed (SIGKILL) every so often and started again. Meanwhile DuckDB and Polars take turns with the whole history and the live log as
-one table; with `--spark N` so does Spark, N times, in a warm session. Each query has to have, for each partition, every number up to
-the greatest that it has, once, and all that were acknowledged when it began. Its delay: from there to its result, so what a user waits for
-what was acknowledged a moment before.
+one table; with `--spark N` so does Spark, N times, in a warm session (with `--queries 0` Spark alone). Each query has to have, for each
+partition, every number up to the greatest that it has, once, and all that were acknowledged when it began. Its delay: from there to
+its result, so what a user waits for what was acknowledged a moment before.
 
 Exit code 1: a query was wrong.
 """
@@ -169,7 +169,9 @@ def faults_of(found: Found, acknowledged: dict[int, int]) -> list[str]:
 
 
 def turns(queries: int, by_spark: int) -> Iterator[str]:
-    """The engine of each query: the others in turns, Spark's evenly among them."""
+    """The engine of each query: the others in turns, Spark's evenly among them; Spark's alone where there are no others."""
+    if not queries:
+        yield from [SPARK] * by_spark
     names = list(ENGINES)
     asked = 0
     for index in range(queries):
@@ -228,7 +230,7 @@ def main() -> int:
                     spark.stop()
         finally:
             server.stop()
-    cuts = {engine: statistics.quantiles(seconds, n=100) for engine, seconds in delays_s.items()}
+    cuts = {engine: statistics.quantiles(seconds, n=100) for engine, seconds in delays_s.items() if len(seconds) > 1}
     if given.json:
         report = {engine: {"p50_ms": cut[49] * 1e3, "p99_ms": cut[98] * 1e3} for engine, cut in cuts.items()}
         print(json.dumps({"engines": report, "wrong": wrong, "kills": loader.kills}))
