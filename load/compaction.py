@@ -103,7 +103,7 @@ def mergeable(snapshot: Snapshot, small_bytes: int) -> list[list[DataFile]]:
 
 
 def ripe(snapshot: Snapshot, least: int, small_bytes: int = SMALL_BYTES) -> list[list[DataFile]]:
-    """What a loader merges after a commit: runs of at least so many small files, neighbours in offset and about as large; of fewer,
+    """What a loader merges after a commit: runs of at least `least` small files, neighbours in offset and about as large; of fewer,
     where they make a whole file of MERGED_BYTES.
 
     From the newest to the oldest, a file joins those after it unless it is more than four times as large as any: it then begins the

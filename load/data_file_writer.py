@@ -11,8 +11,8 @@ import os
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from headrace.arrow.parquet_files import parquet_writer
 from headrace.checksum import crc32c
 from headrace.load.data_files import hidden
 from headrace.load.durable import make_directory
@@ -38,7 +38,7 @@ class DataFileWriter:
         self.last_offset = -1
         self.waiting: list[pa.RecordBatch] = []
         self.waiting_bytes = 0
-        self._writer = pq.ParquetWriter(hidden(path), schema, compression=compression)
+        self._writer = parquet_writer(hidden(path), schema, compression)
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Rows with `offset`, in order; they wait."""

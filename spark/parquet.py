@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyspark.sql import Row, SparkSession
 
+from headrace.arrow.parquet_files import parquet_writer
 from headrace.arrow.ranges import OffsetRange
 from headrace.spark.decoding.decode_plan import Decode
 from headrace.spark.reading import Reading, Where
@@ -137,7 +137,7 @@ def _write_file(
     path = os.path.join(directory, name)
     rows = 0
     try:
-        with pq.ParquetWriter(hidden, reading.arrow_schema(), compression=compression.lower()) as writer:
+        with parquet_writer(hidden, reading.arrow_schema(), compression.lower()) as writer:
             for batch in reading.batches(one):
                 writer.write_batch(batch)
                 rows += batch.num_rows
