@@ -1,10 +1,10 @@
 """How records become Parquet: one place for `write_parquet` and the loader.
 
 A dictionary pays for columns whose values come again (partition, timestamp, keys of users, decoded words). It is given up at
-PARQUET_DICTIONARY_BYTES_MAX of different values in a row group; Arrow's own bound of 1 MiB lets the 65,536 different keys or offsets of a batch
-pass, and stores them twice. `value` and `offset` don't repeat. The least and the largest `value` of a row group serve no query.
-By the writer alone (100-byte values, snappy): 305 ns of CPU a record with Arrow's defaults, 238 so, and the file is 5% smaller
-(2026-11-26, by hand; the rows of `bench/spark_rows.py` have the whole).
+PARQUET_DICTIONARY_BYTES_MAX of different values in a row group: by Arrow's own bound of 1 MiB the 65,536 different keys or offsets of
+a batch have one, and are stored twice. `value` and `offset` don't repeat. The least and the largest `value` of a row group serve
+no query. By the writer alone (100-byte values, snappy): 305 ns of CPU a record with Arrow's defaults, 238 so, and the file is 5%
+smaller (2026-11-26, by hand; the rows of `bench/spark_rows.py` have the whole).
 """
 
 from __future__ import annotations

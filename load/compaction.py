@@ -31,7 +31,7 @@ from headrace.load.target import Target, open_target
 SMALL_BYTES = 32 << 20
 MERGED_BYTES = 128 << 20
 ALIKE = 4  # times as large is about as large
-ALIKE_BYTES_MIN = 8 << 10  # below it a footer is most of a file
+ALIKE_FROM_BYTES = 8 << 10  # below it a footer is most of a file
 
 
 def compact(
@@ -123,7 +123,7 @@ def ripe(snapshot: Snapshot, least: int, small_bytes: int = SMALL_BYTES) -> list
             if size > MERGED_BYTES // 2:
                 full.append(runs.pop())
             runs.append([])
-            size, largest = 0, ALIKE_BYTES_MIN
+            size, largest = 0, ALIKE_FROM_BYTES
         runs[-1].append(one)
         size += one.bytes
         largest = max(largest, one.bytes)
