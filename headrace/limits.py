@@ -434,7 +434,9 @@ LOAD_OPEN_FILES_MAX: Final = 32  # of a task, one for each hour that it meets; t
 LOAD_BUFFER_BYTES_MAX: Final = 64 << 20  # of a task's records that are not in a row group yet
 LOAD_MESSAGE_BYTES_MAX: Final = 64 << 20  # between driver and worker
 LOAD_MANIFEST_BYTES_MAX: Final = 1 << 30  # of a commit, or a checkpoint of all of them
-PARQUET_DICTIONARY_BYTES_MAX: Final = 64 << 10  # of different values in a row group; more of them are stored without a dictionary
+PARQUET_DICTIONARY_BYTES_MAX: Final = (
+    64 << 10
+)  # of different values in a row group; more of them are stored without a dictionary
 LOAD_COMMIT_TRIES_MAX: Final = 20  # of one commit, each after a compaction that came first
 LOAD_LIST_TRIES_MAX: Final = 10  # readings of a commit log that another process shortens meanwhile
 LOAD_WENT_BACK_TRIES_MAX: Final = (
