@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -84,51 +85,51 @@ def compacted(
 
 
 def mergeable(snapshot: Snapshot, small_bytes: int) -> list[list[DataFile]]:
-    """Small files of one partition, hour and kind, neighbours in offset, up to MERGED_BYTES together; at least two."""
+    """Small files side by side, up to MERGED_BYTES together; at least two."""
     found: list[list[DataFile]] = []
-    last: tuple[object, ...] = ()
-    size = 0
-    order = sorted(snapshot.files.values(), key=lambda one: (_kind(one), one.start, one.first_offset))
-    for one in order:
-        if one.bytes >= small_bytes:
-            last = ()
-            continue
-        if _kind(one) != last or size + one.bytes > MERGED_BYTES:
-            found.append([])
-            size = 0
-        found[-1].append(one)
-        size += one.bytes
-        last = _kind(one)
+    for row in _small_neighbours(snapshot, small_bytes):
+        size = MERGED_BYTES
+        for one in row:
+            if size + one.bytes > MERGED_BYTES:
+                found.append([])
+                size = 0
+            found[-1].append(one)
+            size += one.bytes
     return [group for group in found if len(group) > 1]
 
 
 def ripe(snapshot: Snapshot, least: int, small_bytes: int = SMALL_BYTES) -> list[list[DataFile]]:
-    """What a loader merges after a commit: runs of at least `least` small files, neighbours in offset and about as large; of fewer,
-    where they make a whole file of MERGED_BYTES.
+    """What a loader merges after a commit: runs of at least `least` small files, side by side and about as large; of fewer, where
+    no further one has room in MERGED_BYTES beside them.
 
-    From the newest to the oldest, a file joins those after it unless it is more than four times as large as any: it then begins the
+    From the newest to the oldest, a file joins those after it unless it is more than ALIKE times as large as any: it then begins the
     next run. So sixteen small files become one, sixteen of these one again, and a record is rewritten once for each such step,
     not with each merge.
     """
-    runs: list[list[DataFile]] = []
-    full: list[list[DataFile]] = []
-    last: tuple[object, ...] = ()
-    size = largest = 0
-    order = sorted(snapshot.files.values(), key=lambda one: (_kind(one), one.start, one.first_offset), reverse=True)
-    for one in order:
-        if one.bytes >= small_bytes:
-            last = ()
-            continue
-        if _kind(one) != last or one.bytes > ALIKE * largest or size + one.bytes > MERGED_BYTES:
-            if size > MERGED_BYTES // 2:
-                full.append(runs.pop())
-            runs.append([])
-            size, largest = 0, ALIKE_FROM_BYTES
-        runs[-1].append(one)
-        size += one.bytes
-        largest = max(largest, one.bytes)
-        last = _kind(one)
-    return [run[::-1] for run in [*(run for run in runs if len(run) >= least), *full] if len(run) > 1]
+    found: list[list[DataFile]] = []
+    for row in _small_neighbours(snapshot, small_bytes):
+        run: list[DataFile] = []
+        size, largest = 0, ALIKE_FROM_BYTES
+        for one in reversed(row):
+            is_full = size + one.bytes > MERGED_BYTES
+            if is_full or one.bytes > ALIKE * largest:
+                if is_full or len(run) >= least:
+                    found.append(run)
+                run, size, largest = [], 0, ALIKE_FROM_BYTES
+            run.append(one)
+            size += one.bytes
+            largest = max(largest, one.bytes)
+        if len(run) >= least:
+            found.append(run)
+    return [run[::-1] for run in found if len(run) > 1]
+
+
+def _small_neighbours(snapshot: Snapshot, small_bytes: int) -> Iterator[list[DataFile]]:
+    """Files below `small_bytes` of one partition, hour and kind, with none between them, in the order of their offsets."""
+    order = sorted(snapshot.files.values(), key=lambda one: (_kind(one), one.start, one.first_offset))
+    for (_, is_small), row in groupby(order, key=lambda one: (_kind(one), one.bytes < small_bytes)):
+        if is_small:
+            yield list(row)
 
 
 def _kind(one: DataFile) -> tuple[object, ...]:

@@ -161,9 +161,7 @@ class Reassignment(Operation):
         wanted = {(broker_id, index) for index, replicas in TARGET.items() for broker_id in replicas}
         left = {(VICTIM, 0)}  # one that was down when its replica went is not told so (ZooKeeper mode)
         if self.cluster.members[VICTIM].kind == "kafka":
-            left.add(
-                (2, 1)
-            )  # it writes the end before the broker has been told to delete: nobody else knows of the files
+            left.add((2, 1))  # it may die before the broker is told, the end written: nobody else knows of the files
         return there - left == wanted
 
 
