@@ -18,13 +18,23 @@ _time_ns: Final = time.time_ns
 _monotonic_ns: Final = time.monotonic_ns
 
 
+def read_wall_ns() -> int:
+    """CLOCK_REALTIME, nanoseconds since the epoch."""
+    return _time_ns()
+
+
+def read_monotonic_ns() -> int:
+    """CLOCK_MONOTONIC, nanoseconds."""
+    return _monotonic_ns()
+
+
 class SystemClock:
     """The operating system's clocks (CLOCK_REALTIME and CLOCK_MONOTONIC)."""
 
     __slots__ = ()
 
     def now_ms(self) -> int:
-        return _time_ns() // 1_000_000
+        return read_wall_ns() // 1_000_000
 
     def monotonic_ns(self) -> int:
-        return _monotonic_ns()
+        return read_monotonic_ns()

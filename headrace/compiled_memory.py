@@ -6,6 +6,7 @@ slice. On the path of a record these were the largest part of what was left. A c
     memory.view, copy_in, is_at                  `_FIXED` below
     record_batch.crc_from                        the processor's instruction, where the stretch is short
     fence.fence                                  the processor's own fence, no lock
+    clock.read_wall_ns, read_monotonic_ns        `clock_gettime`, as `time` has it
     struct functions                             any function of the core that does nothing but unpack or pack by a module's Struct:
 
         _PRODUCE: Final = Struct("=QIIIihHI")                       return _PRODUCE.unpack_from(buffer, position)
@@ -50,6 +51,7 @@ _FIXED: Final = r"""
 #include <nmmintrin.h>
 #include <stdint.h>
 #include <string.h>
+#include <time.h>
 
 /* A memoryview that may be used without asking it: alive, of one dimension, its items side by side. */
 static inline Py_buffer *hr_plain(PyObject *object, Py_ssize_t item_bytes)
@@ -243,6 +245,16 @@ static inline CPyTagged hr_crc32c_from(PyObject *buffer, CPyTagged position)
     Py_XDECREF(rest);
     return sum == NULL ? CPY_INT_TAG : CPyTagged_StealFromObject(sum);
 }
+
+/* A clock of the system's; these can't fail. */
+static inline CPyTagged hr_clock_ns(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (CPyTagged)(((int64_t)now.tv_sec * 1000000000 + now.tv_nsec) << 1);
+}
+static inline CPyTagged hr_wall_ns(void) { return hr_clock_ns(CLOCK_REALTIME); }
+static inline CPyTagged hr_monotonic_ns(void) { return hr_clock_ns(CLOCK_MONOTONIC); }
 
 static inline char hr_fence(void)
 {
@@ -492,6 +504,8 @@ def register(functions: list[StructFunction]) -> None:
     take("headrace.memory.copy_in", [thing, number, thing], none_rprimitive, "hr_copy_in")
     take("headrace.memory.is_at", [thing, number, thing], bool_rprimitive, "hr_is_at")
     take("headrace.protocol.record_batch.crc_from", [thing, number], number, "hr_crc32c_from")
+    take("headrace.clock.read_wall_ns", [], number, "hr_wall_ns", ERR_NEVER)
+    take("headrace.clock.read_monotonic_ns", [], number, "hr_monotonic_ns", ERR_NEVER)
     take("headrace.shm.fence.fence", [], none_rprimitive, "hr_fence", ERR_NEVER)
     for function in functions:
         count = len(function.fields)

@@ -292,7 +292,9 @@ RECORD_DELETIONS_MAX: Final = 10_000  # partitions of one worker whose DeleteRec
 FOLLOWED_PER_MESSAGE_MAX: Final = 512  # followers' offsets, 20 KiB
 
 # Partition workers
-APPEND_PLACES_MAX: Final = 64  # of a replica with followers, that are remembered for its high watermark
+APPEND_PLACES_MAX: Final = (
+    64  # of a replica with followers, that are remembered for its high watermark; half of them at least
+)
 OTHERS_CYCLES_MAX: Final = 8  # busy cycles after which the rings of other than network workers are read all the same
 PARKED_PRODUCES_MAX = 100_000  # over all replicas of one worker; beyond, requests time out at once
 ROWS_PER_FLUSH_MAX: Final = 5_000

@@ -125,7 +125,7 @@ def build_request(api_key: int, version: int, correlation_id: int, client_id: st
         if header_version == 2:
             header += b"\0"
     body = message if isinstance(message, bytes) else encode_request(api_key, version, message)
-    return struct.pack(">i", len(header) + len(body)) + header + body
+    return _SIZE.pack(len(header) + len(body)) + header + body
 
 
 def parse_response_header(frame: memoryview, api_key: int, version: int) -> tuple[int, int]:
@@ -134,7 +134,7 @@ def parse_response_header(frame: memoryview, api_key: int, version: int) -> tupl
     raises   BadFrame, where it is short
     """
     try:
-        (correlation_id,) = struct.unpack_from(">i", frame, 0)
+        correlation_id = unpack_size(frame, 0)  # an int32 as well
         position = 4
         if response_header_version(api_key, version):
             position = skip_tags(frame, position)

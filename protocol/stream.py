@@ -42,7 +42,7 @@ from headrace.limits import (
     RECEIVE_BYTES_KEPT,
     RESPONSE_BYTES_MAX,
 )
-from headrace.protocol.frames import describe_foreign, parse_response_header
+from headrace.protocol.frames import describe_foreign, parse_response_header, unpack_size
 
 SIZE_BYTES: Final = 4  # before each frame
 REQUEST_HEAD_BYTES: Final = 8  # the shortest request: api key, version, correlation id
@@ -50,11 +50,15 @@ RESPONSE_HEAD_BYTES: Final = 4  # the shortest response: its correlation id
 _FOREIGN_BYTES: Final = 16  # enough to know another protocol by
 _CORRELATION_IDS: Final = 1 << 31  # an int32 from 0 on, then again
 
-_unpack_size: Final = Struct(">i").unpack_from
-_unpack_head: Final = Struct(">ii").unpack_from
+_HEAD: Final = Struct(">ii")
 _new: Final = tuple.__new__  # a third of the time of a NamedTuple's own constructor
 
 Part = bytes | bytearray | memoryview
+
+
+def unpack_head(buffer: memoryview, position: int) -> tuple[int, int]:
+    """Size and correlation id: what a response begins with. raises struct.error"""
+    return _HEAD.unpack_from(buffer, position)
 
 
 def next_correlation_id(last: int) -> int:
@@ -103,7 +107,7 @@ class FrameBuffer:
         left = end - start
         needed = SIZE_BYTES
         if left >= SIZE_BYTES:
-            (size,) = _unpack_size(self._buffer, start)
+            size = unpack_size(self._buffer, start)
             needed = min(SIZE_BYTES + size, max(capacity, 2 * left))
         if start == 0 or needed > capacity or wanted > capacity:
             grown = bytearray(max(needed, wanted))
@@ -176,7 +180,7 @@ class FrameReader(FrameBuffer):
         available = self._end - start
         if available < SIZE_BYTES:
             return None
-        (size,) = _unpack_size(self._buffer, start)
+        size = unpack_size(self._buffer, start)
         if not self._head_bytes <= size <= self._frame_bytes_max:
             self._refuse(size)
         if available - SIZE_BYTES < size:
@@ -276,9 +280,8 @@ class ResponseReader(FrameReader):
             return len(self._target) - self._target_bytes
         if not self._is_head_checked:
             return 0
-        (size,) = _unpack_size(self._buffer, self._start)
-        missing: int = SIZE_BYTES + size - (self._end - self._start)
-        return max(missing, 0)
+        size = unpack_size(self._buffer, self._start)
+        return max(SIZE_BYTES + size - (self._end - self._start), 0)
 
     def give_up(self) -> list[Asked]:
         """The connection is gone: what no response comes for any more."""
@@ -312,11 +315,11 @@ class ResponseReader(FrameReader):
         available = self._end - self._start
         if available < SIZE_BYTES + RESPONSE_HEAD_BYTES:
             if available >= SIZE_BYTES:
-                (size,) = _unpack_size(self._buffer, self._start)
+                size = unpack_size(self._buffer, self._start)
                 if not RESPONSE_HEAD_BYTES <= size <= self._frame_bytes_max:
                     self._refuse(size)
             return False
-        size, correlation_id = _unpack_head(self._buffer, self._start)
+        size, correlation_id = unpack_head(self._buffer, self._start)
         if not RESPONSE_HEAD_BYTES <= size <= self._frame_bytes_max:
             self._refuse(size)
         if not self._asked:

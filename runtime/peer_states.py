@@ -34,6 +34,8 @@ class PeerState(Enum):
     BACKING_OFF = "backing off"
     CLOSED = "closed"
 
+    __hash__ = object.__hash__  # an Enum's own is Python: of its name, for each look-up of the table
+
 
 class PeerEvent(Enum):
     """What happens to a connection.
@@ -55,6 +57,8 @@ class PeerEvent(Enum):
     TIME = "time"
     CLOSE = "close"
 
+    __hash__ = object.__hash__
+
 
 class Act(Enum):
     """What is done, by a method of `Peer`."""
@@ -68,6 +72,8 @@ class Act(Enum):
     BE_LATE = "be late"
     RESUME = "resume"
     SHUT = "shut"
+
+    __hash__ = object.__hash__
 
 
 class Row(NamedTuple):

@@ -11,6 +11,7 @@ import struct
 import subprocess
 import sys
 import sysconfig
+import time
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,7 @@ PROBE = """
 from __future__ import annotations
 from struct import Struct
 from typing import Any, Final
+from headrace.clock import read_monotonic_ns, read_wall_ns
 from headrace.memory import Buffer, copy_in, is_at, view
 from headrace.protocol.record_batch import crc_from
 from headrace.shm.fence import fence
@@ -51,6 +53,10 @@ def do_set(buffer: memoryview, index: int, value: int) -> None:
     buffer[index] = value
 def do_fence() -> None:
     fence()
+def do_wall_ns() -> int:
+    return read_wall_ns()
+def do_monotonic_ns() -> int:
+    return read_monotonic_ns()
 """
 FUNCTIONS = """
 _{name}: Final = Struct("{format}")
@@ -226,6 +232,13 @@ def test_items_of_memory_are_read_and_written_as_python_does(probe):
                 assert outcome(probe.do_set, ours, index, value) == outcome(put, theirs, index, value)
                 assert list(ours) == list(theirs)
     assert probe.do_fence() is None
+
+
+def test_clocks_are_those_of_time(probe):
+    for ours, theirs in ((probe.do_wall_ns, time.time_ns), (probe.do_monotonic_ns, time.monotonic_ns)):
+        readings = [read() for _ in range(3) for read in (theirs, ours)]
+        assert readings == sorted(readings)
+        assert readings[-1] - readings[0] < 60 * 10**9
 
 
 def test_a_checksum_is_the_package_s_for_short_and_long_stretches(probe):

@@ -65,6 +65,7 @@ class Replica:
         "_min_insync_wanted",
         "_moved",
         "_node_id",
+        "_older_ends",
         "_on_failure",
         "_stable",
         "_table",
@@ -134,6 +135,7 @@ class Replica:
         self._told = (-1, -1, -1, -1)  # what the last row said of what others wait for
         self._told_ends = (-1, -1)  # log start and end that followers were told of
         self._ends: dict[int, tuple[int, int]] = {}  # where appends began, lately: offset -> its place
+        self._older_ends: dict[int, tuple[int, int]] = {}  # as many before them
         self._marked = _NOWHERE  # of the high watermark, where it is not the log's end
         self._stable = _NOWHERE  # of the last stable offset, where it is not the high watermark
 
@@ -194,9 +196,9 @@ class Replica:
         self._follow_minimum()
         if self.state is not RowState.LEADER or not {*self.replicas, *self.isr} - {self._node_id}:
             self.followers = None
-            self._ends.clear()
+            self._forget_places()
         elif followers is None or is_new_epoch:
-            self._ends.clear()
+            self._forget_places()
             entries = self.log.epochs.entries
             end_offset = self.log.log_end_offset
             is_noted = bool(entries) and entries[-1][0] == self.leader_epoch
@@ -322,7 +324,7 @@ class Replica:
         key = (offset, self.log.segments_version)
         if last[0] == key:
             return last
-        known = self._ends.get(offset)
+        known = self._ends.get(offset) or self._older_ends.get(offset)
         if known is not None:
             return key, known
         try:
@@ -330,12 +332,16 @@ class Replica:
         except OSError as failure:
             raise storage_failure(f"{self.partition}: position of offset {offset}", failure) from None
 
+    def _forget_places(self) -> None:
+        self._ends.clear()
+        self._older_ends.clear()
+
     def _note_place(self) -> None:
         """An append begins here: a mark that stays below the log's end comes to lie where one began, as a rule."""
-        log, places = self.log, self._ends
-        places[log.log_end_offset] = (log.end_segment, log.end_position)
-        if len(places) > APPEND_PLACES_MAX:
-            del places[next(iter(places))]
+        log = self.log
+        if len(self._ends) >= APPEND_PLACES_MAX // 2:
+            self._older_ends, self._ends = self._ends, {}
+        self._ends[log.log_end_offset] = (log.end_segment, log.end_position)
 
     def append(self, batches: list[memoryview], now_ms: int) -> list[Result]:
         """`PartitionLog.append_as_leader`, synced where the topic wants that before an answer, and published.
@@ -400,14 +406,14 @@ class Replica:
         if is_mapped and log.failure is None:  # readers go by the row, so it is the first to say so
             self.high_watermark = max(offset, log.log_start_offset)
             self.publish()
-        self._ends.clear()
+        self._forget_places()
         log.truncate_to(offset, is_mapped=is_mapped)
         self.high_watermark = min(max(self.high_watermark, log.log_start_offset), log.log_end_offset)
         self.publish()
 
     def restart_at(self, offset: int) -> None:
         """Drop every record, and begin at an offset of the leader's log. raises StorageFailed: tell `fail`"""
-        self._ends.clear()
+        self._forget_places()
         self.log.restart_at(offset)
         self.high_watermark = offset
         self.publish()
@@ -431,7 +437,7 @@ class Replica:
     def _take_log(self, log: PartitionLog) -> None:
         self.log = log
         self._marked = self._stable = _NOWHERE
-        self._ends.clear()
+        self._forget_places()
 
     def _note_leader_epoch(self) -> None:
         if self.is_leader and self.leader_epoch > self.log.epochs.latest:

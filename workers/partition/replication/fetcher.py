@@ -215,11 +215,12 @@ class Fetcher:
         request: Any,
         on_reply: Callable[..., None],
         read: Callable[[int, memoryview], Any] | None = None,
-        **how: Any,
+        into: memoryview | None = None,
     ) -> bool:
         """Send a request; its answer counts only while nobody has given up on it.
 
         read   what the answer is read by; None: the codec
+        into   memory for it
         """
         assert self._peer is not None
         token = self._asked or object()
@@ -237,7 +238,7 @@ class Fetcher:
                 answer = None
             on_reply(answer, outcome)
 
-        if not self._peer.ask(api_key, version, request, hear, self._options.timeout_ms, **how):
+        if not self._peer.ask(api_key, version, request, hear, self._options.timeout_ms, into=into):
             return False
         self._asked = token
         return True
