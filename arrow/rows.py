@@ -51,7 +51,8 @@ from headrace.protocol.record_batch import (
 if TYPE_CHECKING:
     from headrace.arrow.ranges import OffsetRange
 
-BYTES_PER_BATCH = 64 << 20  # of keys and values; a record batch that is larger comes whole
+BYTES_PER_BATCH = 4 << 20  # of keys, values and headers; a record batch that is larger comes whole (docs/decisions/064)
+ROWS_MORE = 1_000  # than a chunk had before: sizes of records change
 WALKED_BYTES = (
     512 << 10
 )  # before headers are copied, or decompressed before they are walked: they are in the second cache still
@@ -223,9 +224,16 @@ class Rows:
             self.next_offset = max(self.next_offset, self._chunk.last_offset() + 1)
 
     def _flush(self, wanted_rows: int) -> Iterator[pa.RecordBatch]:
-        if self._chunk.rows:
-            yield self._chunk.batch()
-        self._chunk = self._new(max(self._rows_per_batch, wanted_rows), self._chunk)
+        before = self._chunk
+        if before.rows:
+            yield before.batch()
+        self._chunk = self._new(max(self._capacity_after(before), wanted_rows), before)
+
+    def _capacity_after(self, before: Chunk) -> int:
+        """Rows of the next chunk: a quarter more than the last one had, where bytes ended that, which costs less memory than
+        room for all."""
+        rows = before.rows
+        return self._rows_per_batch if not rows else min(self._rows_per_batch, rows + rows // 4 + ROWS_MORE)
 
     def _new(self, capacity: int, before: Chunk | None) -> Chunk:
         one = self._range

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from bench.hammer import DEPTH, Wire, exchange
+from bench.page_cache import read_again
 from bench.rounds import LEAST
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
@@ -204,6 +205,7 @@ def bench(table: Table, directory: Path, servers: list[Server], rounds: Rounds) 
         for _ in range(FETCH_BYTES * 2 // PLAIN_BYTES):
             for frames in produce_frames("formats-fetch", 8, build_batch(BODY)):
                 _check(server, frames[0], ApiKey.PRODUCE, 8)
+        read_again(server.directory.rglob("formats-fetch-*/*.log"))
     for version, what in ((2, "v2 down to v1"), (0, "v2 down to v0"), (11, "as it is")):
         found = _medians(rounds, servers, partial(_fetch, version=version, seconds=rounds.seconds))
         _add(table, f"fetch v{version}: {what}", found[ours.name], found[kafka.name])

@@ -164,7 +164,7 @@ class Kafka(Server):
         properties.write_text("".join(f"{key}={value}\n" for key, value in given.items()))
         with open(self.directory / "broker.log", "a") as log:
             self._process = subprocess.Popen(
-                ["java", *KAFKA_JVM, "-cp",
+                ["java", *KAFKA_JVM, f"-Djava.io.tmpdir={self.directory}", "-cp",
                  ":".join(map(str, jars("kafka"))), "kafka.Kafka", str(properties)],
                 stdout=log, stderr=log, text=True,
             )  # fmt: skip

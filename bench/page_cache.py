@@ -8,6 +8,7 @@ server's work, and no broker in service sees it, for its page cache is never emp
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 CHUNK = 1 << 20
@@ -39,6 +40,18 @@ class PageCache:
                 before, free = free, _free_bytes()
                 if before - free < STEP * PROGRESS_MIN:
                     break
+
+
+def read_again(paths: Iterable[Path]) -> None:
+    """Write files out, drop them from the page cache, and read them: in pieces as large as the kernel reads ahead. As they were written,
+    16 KiB at a time, they lie in small ones, until whichever server's happen to be evicted and read again: `sendfile` of these takes
+    a third less CPU."""
+    for path in paths:
+        with open(path, "rb", buffering=0) as file:
+            os.fsync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            while file.read(CHUNK):
+                pass
 
 
 def _free_bytes() -> int:

@@ -192,7 +192,7 @@ class KafkaNode(ClusterNode):
         logging = self.directory / "log4j.properties"
         if not logging.exists():
             logging.write_text(_LOG4J.format(path=self.log.path))
-        flags = (*KAFKA_JVM, f"-Dlog4j.configuration=file:{logging}")
+        flags = (*KAFKA_JVM, f"-Djava.io.tmpdir={self.directory}", f"-Dlog4j.configuration=file:{logging}")
         command = [find_java(), *flags, "-cp", ":".join(map(str, jars("kafka"))), "kafka.Kafka", str(properties)]
         if self.room:
             command = self.room.command(command)

@@ -11,6 +11,7 @@ written, and a stopped one that wakes up has some left. The last query, with --o
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 from headrace.spark import register
 from tests.support.spark_python import JVM
@@ -24,9 +25,13 @@ def main() -> int:
     from pyspark.sql import SparkSession
 
     bootstrap, checkpoint, *rest = sys.argv[1:]
+    directory = Path(checkpoint).parent
     spark = (
         SparkSession.builder.master("local[2,8]")  # eight attempts of a task
-        .config("spark.driver.extraJavaOptions", JVM)
+        .config(
+            "spark.driver.extraJavaOptions", f"{JVM} -Djava.io.tmpdir={directory}"
+        )  # it is killed: what it leaves goes with the run
+        .config("spark.local.dir", str(directory / "spark"))
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.log.level", "ERROR")

@@ -123,7 +123,7 @@ class Member:
         properties.write_text("".join(f"{key}={value}\n" for key, value in given.items()))
         if self.kind == "kafka":
             command = [
-                "java", *self.cluster.jvm, f"-Dlog4j.configuration=file:{self.cluster.log4j}", "-cp",
+                "java", *self.cluster.jvm, f"-Djava.io.tmpdir={self.directory}", f"-Dlog4j.configuration=file:{self.cluster.log4j}", "-cp",
                 ":".join(map(str, jars("kafka"))), "kafka.Kafka", str(properties),
             ]  # fmt: skip
         else:
