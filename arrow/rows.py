@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from headrace.arrow.ranges import OffsetRange
 
 BYTES_PER_BATCH = 4 << 20  # of keys, values and headers; a record batch that is larger comes whole (docs/decisions/064)
+VIEWED_PER_BATCH = 64 << 20  # the same where they are views: nothing of theirs is copied
 ROWS_MORE = 1_000  # than a chunk had before: sizes of records change
 WALKED_BYTES = (
     512 << 10
@@ -72,6 +73,7 @@ class Rows:
         self._columns = columns
         self._rows_per_batch = rows_per_batch
         self.are_views = are_views
+        self._bytes_max = VIEWED_PER_BATCH if are_views else BYTES_PER_BATCH
         self.aborted = NONE_ABORTED
         self.tally = Tally()
         self.is_remote = False
@@ -98,7 +100,7 @@ class Rows:
         low, high, is_checked = self.next_offset, self._range.end, self._range.checks_crcs
         while True:
             chunk = self._chunk
-            room = max(BYTES_PER_BATCH - chunk.size_bytes, 1)
+            room = max(self._bytes_max - chunk.size_bytes, 1)
             pause = position + (min(room, WALKED_BYTES) if chunk.has_headers else room)
             position, last, outcome, count = walk_batches(
                 data, position, end, pause, low, high, chunk.rows, chunk.buffer(data), is_checked, self.aborted, chunk.target,
@@ -108,7 +110,7 @@ class Rows:
             if count:
                 yield from self._add_listed(data, count, low)
             if outcome == WALK_PAUSED:
-                if self._chunk.size_bytes >= BYTES_PER_BATCH:
+                if self._chunk.size_bytes >= self._bytes_max:
                     yield from self._flush(0)
             elif outcome in (WALK_FULL, WALK_ROOM):
                 header = parse_header(data[position : position + HEADER_BYTES].tobytes())
@@ -170,7 +172,7 @@ class Rows:
     def _is_full(self, rows: int, size_bytes: int) -> bool:
         """Whether so much more does not go into this chunk."""
         chunk = self._chunk
-        return chunk.rows + rows > chunk.capacity or chunk.size_bytes + size_bytes > BYTES_PER_BATCH
+        return chunk.rows + rows > chunk.capacity or chunk.size_bytes + size_bytes > self._bytes_max
 
     def _decompressed(self, data: Any, number: int) -> Buffer:
         """raises   CorruptRange"""

@@ -292,9 +292,7 @@ RECORD_DELETIONS_MAX: Final = 10_000  # partitions of one worker whose DeleteRec
 FOLLOWED_PER_MESSAGE_MAX: Final = 512  # followers' offsets, 20 KiB
 
 # Partition workers
-APPEND_PLACES_MAX: Final = (
-    64  # of a replica with followers, that are remembered for its high watermark; half of them at least
-)
+APPEND_PLACES_MAX: Final = 64  # of a replica with followers, remembered for its high watermark; half of them at least
 OTHERS_CYCLES_MAX: Final = 8  # busy cycles after which the rings of other than network workers are read all the same
 PARKED_PRODUCES_MAX = 100_000  # over all replicas of one worker; beyond, requests time out at once
 ROWS_PER_FLUSH_MAX: Final = 5_000
@@ -438,7 +436,7 @@ LOAD_MESSAGE_BYTES_MAX: Final = 64 << 20  # between driver and worker
 LOAD_MANIFEST_BYTES_MAX: Final = 1 << 30  # of a commit, or a checkpoint of all of them
 PARQUET_DICTIONARY_BYTES_MAX: Final = (
     64 << 10
-)  # of different values in a row group; more of them are stored without a dictionary
+)  # of different values in a row group; more are stored without a dictionary
 LOAD_COMMIT_TRIES_MAX: Final = 20  # of one commit, each after a compaction that came first
 LOAD_LIST_TRIES_MAX: Final = 10  # readings of a commit log that another process shortens meanwhile
 LOAD_WENT_BACK_TRIES_MAX: Final = (

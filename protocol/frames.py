@@ -20,6 +20,7 @@ from headrace.limits import HEADER_TAGS_MAX
 from headrace.protocol.apis import ApiKey, request_header_version, response_header_version
 from headrace.protocol.codec import encode_request, request_name
 from headrace.protocol.field_tables import load_message
+from headrace.protocol.numbers import read_int
 from headrace.protocol.varint import read_uvarint
 
 CLIENT_ID_POSITION: Final = 10
@@ -134,7 +135,7 @@ def parse_response_header(frame: memoryview, api_key: int, version: int) -> tupl
     raises   BadFrame, where it is short
     """
     try:
-        correlation_id = unpack_size(frame, 0)  # an int32 as well
+        correlation_id = read_int(frame, 0)
         position = 4
         if response_header_version(api_key, version):
             position = skip_tags(frame, position)

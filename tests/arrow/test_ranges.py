@@ -107,6 +107,8 @@ def test_large_records_come_in_batches_of_bounded_bytes(log, broker, monkeypatch
     assert sum(batch.num_rows for batch in batches) == 20
     assert max(batch.nbytes for batch in batches) <= 100_000 + 30_100
     assert all(item == value for batch in batches for item in batch["value"].to_pylist())
+    (viewed,) = read_range(range_of(broker), ["value"], are_views=True)  # of which nothing is copied
+    assert viewed.num_rows == 20
 
 
 def test_a_batch_larger_than_the_bound_comes_whole(log, broker, monkeypatch):
