@@ -1,6 +1,7 @@
 """What `headrace spark submit` sets, where the user has not set it: `spark-submit`, its arguments, its environment.
 
     spark.python.unix.domain.socket.enabled        true: 20 to 37% between JVM and Python workers (Spark 4.1 and later)
+    spark.python.unix.domain.socket.dir            /tmp: Spark's own, java.io.tmpdir, is too long for a socket's path on YARN
     spark.python.daemon.module                     headrace.cli.spark_daemon: workers are forked with their imports done
     spark.sql.execution.arrow.maxRecordsPerBatch   50000: best between 10,000 and 100,000
     spark.locality.wait                            10s: a read on the file's host is worth waiting for
@@ -24,6 +25,7 @@ from headrace.spark.executor_python import VARIABLE
 DAEMON = "headrace.cli.spark_daemon"
 SETTINGS = {
     "spark.python.unix.domain.socket.enabled": "true",
+    "spark.python.unix.domain.socket.dir": "/tmp",
     "spark.python.daemon.module": DAEMON,
     "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
     "spark.locality.wait": "10s",

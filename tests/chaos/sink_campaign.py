@@ -22,6 +22,7 @@ import os
 import random
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -48,18 +49,20 @@ ANY_TIME_SHARE = 0.15
 MID_ROWS_MAX = 1_500  # that a micro-batch has written when a kill comes
 STARTED_S = 300.0  # for a query to have written something; a JVM starts meanwhile
 SETTLE_S = 600.0  # for the last query to write the rest
+ENDED_MAX = 5  # queries, one after the other, that nobody killed
+LOG_LINES = 40  # of the queries' log, in an error
 OVERTAKEN_S = 4.0  # that a zombie runs on beside its successor
 
 
 class Query:
     """A query's processes: Python, its JVM, and the workers that this forked."""
 
-    def __init__(self, bootstrap: str, directory: Path, *options: str) -> None:
+    def __init__(self, bootstrap: str, directory: Path, sockets: str, *options: str) -> None:
         self._orphans: list[psutil.Process] = []
         environment = {**os.environ, "PYSPARK_PYTHON": str(python_of(directory)), "SPARK_LOCAL_IP": "127.0.0.1"}
         with open(directory / "query.log", "a") as log:
             self.process = children.start(
-                [sys.executable, "-m", "tests.chaos.sink_query", bootstrap, str(directory / "checkpoint"), *options],
+                [sys.executable, "-m", "tests.chaos.sink_query", bootstrap, str(directory / "checkpoint"), sockets, *options],
                 stdout=log, stderr=log, env=environment,
             )  # fmt: skip
 
@@ -132,12 +135,14 @@ class SinkCampaign:
         self._options = ["--without"] * without
         self._random = random.Random(seed)
         self._asleep: list[psutil.Process] = []
+        self._ended = 0
         self.verdict = SinkVerdict(seed, without)
 
     def run(self) -> SinkVerdict:
         """raises   NotReady, where the node does not start"""
         settings = {"offsets.topic.num.partitions": "2"}
         with (
+            tempfile.TemporaryDirectory(prefix="sink-") as self._sockets,
             started_node(self._directory, SOURCE, PARTITIONS, 2, settings) as node,
             Cluster(node.bootstrap) as cluster,
         ):
@@ -160,6 +165,7 @@ class SinkCampaign:
                 query.kill()
                 self._write_rest(node)
             finally:
+                producer.stop()
                 self._wake()
                 if query.is_alive:
                     query.kill()
@@ -169,12 +175,20 @@ class SinkCampaign:
 
     def _start(self, node: Node, *options: str) -> Query:
         self.verdict.queries += 1
-        return Query(node.bootstrap, self._directory, *self._options, *options)
+        return Query(node.bootstrap, self._directory, self._sockets, *self._options, *options)
+
+    def _count_ended(self) -> None:
+        """raises   AssertionError, with the end of their log, where query after query ends"""
+        self.verdict.ended += 1
+        self._ended += 1
+        if self._ended > ENDED_MAX:
+            lines = (self._directory / "query.log").read_text(errors="replace").splitlines()
+            raise AssertionError("\n".join([f"{self._ended} queries ended by themselves, the last with", *lines[-LOG_LINES:]]))
 
     def _strike(self, node: Node, query: Query, watch: SinkWatch) -> Query:
         """One kill, if there is whom to kill; returns the query that runs then."""
         if not query.is_alive:
-            self.verdict.ended += 1  # a task failed more often than Spark tries it, or a process that plans was killed
+            self._count_ended()  # a task failed more often than Spark tries it, or a process that plans was killed
             return self._start(node)
         kind = self._random.choices([*self._kinds], [*self._kinds.values()])[0]
         rows = self._random.randint(1, MID_ROWS_MAX)
@@ -211,6 +225,7 @@ class SinkCampaign:
         if kind not in ("process", "node"):
             watch.look()
         is_mid_write = batch is not None and watch.under_way() == batch
+        self._ended = 0
         self.verdict.strikes.append(
             Strike(kind, {name.partition: end for name, end in watch.ends.items()}, is_mid_write)
         )
@@ -251,6 +266,7 @@ class SinkCampaign:
             try:
                 if query.process.wait(max(1.0, deadline_s - time.monotonic())) == 0:
                     return
+                self._count_ended()
             finally:
                 if query.is_alive:
                     query.kill()

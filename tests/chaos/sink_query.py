@@ -1,6 +1,8 @@
 """The query that `sink_campaign.py` kills: a topic into another one, each row once.
 
-    python -m tests.chaos.sink_query BOOTSTRAP CHECKPOINT [--once] [--without]
+    python -m tests.chaos.sink_query BOOTSTRAP CHECKPOINT SOCKETS [--once] [--without]
+
+SOCKETS is a directory for sockets between JVM and workers, whose path is short: with the socket's name it has at most 107 bytes.
 
 Runs until it is killed; with --once up to the ends of the topic. With --without the option is off: at least once.
 
@@ -24,7 +26,7 @@ ROWS_MAX = 6_000  # of a micro-batch
 def main() -> int:
     from pyspark.sql import SparkSession
 
-    bootstrap, checkpoint, *rest = sys.argv[1:]
+    bootstrap, checkpoint, sockets, *rest = sys.argv[1:]
     directory = Path(checkpoint).parent
     spark = (
         SparkSession.builder.master("local[2,8]")  # eight attempts of a task
@@ -36,6 +38,7 @@ def main() -> int:
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.log.level", "ERROR")
         .config("spark.python.unix.domain.socket.enabled", "true")
+        .config("spark.python.unix.domain.socket.dir", sockets)
         .getOrCreate()
     )
     register(spark)
