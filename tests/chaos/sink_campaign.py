@@ -183,7 +183,9 @@ class SinkCampaign:
         self._ended += 1
         if self._ended > ENDED_MAX:
             lines = (self._directory / "query.log").read_text(errors="replace").splitlines()
-            raise AssertionError("\n".join([f"{self._ended} queries ended by themselves, the last with", *lines[-LOG_LINES:]]))
+            raise AssertionError(
+                "\n".join([f"{self._ended} queries ended by themselves, the last with", *lines[-LOG_LINES:]])
+            )
 
     def _strike(self, node: Node, query: Query, watch: SinkWatch) -> Query:
         """One kill, if there is whom to kill; returns the query that runs then."""
