@@ -96,7 +96,9 @@ def test_nothing_is_left_unfinished():
 
 def test_no_module_creates_temporary_files_by_a_fixed_name():
     named = [relative(path) for path in CODE if re.search(r"[\"'(]/tmp\b", path.read_text())]
-    assert named == ["spark/submission.py"]  # a setting of Spark's, of hosts that this one does not know: names in it are random
+    assert named == [
+        "spark/submission.py"
+    ]  # a setting of Spark's, of hosts that this one does not know: names in it are random
 
 
 def test_tracked_files_name_no_machine_and_no_private_index():
