@@ -43,7 +43,7 @@ class SparkTopic:
 
 def topics(scale: float = 1.0) -> list[SparkTopic]:
     """All of them; `scale` of their records."""
-    plain = [(size, records) for size, records in ((100, 5_000_000), (1000, 1_000_000))]
+    plain = [(size, records) for size, records in ((100, 5_000_000), (1000, 2_000_000))]
     found = [
         SparkTopic("plain", size, codec, int(records * scale))
         for size, records in plain
