@@ -99,6 +99,7 @@ SPARK_ROUNDS = 3
 SPARK_SCALE_QUICK = 0.1
 PERF_RECORDS = 3_000_000
 SETTINGS = {"log.segment.delete.delay.ms": "1000"}
+DROPPED_S = 3.0
 
 
 class Table:
@@ -171,6 +172,12 @@ def delete_topic(server: Server, topic: str) -> None:
     admin.delete_topics([topic])[topic].result(30)
 
 
+def drop_topic(server: Server, topic: str) -> None:
+    """Delete it, and wait until its files are gone: `log.segment.delete.delay.ms`, and a while."""
+    delete_topic(server, topic)
+    time.sleep(DROPPED_S)
+
+
 def bench_limits(table: Table, page_cache: PageCache) -> None:
     for what, measure in (
         ("receive and write", limits.receive_and_write),
@@ -183,26 +190,31 @@ def bench_limits(table: Table, page_cache: PageCache) -> None:
 
 
 def bench_wire(table: Table, servers: list[Server], rounds: Rounds) -> None:
+    """A topic for each run of a produce load: five rounds of 1 MiB batches into one are 100 GB of files."""
     costs: list[tuple[str, int, str, dict[str, list[float]]]] = []
+    topic = "hammer"
     for load, connections, unit in WIRE:
-        topic = "hammer"
-        if load != "fetch" or connections == 1:
+        if (load, connections) == ("fetch", 1):
             for server in servers:
                 create_topic(server, topic, 8)
-                if load == "fetch":
-                    hammer(server, "produce-16k", 8, 2.0)
+                hammer(server, "produce-16k", 8, 2.0)
 
         def once(server: Server, load: str = load, connections: int = connections) -> tuple[dict[str, float], float]:
+            is_produce = load != "fetch"
+            if is_produce:
+                create_topic(server, topic, 8)
             before = server.cpu_s()
             result = hammer(server, load, connections, rounds.seconds)
             share = result["seconds"] / (result["seconds"] + 1.0)  # the warm-up second costs as much as the others
-            return result, (server.cpu_s() - before) * share
+            took = (server.cpu_s() - before) * share
+            if is_produce:
+                drop_topic(server, topic)
+            return result, took
 
         results = rounds.run(servers, once)
-        if load != "fetch" or connections == 64:
+        if (load, connections) == ("fetch", 64):
             for server in servers:
-                delete_topic(server, topic)
-            time.sleep(3)
+                drop_topic(server, topic)
         values = {name: [run[0][unit] for run in runs] for name, runs in results.items()}
         label = {"requests_per_s": "requests/s", "mb_per_s": "MB/s"}[unit]
         aim = WIRE_AIMS.get((load, connections), LEAST)
