@@ -21,6 +21,8 @@ Buffer = bytes | bytearray | memoryview
 _KEEP_SIZE: Final = 1  # FALLOC_FL_KEEP_SIZE, linux/falloc.h
 _libc: Final = ctypes.CDLL(None, use_errno=True)
 _libc.fallocate.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64)
+_BEGIN_WRITE: Final = 2  # SYNC_FILE_RANGE_WRITE, linux/fs.h
+_libc.sync_file_range.argtypes = (ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint)
 
 # What passes when something is given back; anything else is the disk's own.
 TOO_MANY_FILES: Final = frozenset((errno.EMFILE, errno.ENFILE))
@@ -117,6 +119,9 @@ class Disk:
             code = ctypes.get_errno()
             raise OSError(code, os.strerror(code))
 
+    def grew(self, fd: int, end: int) -> None:
+        """A file has got some MiB more, and ends there. Nothing to do here."""
+
     def trim(self, fd: int) -> None:
         """Give back what `reserve` took after the file's end. Not a write: when it was last written stays. raises OSError"""
         status = os.fstat(fd)
@@ -137,6 +142,13 @@ class Disk:
 
     def unlink(self, path: Path) -> None:
         os.unlink(path)
+
+
+def begin_write_out(fd: int, end: int) -> None:
+    """Have the kernel write the file out up to `end`, without waiting for it: only until its request queue has room. raises OSError"""
+    if _libc.sync_file_range(fd, 0, end, _BEGIN_WRITE):
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
 
 
 def _rest_of(buffers: Sequence[Buffer], done: int) -> list[memoryview]:

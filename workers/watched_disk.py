@@ -11,6 +11,7 @@ from headrace.clock import Clock
 from headrace.limits import SYNC_GRACE_MS
 from headrace.log.disk import Disk
 from headrace.shm.seat import Seat
+from headrace.workers.write_out import WriteOut
 
 
 class WatchedDisk(Disk):
@@ -19,6 +20,10 @@ class WatchedDisk(Disk):
     def __init__(self, seat: Seat, clock: Clock) -> None:
         self._seat = seat
         self._clock = clock
+        self._write_out = WriteOut(clock)
+
+    def grew(self, fd: int, end: int) -> None:
+        self._write_out.note(fd, end)
 
     def fdatasync(self, fd: int) -> None:
         self._seat.beat(self._clock.monotonic_ns() + SYNC_GRACE_MS * 1_000_000)

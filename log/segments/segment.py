@@ -199,6 +199,7 @@ class Segment:
             with suppress(OSError):
                 self._disk.reserve(self.fd, begin, end - begin)
                 self._reserved = end
+        self._disk.grew(self.fd, start)
 
     def _trim(self) -> None:
         if self.size_bytes >= _RESERVE_FROM:
