@@ -32,6 +32,8 @@ from headrace.limits import (
     NETWORK_CYCLE_MS_MAX,
     NETWORK_REQUESTS_PER_CYCLE_MAX,
     REQUESTS_PER_CYCLE_MAX,
+    SEND_BUFFER_BYTES_MIN,
+    SEND_BUFFERS_BYTES,
     TRICKLE_DEADLINE_MS,
 )
 from headrace.runtime.duty_cycle import Process
@@ -291,7 +293,8 @@ class NetworkLoop(Process):
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)  # a peer that vanished while we owe it an answer
             if self._send_buffer_bytes > 0:
-                sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self._send_buffer_bytes)
+                share = max(SEND_BUFFER_BYTES_MIN, SEND_BUFFERS_BYTES // (len(self._connections) + 1))
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, min(self._send_buffer_bytes, share))
             if self._receive_buffer_bytes > 0:
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, self._receive_buffer_bytes)
             self._serial += 1
