@@ -205,7 +205,6 @@ def bench(table: Table, directory: Path, servers: list[Server], rounds: Rounds) 
         for _ in range(FETCH_BYTES * 2 // PLAIN_BYTES):
             for frames in produce_frames("formats-fetch", 8, build_batch(BODY)):
                 _check(server, frames[0], ApiKey.PRODUCE, 8)
-        read_again(server.directory.rglob("formats-fetch-*/*.log"))
     for version, what in ((2, "v2 down to v1"), (0, "v2 down to v0"), (11, "as it is")):
         found = _medians(rounds, servers, partial(_fetch, version=version, seconds=rounds.seconds))
         _add(table, f"fetch v{version}: {what}", found[ours.name], found[kafka.name])
@@ -245,7 +244,9 @@ def _produce(server: Server, config: dict[str, str], version: int, data: bytes, 
 
 
 def _fetch(server: Server, version: int, seconds: float) -> Cost:
-    """Of responses."""
+    """Of responses. The files are read again before each round: how they lie in the page cache is nobody's merit, and down-conversion
+    and evictions change it."""
+    read_again(server.directory.rglob("formats-fetch-*/*.log"))
     frames = fetch_frames("formats-fetch", version)
     _check(server, frames[0][0], ApiKey.FETCH, version)
     driven = drive(server, frames, seconds)
