@@ -1,7 +1,4 @@
-"""What grows fast is written out by a thread that ends by itself; what grows slowly is left to the kernel.
-
-Holds: workers/write_out.py
-"""
+"""What grows fast is written out by a thread that ends by itself; what grows slowly is left to the kernel."""
 
 import errno
 import os
