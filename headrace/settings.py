@@ -134,7 +134,7 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     # Requests
     Setting("socket.request.max.bytes", _I, "104857600", "Largest request frame.", 1024, _INT_MAX),
     Setting("queued.max.request.bytes", _L, "-1", "Memory for request frames above 128 KiB over all connections, divided among network workers, at least one largest frame each. -1: two.", -1, _LONG_MAX),
-    Setting("socket.send.buffer.bytes", _I, "196608", "SO_SNDBUF; -1 leaves the system's.", -1, _INT_MAX),
+    Setting("socket.send.buffer.bytes", _I, "196608", "SO_SNDBUF; -1 leaves the system's. Where it is not given, less for each of many connections.", -1, _INT_MAX),
     Setting("socket.receive.buffer.bytes", _I, "524288", "SO_RCVBUF; -1 leaves the system's.", -1, _INT_MAX),
     Setting("socket.listen.backlog.size", _I, "50", "Accept backlog of a listener.", 1, _INT_MAX),
     Setting("connections.max.idle.ms", _L, "600000", "Idle time after which a connection is closed.", -1, _LONG_MAX),

@@ -9,7 +9,7 @@ a process the kernel keeps up by itself, and nothing is done: what lives for a f
 A thread, since the call waits while the disk's queue is full. It ends when it has nothing to do. What it is late with is left out: the
 next part of that file says it again. Nothing depends on it: what is synced is not told from here.
 
-Runs in: partition workers and the housekeeper. Source: docs/decisions/065.
+Runs in: partition workers. Source: docs/decisions/065.
 """
 
 from __future__ import annotations
@@ -57,7 +57,10 @@ class WriteOut:
         self._waiting.put((fd, end))
         if not self._is_running:
             self._is_running = True
-            threading.Thread(target=self._run, name="write-out", daemon=True).start()
+            try:
+                threading.Thread(target=self._run, name="write-out", daemon=True).start()
+            except RuntimeError:  # none is to be had: the kernel does as it always did
+                self._is_running = False
 
     def _run(self) -> None:
         """In a thread. A descriptor may be another file's by now: that one is begun to be written out, or is none."""

@@ -41,6 +41,7 @@ def test_what_grows_fast_is_written_out_and_nothing_else(part_ns, is_fast):
     else:
         assert not write_out._is_running
     grow(write_out, clock, 16, 10**9)
+    wait_until(lambda: not write_out._is_running)
     was = len(begun)
     grow(write_out, clock, 8, 10**9)
     assert len(begun) == was, "it has become slow"
@@ -64,6 +65,23 @@ def test_parts_that_a_disk_does_not_take_are_left_out_and_its_errors_end_nothing
     assert WRITE_OUT_WAITING_MAX <= len(begun) <= WRITE_OUT_WAITING_MAX + 1
     grow(write_out, clock, 1, 1)
     wait_until(lambda: len(begun) > WRITE_OUT_WAITING_MAX + 1 or write_out._waiting.empty())
+    wait_until(lambda: not write_out._is_running)
+
+
+def test_without_a_thread_to_be_had_nothing_is_lost(monkeypatch):
+    def refuse(_thread):
+        raise RuntimeError("can't start new thread")
+
+    begun, clock = [], Clock()
+    write_out = WriteOut(clock, lambda fd, end: begun.append(fd))
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", refuse)
+        grow(write_out, clock, 16 + 2 * WRITE_OUT_WAITING_MAX, 1)
+    assert begun == []
+    while not write_out._waiting.empty():
+        write_out._waiting.get()
+    grow(write_out, clock, 1, 1)
+    wait_until(lambda: begun == [7])
     wait_until(lambda: not write_out._is_running)
 
 

@@ -105,6 +105,7 @@ class NetworkLoop(Process):
         self._closed = 0  # connections, since the heap was trimmed
         self._idle_max_ms = settings["connections.max.idle.ms"]
         self._send_buffer_bytes = settings["socket.send.buffer.bytes"]
+        self._shares_send_buffers = "socket.send.buffer.bytes" not in settings.explicit
         self._receive_buffer_bytes = settings["socket.receive.buffer.bytes"]
         self._is_accepting = False  # who has no view yet would say that no topic is known
         self._is_ready = False  # a view was there
@@ -293,8 +294,11 @@ class NetworkLoop(Process):
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)  # a peer that vanished while we owe it an answer
             if self._send_buffer_bytes > 0:
-                share = max(SEND_BUFFER_BYTES_MIN, SEND_BUFFERS_BYTES // (len(self._connections) + 1))
-                sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, min(self._send_buffer_bytes, share))
+                size = self._send_buffer_bytes
+                if self._shares_send_buffers:
+                    share = SEND_BUFFERS_BYTES // (len(self._connections) + 1)
+                    size = min(size, max(share, SEND_BUFFER_BYTES_MIN))
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, size)
             if self._receive_buffer_bytes > 0:
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, self._receive_buffer_bytes)
             self._serial += 1

@@ -62,13 +62,15 @@ def test_connections_beyond_the_nodes_bound_are_refused_whichever_worker_has_the
     assert rig.seat.counters.get(CONNECTIONS_OPEN) == 0, "a successor has none"
 
 
-def test_of_many_connections_each_has_less_to_send_from(rig, monkeypatch):
+@pytest.mark.parametrize("is_given", [False, True])
+def test_of_many_connections_each_has_less_to_send_from_unless_its_size_is_given(rig, monkeypatch, is_given):
     monkeypatch.setattr(loop_module, "SEND_BUFFERS_BYTES", 600 << 10)
     rig.loop._send_buffer_bytes = 192 << 10
+    rig.loop._shares_send_buffers = not is_given
     clients = [rig.connect() for _ in range(8)]
     rig.turn_until(lambda: len(rig.connections) == len(clients))
     sizes = [one.sock.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) // 2 for one in rig.connections]  # Linux doubles
-    assert [size >> 10 for size in sizes] == [192, 192, 192, 150, 120, 100, 100, 100]
+    assert [size >> 10 for size in sizes] == ([192] * 8 if is_given else [192, 192, 192, 150, 120, 100, 100, 100])
 
 
 @pytest.mark.parametrize("acks", [-1, 0])
