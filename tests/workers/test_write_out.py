@@ -3,12 +3,14 @@
 import errno
 import os
 import threading
+from types import SimpleNamespace
 
 import pytest
 
 from headrace.limits import SEGMENT_RESERVE_BYTES_MAX, WRITE_OUT_MB_PER_S, WRITE_OUT_WAITING_MAX
 from headrace.log.disk import begin_write_out
 from headrace.log.segments.segment import Segment
+from headrace.workers import write_out as write_out_module
 from headrace.workers.watched_disk import WatchedDisk
 from headrace.workers.write_out import WriteOut
 from tests.support.waiting import wait_until
@@ -69,13 +71,13 @@ def test_parts_that_a_disk_does_not_take_are_left_out_and_its_errors_end_nothing
 
 
 def test_without_a_thread_to_be_had_nothing_is_lost(monkeypatch):
-    def refuse(_thread):
+    def refuse(**_given):
         raise RuntimeError("can't start new thread")
 
     begun, clock = [], Clock()
     write_out = WriteOut(clock, lambda fd, end: begun.append(fd))
     with monkeypatch.context() as patched:
-        patched.setattr(threading.Thread, "start", refuse)
+        patched.setattr(write_out_module, "threading", SimpleNamespace(Thread=refuse))
         grow(write_out, clock, 16 + 2 * WRITE_OUT_WAITING_MAX, 1)
     assert begun == []
     while not write_out._waiting.empty():
