@@ -55,7 +55,7 @@ class PartitionRow(NamedTuple):
     end_segment: int
     end_position: int
     recovery_point: int
-    segments_version: int  # moves when the list of segments does
+    segments_version: int  # moves when the list of segments does, or one gets a transaction index
     size_bytes: int
     records_appended: int  # since the owner started
     bytes_appended: int

@@ -67,15 +67,17 @@ class LogReader:
         self._version = -1
         self._bases: list[int] = []
         self._aborted_in: frozenset[int] = frozenset()  # segments with a transaction index, as of the listing
+        self._last_aborted_in = -1  # the last of these
         self._open: OrderedDict[int, SegmentFile] = OrderedDict()
 
     def refresh(self, segments_version: int) -> None:
-        """List the directory again where the row says that the segments changed."""
+        """List the directory again where the row says that the segments changed, or that one got a transaction index."""
         if segments_version != self._version:
             names = os.listdir(self.directory)
             self.confirm()
             self._bases = bases_among(names, LOG_SUFFIX)
             self._aborted_in = frozenset(bases_among(names, TXN_INDEX_SUFFIX))
+            self._last_aborted_in = max(self._aborted_in, default=-1)
             self._version = segments_version
             known = set(self._bases)
             for base, segment in list(self._open.items()):
@@ -253,12 +255,14 @@ class LogReader:
         segment = found.segment
         assert isinstance(segment, SegmentFile)
         first = bisect_right(self._bases, segment.base_offset) - 1
+        if self._last_aborted_in < self._bases[max(first, 0)]:
+            return []  # of most logs; no system call for them
         following = self._bases[first + 1] if first + 1 < len(self._bases) else end_offset
         range_end = min(segment.offset_after(found.position + found.length, following), end_offset)
         aborted: list[AbortedTransaction] = []
         for base in self._bases[max(first, 0) :]:
-            if base not in self._aborted_in and base != self._bases[-1]:
-                continue  # a rolled segment gets no index any more
+            if base not in self._aborted_in:
+                continue  # it had none when the list was read, which is as new as the row that told `end_offset`
             path = path_of(self.directory, base, TXN_INDEX_SUFFIX)
             entries = read_aborted(path)
             self.confirm()

@@ -38,14 +38,19 @@ class TransactionIndex:
     def __del__(self) -> None:
         self.close()
 
-    def append(self, aborted: AbortedTransaction) -> None:
-        """Write an entry, unless its marker is indexed already; raises OSError."""
+    def append(self, aborted: AbortedTransaction) -> bool:
+        """Write an entry, unless its marker is indexed already; raises OSError.
+
+        returns   whether it is the first one
+        """
         self._open()
         if aborted.last_offset <= self._last_offset:
-            return
+            return False
+        is_first = not self._size_bytes
         entry = TXN_ENTRY.pack(TXN_VERSION, *aborted)
         self._size_bytes += self._disk.write_all(self._fd, [entry], self._size_bytes)
         self._last_offset = aborted.last_offset
+        return is_first
 
     def truncate_to_offset(self, offset: int) -> None:
         """Drop the entries whose marker lies at or after an offset, all of them where one can't be. raises OSError"""

@@ -66,7 +66,8 @@ class LogTail:
             self.write([run], end_offset)
         try:
             for one in aborted:
-                self._segments.active.transaction_index.append(one)
+                if self._segments.active.transaction_index.append(one):
+                    self._segments.note_transaction_index()
         except OSError as failure:
             self._latch.fail("transaction index", failure)
         aborted.clear()

@@ -167,7 +167,7 @@ class PartitionLog:
 
     @property
     def segments_version(self) -> int:
-        """Moves when the list of segments does, and is never again what it was in this boot."""
+        """`SegmentList.version`."""
         return self.segments.version
 
     @property

@@ -31,7 +31,7 @@ class SegmentList:
     bases          base offsets of all, the active one last
     rolled_bytes   of all but the active one
     end_offset     the offset that the next record gets; `LogTail` moves it, after the write
-    version        moves when the list does, and is never again what it was in this boot
+    version        moves when the list does, or a segment gets a transaction index; never again what it was in this boot
     cut_version    the version when the log was opened, or cut
     unsynced       rolled segments that this process has not synced; `SyncState` takes them out
     has_new_names  a segment was begun since the directory was synced; `SyncState` resets it
@@ -98,6 +98,10 @@ class SegmentList:
         self.has_new_names = True
         self.version += 1
         return self.active
+
+    def note_transaction_index(self) -> None:
+        """The active segment has one since now: readers look for none where their list, which is as old as their row, has none."""
+        self.version += 1
 
     def count_droppable(self, bases: set[int], high_watermark: int) -> int:
         """How many of the oldest segments are in `bases` and may go: never the active one, nothing uncommitted."""

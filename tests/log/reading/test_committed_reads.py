@@ -109,7 +109,7 @@ def test_at_every_step_of_a_swap_with_a_new_list_and_an_old_one(tmp_path):
 
     def look():
         stale = LogReader(log.directory)
-        stale._bases, stale._aborted_in, stale._version = bases, aborted_in, 1
+        stale._bases, stale._aborted_in, stale._last_aborted_in, stale._version = bases, aborted_in, 9, 1
         for reader in (listed(log.directory), stale):
             assert read_committed(reader, log) == GOOD
             looks.append(1)

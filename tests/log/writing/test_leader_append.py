@@ -91,6 +91,44 @@ def test_readers_learn_of_the_aborted_transactions_in_their_range(leader):
         assert all(first <= one_segment[-1].last_offset + 8 for _name, first in told)
 
 
+def aborted_as_told(reader, log, offset):
+    """By the list of a row, as a fetch takes it."""
+    reader.refresh(log.segments_version)
+    found = reader.locate(offset, 1 << 20, log.end_segment, log.end_position, True)
+    return [one.first_offset for one in reader.aborted_transactions(offset, found, log.end_segment, log.log_end_offset)]
+
+
+def test_a_reader_learns_of_the_first_abort_by_the_version_and_opens_no_index_before(leader, monkeypatch):
+    log = leader.open()
+    reader = LogReader(log.directory)
+    data(log, 1, 0)
+    marker(log, 1, is_abort=False)
+    opened = []
+
+    def noting(path):
+        opened.append(path)
+        return read_aborted(path)
+
+    monkeypatch.setattr("headrace.log.reading.reader.read_aborted", noting)
+    assert not aborted_as_told(reader, log, 0)
+    before = log.segments_version
+    first = data(log, 1, 1)
+    marker(log, 1, is_abort=True)
+    assert log.segments_version != before
+    assert (aborted_as_told(reader, log, 0), len(opened)) == ([first], 1)
+    before = log.segments_version
+    second = data(log, 1, 2)
+    marker(log, 1, is_abort=True)
+    assert log.segments_version == before
+    assert aborted_as_told(reader, log, 0) == [first, second]
+    log.segments.roll()
+    data(log, 1, 3)
+    marker(log, 1, is_abort=False)
+    opened.clear()
+    assert not aborted_as_told(reader, log, log.end_segment)
+    assert not opened
+
+
 @pytest.mark.parametrize("damage", ["gone", "cut", "version", "order"])
 def test_a_damaged_transaction_index_of_a_rolled_segment_is_filled_anew(leader, damage):
     log = leader.open(CONFIG)
