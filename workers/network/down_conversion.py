@@ -19,19 +19,17 @@ from __future__ import annotations
 
 import os
 from struct import error as StructError
-from typing import Any, Final
+from typing import Final
 
 from headrace.errors import ErrorCode, HeadraceError
 from headrace.limits import CONVERTED_BYTES_MAX, EMPTY_RANGES_MAX, SHARE_BYTES_MIN
 from headrace.log.reading.reader import FileRange, LogReader
-from headrace.protocol import messages
 from headrace.protocol.compression import CompressionError
 from headrace.protocol.conversion import UnsupportedCodec, convert_down
 from headrace.protocol.message_set import MAGIC_V0, MAGIC_V1, iterate_entries
 from headrace.protocol.record_batch import LOG_OVERHEAD_BYTES, CorruptRecord
+from headrace.workers.network.fetch_answer import PartitionAnswer
 from headrace.workers.network.opening_budget import BATCH_COST, OpeningBudget
-
-PartitionData = messages.FetchResponse.PartitionData
 
 VERSION_OF_MAGIC_1: Final = 2
 VERSION_OF_FIRST_MESSAGE_WHOLE: Final = 3
@@ -71,17 +69,9 @@ def find(
     return OldRange(reader, found, offset, limit, ends)
 
 
-def _range_of(data: PartitionData) -> OldRange | None:
-    records: Any = data.records  # the Fetch handler's: until its request is answered they are not always bytes
-    return records if isinstance(records, OldRange) else None
-
-
-def answer(
-    version: int, correlation_id: int, partitions: list[PartitionData], budget: OpeningBudget
-) -> list[PartitionData]:
-    """PartitionData with an OldRange for records becomes PartitionData with bytes, or an error; in the same order."""
-    answered = list(partitions)
-    ranges = {index: found for index, data in enumerate(partitions) if (found := _range_of(data)) is not None}
+def answer(version: int, correlation_id: int, partitions: list[PartitionAnswer], budget: OpeningBudget) -> None:
+    """Where a partition's records are an OldRange they become bytes, or an error."""
+    ranges = {index: one.records for index, one in enumerate(partitions) if isinstance(one.records, OldRange)}
     waiting = list(ranges)
     is_first_whole = version >= VERSION_OF_FIRST_MESSAGE_WHOLE
     if waiting and not is_first_whole:
@@ -99,8 +89,8 @@ def answer(
             records = _whole_or_within(records, limit, is_first=index == waiting[0])
         else:
             records = records[:limit]
-        answered[index] = partitions[index]._replace(records=records, error_code=int(error))
-    return answered
+        partitions[index].records = records
+        partitions[index].error_code = int(error)
 
 
 def _convert(wanted: OldRange, magic: int, budget: OpeningBudget) -> tuple[bytes, int, ErrorCode]:

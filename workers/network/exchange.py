@@ -63,6 +63,13 @@ class Exchange:
         """`answer` for a whole frame, with its size and header."""
         self._settle((frame,), len(frame))
 
+    def answer_parts(self, parts: Sequence[Part], memory_bytes: int) -> None:
+        """`answer_frame` for a frame in parts.
+
+        memory_bytes   of the parts that are no ranges of files
+        """
+        self._settle(parts, memory_bytes)
+
     def answer_nothing(self) -> None:
         """The request wants no response (acks=0): give up its place."""
         self._settle((), 0)

@@ -31,25 +31,28 @@ from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.limits import FOLLOWED_PER_MESSAGE_MAX, OUTBOX_BYTES_MAX
 from headrace.log.state.leader_epochs import end_offset_for
 from headrace.protocol import messages
-from headrace.protocol.apis import ApiKey
-from headrace.protocol.codec import encode_response_parts
 from headrace.shm.counters import FETCH_BYTES, PARKED_FETCHES
 from headrace.shm.fence import fence
 from headrace.shm.messages import FOLLOWER_FETCHED, FOLLOWER_FETCHED_ENTRY
 from headrace.shm.partition_table import PartitionRow
 from headrace.workers.network.context import Context
 from headrace.workers.network.exchange import Exchange
+from headrace.workers.network.fetch_answer import (
+    NO_TOPIC_ID,
+    PartitionAnswer,
+    TopicAnswer,
+    answer_fetch,
+    as_row,
+    refusal,
+)
 from headrace.workers.network.fetch_sessions import NO_SESSION, FetchedPartition, FetchSession
 from headrace.workers.network.outbox import FilePart
-from headrace.workers.network.partition_reads import SMALL_RANGE_BYTES, may_be_replica, refusal, refusal_of
+from headrace.workers.network.partition_reads import SMALL_RANGE_BYTES, may_be_replica, refusal_of
 from headrace.workers.network.routes import Route
 
 VERSION_OF_TOPIC_IDS: Final = 13
 VERSION_OLDEST: Final = 11  # of a broker that may be in our cluster
 
-_PartitionData = messages.FetchResponse.PartitionData
-_TopicResponse = messages.FetchResponse.FetchableTopicResponse
-_EpochEndOffset = messages.FetchResponse.EpochEndOffset
 
 _pack_fetched: Final = FOLLOWER_FETCHED_ENTRY.pack
 
@@ -62,8 +65,7 @@ def handle(context: Context, exchange: Exchange, request: messages.FetchRequest,
         exchange.connection, request, replica_id, context.now_ms, has_ids=has_ids, is_broker=is_broker
     )
     if isinstance(session, ErrorCode):
-        response = messages.FetchResponse(error_code=int(session))
-        exchange.answer(encode_response_parts(ApiKey.FETCH, exchange.api_version, response))
+        answer_fetch(exchange, [], error=int(session))
         return
     broker = context.view.brokers.get(replica_id)
     session.take_epoch(request.replica_state.replica_epoch, -1 if broker is None else broker.epoch)
@@ -117,7 +119,7 @@ class _FollowerFetch:
         self.is_held_back = False
         self._place_news()
         budget = min(request.max_bytes, context.settings["fetch.max.bytes"])
-        found: dict[FetchedPartition, _PartitionData] = {}
+        found: dict[FetchedPartition, PartitionAnswer] = {}
         self._unread = {}
         gathered = 0
         has_reason = is_last
@@ -126,7 +128,7 @@ class _FollowerFetch:
             data, size = self._read(partition, limit, gathered == 0)
             gathered += size
             found[partition] = data
-            has_reason = has_reason or data.error_code != 0 or data.diverging_epoch.epoch >= 0
+            has_reason = has_reason or data.error_code != 0 or data.diverging_epoch >= 0
             if not self._is_full and 0 <= partition.answered[1] < data.log_start_offset:
                 has_reason = True
         self._tell_owners()
@@ -163,7 +165,7 @@ class _FollowerFetch:
         name = self._context.topic_of_id(topic) if isinstance(topic, bytes) else topic
         return None if name is None else self._context.routes.partition(name, partition.wanted.partition)
 
-    def _answer(self, found: dict[FetchedPartition, _PartitionData], left: int) -> None:
+    def _answer(self, found: dict[FetchedPartition, PartitionAnswer], left: int) -> None:
         """Tell what was found; a full answer has the others too, as they are."""
         session = self._session
         session.parked = None
@@ -175,7 +177,7 @@ class _FollowerFetch:
                 data = found.get(partition)
                 told[partition] = self._read(partition, min(0, left), False)[0] if data is None else data
             self._tell_owners()
-        by_topic: dict[str | bytes, list[_PartitionData]] = {}
+        by_topic: dict[str | bytes, list[PartitionAnswer]] = {}
         sent: list[FetchedPartition] = []
         for partition, data in told.items():
             if data.high_watermark < 0 and not data.error_code:  # its row is torn: there is nothing to tell of it yet
@@ -184,8 +186,8 @@ class _FollowerFetch:
                     continue
                 data = refusal(partition.wanted.partition, ErrorCode.NOT_LEADER_OR_FOLLOWER)
             state = (data.high_watermark, data.log_start_offset)
-            is_fault = data.error_code != 0 or data.diverging_epoch.epoch >= 0
-            has_records = len(data.records or b"") > 0
+            is_fault = data.error_code != 0 or data.diverging_epoch >= 0
+            has_records = len(data.records) > 0
             if has_records:
                 sent.append(partition)
             elif is_fault or partition in self._unread:
@@ -195,23 +197,20 @@ class _FollowerFetch:
                 by_topic.setdefault(partition.topic, []).append(data)
         news.update(dict.fromkeys(sent))  # after those that got nothing: they come first in the next answer
         session_id = session.session_id if session.partition_count else NO_SESSION
-        responses = [
-            _TopicResponse(topic_id=topic, partitions=rows)
-            if isinstance(topic, bytes)
-            else _TopicResponse(topic=topic, partitions=rows)
+        topics = [
+            TopicAnswer("", topic, rows) if isinstance(topic, bytes) else TopicAnswer(topic, NO_TOPIC_ID, rows)
             for topic, rows in by_topic.items()
         ]
-        response = messages.FetchResponse(session_id=session_id, responses=responses)
         if not session_id:
             self._context.sessions.close(session)
-        self._exchange.answer(encode_response_parts(ApiKey.FETCH, self._exchange.api_version, response))
+        answer_fetch(self._exchange, topics, session_id)
 
-    def _is_new(self, partition: FetchedPartition, data: _PartitionData) -> bool:
+    def _is_new(self, partition: FetchedPartition, data: PartitionAnswer) -> bool:
         """Whether a partition without records has something to tell with the next answer; a full answer has all in any case."""
         return not self._is_full and (data.high_watermark, data.log_start_offset) != partition.answered
 
-    def _read(self, partition: FetchedPartition, limit: int, is_first: bool) -> tuple[_PartitionData, int]:
-        """PartitionData of one partition, and the number of record bytes in it."""
+    def _read(self, partition: FetchedPartition, limit: int, is_first: bool) -> tuple[PartitionAnswer, int]:
+        """What there is of one partition, and the number of record bytes in it."""
         wanted, session, context = partition.wanted, self._session, self._context
         index = wanted.partition
         route = partition.route
@@ -253,7 +252,7 @@ class _FollowerFetch:
 
     def _read_log(
         self, partition: FetchedPartition, route: Route, row: PartitionRow, limit: int, is_first: bool
-    ) -> tuple[_PartitionData, int]:
+    ) -> tuple[PartitionAnswer, int]:
         """What a leader answers to its follower. raises KafkaError, HeadraceError, OSError"""
         wanted = partition.wanted
         offset = wanted.fetch_offset
@@ -262,33 +261,37 @@ class _FollowerFetch:
             if end_offset < 0 or offset < row.log_start_offset:
                 raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
             if epoch < wanted.last_fetched_epoch or end_offset < offset:
-                diverging = _EpochEndOffset(epoch=epoch, end_offset=end_offset)
-                return self._data(wanted.partition, row, b"")._replace(diverging_epoch=diverging), 0
+                data = as_row(wanted.partition, row)
+                data.diverging_epoch, data.diverging_end = epoch, end_offset
+                return data, 0
         if not row.log_start_offset <= offset <= row.log_end_offset:
             raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
         self._note(partition, route, row)
         if offset >= row.log_end_offset:
-            return self._data(wanted.partition, row, b""), 0
+            return as_row(wanted.partition, row), 0
         self._unread[partition] = None
         is_throttled = self._context.throttle.is_limited and self._context.throttle.holds(route.topic, route.index)
         if is_throttled and self._is_used_up(route):
             self.is_held_back = True
-            return self._data(wanted.partition, row, b""), 0
-        records: bytes | FilePart = b""
+            return as_row(wanted.partition, row), 0
+        data = as_row(wanted.partition, row)
+        size = 0
         if limit > 0 or is_first:
             found = self._context.files.reader(route, row).locate(
                 offset, max(limit, 0), row.end_segment, row.end_position, at_least_one=is_first,
                 end_offset=row.log_end_offset,
             )  # fmt: skip
             if found is not None:
-                if found.length <= min(SMALL_RANGE_BYTES, self._room):
-                    records = os.pread(found.fd, found.length, found.position)
-                    self._room -= len(records)
+                size = found.length
+                if size <= min(SMALL_RANGE_BYTES, self._room):
+                    data.records = os.pread(found.fd, size, found.position)
+                    size = len(data.records)
+                    self._room -= size
                 else:
-                    records = FilePart(found.fd, found.position, found.length, found.segment)
+                    data.records = FilePart(found.fd, found.position, size, found.segment)
         if is_throttled:
-            self._throttled_bytes += len(records)
-        return self._data(wanted.partition, row, records), len(records)
+            self._throttled_bytes += size
+        return data, size
 
     def _is_used_up(self, route: Route) -> bool:
         """Whether a throttled partition has nothing left for this follower: who is in sync is not held back."""
@@ -302,18 +305,6 @@ class _FollowerFetch:
         if epoch == row.leader_epoch:
             return epoch, row.log_end_offset
         return end_offset_for(self._context.epochs.entries(route, row), epoch, row.log_end_offset)
-
-    @staticmethod
-    def _data(index: int, row: PartitionRow, records: bytes | FilePart) -> _PartitionData:
-        return _PartitionData(
-            partition_index=index,
-            error_code=0,
-            high_watermark=row.high_watermark,
-            last_stable_offset=row.last_stable_offset,
-            log_start_offset=row.log_start_offset,
-            aborted_transactions=None,
-            records=records,
-        )
 
     def _note(self, partition: FetchedPartition, route: Route, row: PartitionRow) -> None:
         """Where the follower is, if its owner was told otherwise."""

@@ -1,4 +1,4 @@
-"""What all that reads a partition here has in common: who may read it from this node, and how a refusal reads.
+"""What all that reads a partition here has in common: who may read it from this node.
 
 Runs in: a network worker. Source: Kafka `Partition.getLocalLog`, `checkCurrentLeaderEpoch`; KIP-320.
 """
@@ -8,15 +8,12 @@ from __future__ import annotations
 from typing import Final
 
 from headrace.errors import ErrorCode
-from headrace.protocol import messages
 from headrace.shm.partition_table import PartitionRow, RowState
 from headrace.workers.network.context import Context
 from headrace.workers.network.routes import Route
 
 SMALL_RANGE_BYTES: Final = 64 * 1024  # of records, that are read rather than sent from their file
 CONSUMER_REPLICA_ID_MAX: Final = -1
-
-_PartitionData = messages.FetchResponse.PartitionData
 
 
 def refusal_of(route: Route, row: PartitionRow, client_epoch: int, *, may_follow: bool = False) -> ErrorCode | int:
@@ -58,16 +55,3 @@ def closest_replica(context: Context, route: Route, rack: str) -> int:
     isr = topic.partitions[route.index].isr if topic is not None and route.index < len(topic.partitions) else ()
     near = [one for one in isr if one != context.node_id and one in brokers and brokers[one].rack == rack]
     return near[route.index % len(near)] if near else -1
-
-
-def refusal(index: int, error: ErrorCode | int) -> _PartitionData:
-    """A partition's part of a Fetch response without records."""
-    return _PartitionData(
-        partition_index=index,
-        error_code=int(error),
-        high_watermark=-1,
-        last_stable_offset=-1,
-        log_start_offset=-1,
-        aborted_transactions=None,
-        records=b"",
-    )

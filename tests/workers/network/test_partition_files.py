@@ -1,11 +1,14 @@
 """Files opened by name while their topic is deleted and created again: never a byte of the other one."""
 
 import os
+from contextlib import nullcontext
 
 import pytest
 
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import partition_key
+from headrace.log.index_layout import TXN_ENTRY, TXN_VERSION
+from headrace.log.names import TXN_INDEX_SUFFIX, path_of
 from headrace.log.reading import segment_file
 from headrace.log.reading.open_segments import OpenSegments
 from headrace.protocol.record_batch import build_batch
@@ -115,12 +118,18 @@ def test_what_was_open_before_goes_on_being_the_partitions_own(node):
     assert node.read(reader) == before
 
 
-def test_aborted_transactions_of_another_topic_are_not_told(node):
+@pytest.mark.parametrize("has_own", [True, False])
+def test_aborted_transactions_of_another_topic_are_not_told(node, has_own):
+    directory = node.files.directory("t", 0)
+    entry = TXN_ENTRY.pack(TXN_VERSION, 7, 0, 0, 1)
+    if has_own:
+        path_of(directory, 0, TXN_INDEX_SUFFIX).write_bytes(entry)
     reader = node.files.reader(node.route, node.row)
     found = reader.locate(0, 1 << 20, node.row.hw_segment, node.row.hw_position, True)
     node.create_again(1)
-    with pytest.raises(KafkaError):
-        reader.aborted_transactions(0, found, node.row.end_segment, 1)
+    path_of(directory, 0, TXN_INDEX_SUFFIX).write_bytes(entry)
+    with pytest.raises(KafkaError) if has_own else nullcontext():
+        assert not reader.aborted_transactions(0, found, node.row.end_segment, 1)
 
 
 def test_segments_over_all_partitions_have_one_bound(tmp_path):

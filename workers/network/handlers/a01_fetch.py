@@ -31,7 +31,7 @@ from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.limits import OUTBOX_BYTES_MAX
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
-from headrace.protocol.codec import decode_request, encode_response_parts
+from headrace.protocol.codec import decode_request
 from headrace.protocol.compression import Codec
 from headrace.shm.counters import FETCH_BYTES, FETCH_REQUESTS, PARKED_FETCHES
 from headrace.shm.partition_table import PartitionRow, RowState
@@ -39,13 +39,21 @@ from headrace.workers.network import down_conversion, follower_fetch
 from headrace.workers.network.context import Context
 from headrace.workers.network.down_conversion import VERSION_OF_MAGIC_2, OldRange
 from headrace.workers.network.exchange import Exchange
+from headrace.workers.network.fetch_answer import (
+    VERSION_OF_CLOSEST,
+    VERSION_OF_TOPIC_IDS,
+    PartitionAnswer,
+    TopicAnswer,
+    answer_fetch,
+    as_row,
+    refusal,
+)
 from headrace.workers.network.opening_budget import OpeningBudget
 from headrace.workers.network.outbox import FilePart
 from headrace.workers.network.partition_reads import (
     CONSUMER_REPLICA_ID_MAX,
     SMALL_RANGE_BYTES,
     closest_replica,
-    refusal,
     refusal_of,
 )
 from headrace.workers.network.routes import Route
@@ -53,15 +61,10 @@ from headrace.workers.network.routes import Route
 READ_COMMITTED: Final = 1
 VERSION_OF_FIRST_MESSAGE_WHOLE: Final = 3
 VERSION_OF_ZSTD: Final = 10
-VERSION_OF_CLOSEST: Final = 11
-VERSION_OF_TOPIC_IDS: Final = 13
 VERSION_OF_REPLICA_STATE: Final = 15
 
 _TopicRequest = messages.FetchRequest.FetchTopic
 _PartitionRequest = messages.FetchRequest.FetchPartition
-_PartitionData = messages.FetchResponse.PartitionData
-_Aborted = messages.FetchResponse.AbortedTransaction
-_TopicResponse = messages.FetchResponse.FetchableTopicResponse
 
 
 def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
@@ -113,14 +116,14 @@ class _Fetch:
         gathered = 0
         has_error = False
         slots = []
-        responses = []
+        answers: list[TopicAnswer] = []
         is_by_id = self.exchange.api_version >= VERSION_OF_TOPIC_IDS
         for topic in request.topics:
             name = context.topic_of_id(topic.topic_id) if is_by_id else topic.topic
             if name is None:
                 has_error = True
                 unknown = [_unknown(wanted.partition, ErrorCode.UNKNOWN_TOPIC_ID) for wanted in topic.partitions]
-                responses.append(_TopicResponse(topic_id=topic.topic_id, partitions=unknown))
+                answers.append(TopicAnswer("", topic.topic_id, unknown))
                 continue
             partitions = []
             for wanted in topic.partitions:
@@ -128,31 +131,29 @@ class _Fetch:
                 if route is not None and route.slot >= 0:
                     slots.append(route.slot)
                 limit = min(wanted.partition_max_bytes, budget - gathered)
-                data, size = self._read(route, wanted, limit, gathered == 0)
-                gathered += size
+                data = self._read(route, wanted, limit, gathered == 0)
+                gathered += len(data.records)
                 has_error = has_error or data.error_code != 0 or data.preferred_read_replica >= 0
                 partitions.append(data)
-            responses.append(_TopicResponse(topic=name, topic_id=topic.topic_id, partitions=partitions))
+            answers.append(TopicAnswer(name, topic.topic_id, partitions))
         self.slots = slots
         if not (is_last or has_error or gathered >= wanted_bytes):
             return False
         context.seat.counters.add(FETCH_BYTES, gathered)
         if self.is_torn:
-            responses = [one._replace(partitions=[_told(data) for data in one.partitions]) for one in responses]
+            for answer in answers:
+                _tell_torn(answer.partitions)
         if self.exchange.api_version < VERSION_OF_MAGIC_2:
-            responses = self._convert(responses)
-        response = messages.FetchResponse(responses=responses)
-        self.exchange.answer(encode_response_parts(ApiKey.FETCH, self.exchange.api_version, response))
+            self._convert(answers)
+        answer_fetch(self.exchange, answers)
         return True
 
-    def _convert(self, responses: list[_TopicResponse]) -> list[_TopicResponse]:
+    def _convert(self, answers: list[TopicAnswer]) -> None:
         """The records of an old version: found until now, read and converted here."""
-        flat = [data for response in responses for data in response.partitions]
+        flat = [data for answer in answers for data in answer.partitions]
         budget = OpeningBudget()
-        answered = down_conversion.answer(self.exchange.api_version, self.exchange.correlation_id, flat, budget)
+        down_conversion.answer(self.exchange.api_version, self.exchange.correlation_id, flat, budget)
         self.context.heavy_requests += budget.is_heavy
-        converted = iter(answered)
-        return [response._replace(partitions=[next(converted) for _ in response.partitions]) for response in responses]
 
     def _find_old(
         self, route: Route, row: PartitionRow, wanted: _PartitionRequest, limit: int, is_first: bool
@@ -167,73 +168,80 @@ class _Fetch:
         version, ends = self.exchange.api_version, (row.hw_segment, row.hw_position)
         return down_conversion.find(reader, version, wanted.fetch_offset, limit, partitions, is_first, ends)
 
-    def _read(
-        self, route: Route | None, wanted: _PartitionRequest, limit: int, is_first: bool
-    ) -> tuple[_PartitionData, int]:
-        """PartitionData of one partition, and the number of record bytes in it."""
+    def _read(self, route: Route | None, wanted: _PartitionRequest, limit: int, is_first: bool) -> PartitionAnswer:
+        """What there is of one partition."""
         index = wanted.partition
         if route is None:
-            return _unknown(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), 0
+            return _unknown(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         if route.slot < 0:
-            return refusal(index, ErrorCode.NOT_LEADER_OR_FOLLOWER), 0
+            return refusal(index, ErrorCode.NOT_LEADER_OR_FOLLOWER)
         row = self.context.seat.partitions.read(route.slot)
         if row is None:  # its writer died in the middle: the next attempt sees what its successor publishes
             self.is_torn = True
-            return refusal(index, ErrorCode.NONE), 0
+            return refusal(index, ErrorCode.NONE)
         version = self.exchange.api_version
         error = refusal_of(route, row, wanted.current_leader_epoch, may_follow=version >= VERSION_OF_CLOSEST)
         if error:
-            return refusal(index, error), 0
+            return refusal(index, error)
         if not row.log_start_offset <= wanted.fetch_offset <= row.log_end_offset:
-            return refusal(index, self._why_out_of_range(row, wanted.fetch_offset)), 0
-        is_committed_read = self.request.isolation_level == READ_COMMITTED
+            return refusal(index, self._why_out_of_range(row, wanted.fetch_offset))
+        answer = as_row(index, row)
+        if self.request.isolation_level == READ_COMMITTED:
+            answer.aborted = []
+        if self.rack and row.state == RowState.LEADER and wanted.fetch_offset <= row.high_watermark:
+            answer.preferred_read_replica = closest_replica(self.context, route, self.rack)
+            if answer.preferred_read_replica >= 0:
+                return answer
+        if route.policy is not None and route.policy.codec == Codec.ZSTD and version < VERSION_OF_ZSTD:
+            return refusal(index, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
+        may_exceed = is_first and version >= VERSION_OF_FIRST_MESSAGE_WHOLE
+        if limit > 0 or may_exceed:
+            try:
+                self._find(route, row, wanted, limit, is_first, answer)
+            except KafkaError as failure:
+                return refusal(index, failure.code)
+            except FileNotFoundError:  # deleted since the row was read
+                row = self.context.seat.partitions.read(route.slot) or row
+                is_deleted = wanted.fetch_offset < row.log_start_offset
+                return refusal(index, ErrorCode.OFFSET_OUT_OF_RANGE if is_deleted else ErrorCode.KAFKA_STORAGE_ERROR)
+            except (HeadraceError, OSError):
+                return refusal(index, ErrorCode.KAFKA_STORAGE_ERROR)
+        return answer
+
+    def _find(
+        self,
+        route: Route,
+        row: PartitionRow,
+        wanted: _PartitionRequest,
+        limit: int,
+        is_first: bool,
+        answer: PartitionAnswer,
+    ) -> None:
+        """The records, and what of them is to be left out. raises KafkaError, HeadraceError, OSError"""
+        offset = wanted.fetch_offset
+        is_committed_read = answer.aborted is not None
         if is_committed_read:
             end_offset, end_segment, end_position = row.last_stable_offset, row.lso_segment, row.lso_position
         else:
             end_offset, end_segment, end_position = row.high_watermark, row.hw_segment, row.hw_position
-        if self.rack and row.state == RowState.LEADER and wanted.fetch_offset <= row.high_watermark:
-            closest = closest_replica(self.context, route, self.rack)
-            if closest >= 0:
-                return self._found(index, row, b"")[0]._replace(preferred_read_replica=closest), 0
-        if route.policy is not None and route.policy.codec == Codec.ZSTD and version < VERSION_OF_ZSTD:
-            return refusal(index, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE), 0
-        records: bytes | FilePart | OldRange = b""
-        size = 0
-        aborted: list[_Aborted] = []
-        may_exceed = is_first and version >= VERSION_OF_FIRST_MESSAGE_WHOLE
-        if wanted.fetch_offset < end_offset and (limit > 0 or may_exceed):
-            try:
-                if version < VERSION_OF_MAGIC_2:
-                    old = self._find_old(route, row, wanted, limit, is_first)
-                    return self._found(index, row, old or b"")
-                reader = self.context.files.reader(route, row)
-                found = reader.locate(
-                    wanted.fetch_offset, max(limit, 0), end_segment, end_position, at_least_one=may_exceed,
-                    end_offset=end_offset,
-                )  # fmt: skip
-                if is_committed_read and found is not None:
-                    aborted = [
-                        _Aborted(producer_id=one.producer_id, first_offset=one.first_offset)
-                        for one in reader.aborted_transactions(wanted.fetch_offset, found, row.end_segment, end_offset)
-                    ]
-                if found is not None:
-                    size = found.length
-                    if size <= min(SMALL_RANGE_BYTES, self.room):
-                        records = os.pread(found.fd, size, found.position)
-                        size = len(records)
-                        self.room -= size
-                    else:
-                        records = FilePart(found.fd, found.position, size, found.segment)
-            except KafkaError as failure:
-                return refusal(index, failure.code), 0
-            except FileNotFoundError:  # deleted since the row was read
-                row = self.context.seat.partitions.read(route.slot) or row
-                if wanted.fetch_offset < row.log_start_offset:
-                    return refusal(index, ErrorCode.OFFSET_OUT_OF_RANGE), 0
-                return refusal(index, ErrorCode.KAFKA_STORAGE_ERROR), 0
-            except (HeadraceError, OSError):
-                return refusal(index, ErrorCode.KAFKA_STORAGE_ERROR), 0
-        return self._found(index, row, records, aborted)
+        if offset >= end_offset:
+            return
+        version = self.exchange.api_version
+        if version < VERSION_OF_MAGIC_2:
+            answer.records = self._find_old(route, row, wanted, limit, is_first) or b""
+            return
+        reader = self.context.files.reader(route, row)
+        found = reader.locate(offset, max(limit, 0), end_segment, end_position, is_first, end_offset)
+        if found is None:
+            return
+        if is_committed_read:
+            aborted = reader.aborted_transactions(offset, found, row.end_segment, end_offset)
+            answer.aborted = [(one.producer_id, one.first_offset) for one in aborted]
+        if found.length <= min(SMALL_RANGE_BYTES, self.room):
+            answer.records = records = os.pread(found.fd, found.length, found.position)
+            self.room -= len(records)
+        else:
+            answer.records = FilePart(found.fd, found.position, found.length, found.segment)
 
     def _why_out_of_range(self, row: PartitionRow, offset: int) -> ErrorCode:
         """The error of an offset that the log does not have.
@@ -245,23 +253,6 @@ class _Fetch:
         if is_leader and offset > row.log_end_offset and not self.context.is_control_current():
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         return ErrorCode.OFFSET_OUT_OF_RANGE
-
-    def _found(
-        self, index: int, row: PartitionRow, records: bytes | FilePart | OldRange, aborted: list[_Aborted] | None = None
-    ) -> tuple[_PartitionData, int]:
-        is_committed_read = self.request.isolation_level == READ_COMMITTED
-        return (
-            _PartitionData(
-                partition_index=index,
-                error_code=0,
-                high_watermark=row.high_watermark,
-                last_stable_offset=row.last_stable_offset,
-                log_start_offset=row.log_start_offset,
-                aborted_transactions=(aborted or []) if is_committed_read else None,
-                records=records,
-            ),
-            len(records),
-        )
 
 
 def _each_once(request: messages.FetchRequest) -> messages.FetchRequest:
@@ -288,11 +279,14 @@ def _each_once(request: messages.FetchRequest) -> messages.FetchRequest:
     )
 
 
-def _told(data: _PartitionData) -> _PartitionData:
-    """As it is answered: of a torn row, nothing is known that could be told without an error."""
-    is_torn = data.high_watermark < 0 and not data.error_code
-    return data._replace(error_code=int(ErrorCode.NOT_LEADER_OR_FOLLOWER)) if is_torn else data
+def _tell_torn(partitions: list[PartitionAnswer]) -> None:
+    """Of a torn row nothing is known that could be told without an error."""
+    for one in partitions:
+        if one.high_watermark < 0 and not one.error_code:
+            one.error_code = int(ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
 
-def _unknown(index: int, error: ErrorCode) -> _PartitionData:
-    return refusal(index, error)._replace(aborted_transactions=[])
+def _unknown(index: int, error: ErrorCode) -> PartitionAnswer:
+    answer = refusal(index, error)
+    answer.aborted = []
+    return answer
