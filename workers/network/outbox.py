@@ -2,8 +2,9 @@
 
 Runs in: a network worker. Memory parts are joined and sent in one `send`; file parts go by `sendfile`, so
 that record bytes never enter this process. MSG_MORE holds the head of a response back until its records follow in the same
-segment; what follows them, the few bytes at a response's end, is kept in it by TCP_CORK: a segment of its own would wake the
-reader once more.
+segment; what follows them, the few bytes at a response's end, is kept in it by TCP_CORK, where the range is short
+(OUTBOX_CORKED_BYTES_MAX): a segment of its own would wake the reader once more. A range that fills the socket is never corked: each
+call would end with a segment cut short, and a socket that is paced (BBR) sets a timer for each (docs/decisions/003).
 
 The owner of a connection asks `memory_bytes` before it takes more requests: that is the bound for a reader
 that does not read (file parts cost nothing but their place in the queue).
@@ -17,7 +18,7 @@ import socket
 from collections import deque
 from typing import Final
 
-from headrace.limits import OUTBOX_JOIN_BYTES_MAX, SENDFILE_BYTES_MAX
+from headrace.limits import OUTBOX_CORKED_BYTES_MAX, OUTBOX_JOIN_BYTES_MAX, SENDFILE_BYTES_MAX
 
 _MORE: Final = socket.MSG_MORE | socket.MSG_DONTWAIT
 _NO_MORE: Final = socket.MSG_DONTWAIT
@@ -71,7 +72,7 @@ class Outbox:
         returns   whether everything went out
         raises    OSError, where the peer is gone or a segment file can't be read
         """
-        if not self._file_parts or len(self._parts) < 2:
+        if not self._file_parts or not self._is_corked():
             return self._send_parts(sock)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
         try:
@@ -79,6 +80,15 @@ class Outbox:
         finally:
             with contextlib.suppress(OSError):  # the peer is gone
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 0)  # what was held back leaves
+
+    def _is_corked(self) -> bool:
+        """Whether something follows the first range, and that is short."""
+        left = len(self._parts)
+        for part in self._parts:
+            left -= 1
+            if isinstance(part, FilePart):
+                return left > 0 and part.length <= OUTBOX_CORKED_BYTES_MAX
+        return False
 
     def _send_parts(self, sock: socket.socket) -> bool:
         parts = self._parts
