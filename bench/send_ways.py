@@ -28,12 +28,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from headrace.limits import SEND_BUFFERS_BYTES  # noqa: E402
+from headrace.settings import Settings  # noqa: E402
 
 FILE_BYTES = 128 << 20
 SIZES = (16 << 10, 64 << 10, 256 << 10, 1 << 20)
 SECONDS = 1.0
-SEND_BUFFER_BYTES = SEND_BUFFERS_BYTES // 10  # as the node has it, about
+SEND_BUFFER_BYTES = Settings()["socket.send.buffer.bytes"]
 
 # (socket, descriptor, mapping, position, size): send all of it
 Way = Callable[[socket.socket, int, memoryview, int, int], None]

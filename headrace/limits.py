@@ -275,9 +275,7 @@ EMPTY_RANGES_MAX: Final = 64  # of markers alone, one after the other
 PRODUCE_IN_FLIGHT_MAX: Final = 5  # of an idempotent producer, for one partition: as many as a log remembers
 SENDFILE_BYTES_MAX: Final = 2 << 20  # for one cycle, so that one reader does not hold the loop
 OUTBOX_JOIN_BYTES_MAX: Final = 64 * 1024
-OUTBOX_CORKED_BYTES_MAX: Final = (
-    128 * 1024
-)  # of a file's range that one segment shares with what follows: less than a send buffer
+OUTBOX_CORKED_BYTES_MAX: Final = 128 * 1024  # of a file's range whose end waits for what follows: it fits a send buffer
 READERS_MAX: Final = 2_000
 
 # Replication

@@ -29,6 +29,7 @@ NO_CLIENT_ID: Final = -1
 _FIXED: Final = struct.Struct(">hhih")
 _FIXED_V0: Final = struct.Struct(">hhi")
 _SIZE: Final = struct.Struct(">i")
+_RESPONSE: Final = struct.Struct(">ii")
 _header_versions: Final[dict[tuple[int, int], int]] = {}
 _new: Final = tuple.__new__  # a third of the time of a NamedTuple's own constructor
 
@@ -44,6 +45,11 @@ class RequestHeader(NamedTuple):
 def unpack_size(buffer: memoryview, position: int) -> int:
     """The size of the frame that begins at a position. raises struct.error"""
     return int(_SIZE.unpack_from(buffer, position)[0])
+
+
+def pack_head(frame: bytearray | memoryview, position: int, size: int, correlation_id: int) -> None:
+    """What a response begins with: its size without these four bytes, the correlation id."""
+    _RESPONSE.pack_into(frame, position, size, correlation_id)
 
 
 def unpack_api(frame: memoryview, position: int) -> tuple[int, int, int]:

@@ -1,7 +1,8 @@
-"""Numbers at a position of received bytes, as Kafka's protocol has them: big-endian, with a sign.
+"""Numbers at a position of bytes, as Kafka's protocol has them: big-endian, with a sign.
 
-Pure. For readers of one message alone (a Produce, an OffsetCommit); every other one has its functions made from the schema. In the
-compiled core each is a few instructions (`headrace/compiled_memory.py`). All raise struct.error, where the bytes end before.
+Pure. For what reads or writes one message alone (a Produce, an OffsetCommit, the answer to a Fetch); every other one has its functions
+made from the schema. In the compiled core each is a few instructions (`headrace/compiled_memory.py`). All raise struct.error, where the
+bytes end before, or the number does not fit.
 """
 
 from __future__ import annotations
@@ -29,3 +30,13 @@ def read_int(buffer: Buffer, position: int) -> int:
 def read_long(buffer: Buffer, position: int) -> int:
     """An int64."""
     return int(_LONG.unpack_from(buffer, position)[0])
+
+
+def pack_int(buffer: bytearray | memoryview, position: int, value: int) -> None:
+    """Write an int32."""
+    _INT.pack_into(buffer, position, value)
+
+
+def pack_long(buffer: bytearray | memoryview, position: int, value: int) -> None:
+    """Write an int64."""
+    _LONG.pack_into(buffer, position, value)

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from headrace.ids import NO_EPOCH
 from headrace.memory import copy_in, view
+from headrace.protocol.frames import pack_head
+from headrace.protocol.numbers import pack_int, pack_long
 from headrace.shm.partition_table import PartitionRow
 
 if TYPE_CHECKING:
@@ -36,21 +38,12 @@ HEAD_BYTES: Final = 32  # before the topics, and after them, at most
 TOPIC_BYTES: Final = 32  # its name not counted
 PARTITION_BYTES: Final = 80  # aborted transactions and records not counted
 ABORTED_BYTES: Final = 17
-NO_TOPIC_ID: Final = bytes(16)
 DIVERGING_TAG_BYTES: Final = 13
 
-_HEAD: Final = Struct(">ii")  # frame size, correlation id
 _FIRST: Final = Struct(">ihq")  # partition, error, high watermark
 _SESSION: Final = Struct(">hi")  # error, session id
-_INT: Final = Struct(">i")
-_LONG: Final = Struct(">q")
 _PAIR: Final = Struct(">qq")  # producer id, first offset
 _EPOCH_END: Final = Struct(">iq")  # epoch, end offset
-
-
-def pack_head(frame: memoryview, position: int, size: int, correlation_id: int) -> None:
-    """Frame size and correlation id."""
-    _HEAD.pack_into(frame, position, size, correlation_id)
 
 
 def pack_first(frame: memoryview, position: int, index: int, error: int, high_watermark: int) -> None:
@@ -61,16 +54,6 @@ def pack_first(frame: memoryview, position: int, index: int, error: int, high_wa
 def pack_session(frame: memoryview, position: int, error: int, session_id: int) -> None:
     """Error of the whole answer, and its session."""
     _SESSION.pack_into(frame, position, error, session_id)
-
-
-def pack_int(frame: memoryview, position: int, value: int) -> None:
-    """An int32."""
-    _INT.pack_into(frame, position, value)
-
-
-def pack_long(frame: memoryview, position: int, value: int) -> None:
-    """An int64."""
-    _LONG.pack_into(frame, position, value)
 
 
 def pack_pair(frame: memoryview, position: int, producer_id: int, first_offset: int) -> None:

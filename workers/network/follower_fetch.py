@@ -38,7 +38,7 @@ from headrace.shm.partition_table import PartitionRow
 from headrace.workers.network.context import Context
 from headrace.workers.network.exchange import Exchange
 from headrace.workers.network.fetch_answer import (
-    NO_TOPIC_ID,
+    VERSION_OF_TOPIC_IDS,
     PartitionAnswer,
     TopicAnswer,
     answer_fetch,
@@ -50,7 +50,6 @@ from headrace.workers.network.outbox import FilePart
 from headrace.workers.network.partition_reads import SMALL_RANGE_BYTES, may_be_replica, refusal_of
 from headrace.workers.network.routes import Route
 
-VERSION_OF_TOPIC_IDS: Final = 13
 VERSION_OLDEST: Final = 11  # of a broker that may be in our cluster
 
 
@@ -198,7 +197,7 @@ class _FollowerFetch:
         news.update(dict.fromkeys(sent))  # after those that got nothing: they come first in the next answer
         session_id = session.session_id if session.partition_count else NO_SESSION
         topics = [
-            TopicAnswer("", topic, rows) if isinstance(topic, bytes) else TopicAnswer(topic, NO_TOPIC_ID, rows)
+            TopicAnswer("", topic, rows) if isinstance(topic, bytes) else TopicAnswer(topic, messages.ZERO_UUID, rows)
             for topic, rows in by_topic.items()
         ]
         if not session_id:

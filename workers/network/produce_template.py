@@ -11,6 +11,9 @@ from __future__ import annotations
 from struct import Struct
 from typing import Final
 
+from headrace.protocol.frames import pack_head
+from headrace.protocol.numbers import pack_long
+
 VERSION_OF_APPEND_TIME: Final = 2
 VERSION_OF_LOG_START: Final = 5
 VERSION_OF_TAGS: Final = 9
@@ -18,27 +21,15 @@ VERSION_OF_TAGS: Final = 9
 # index, error, base offset, append time, log start offset of the body that a template is made of
 MARKS: Final = (0x01020304, 0x0506, 0x0708090A0B0C0D0E, 0x1112131415161718, 0x2122232425262728)
 
-_HEAD: Final = Struct(">ii")  # frame size, correlation id
 _FIRST: Final = Struct(">ihq")  # index, error, base offset
-_LONG: Final = Struct(">q")
 _FIRST_BYTES: Final = 14
 
 assert _FIRST.size == _FIRST_BYTES
 
 
-def pack_head(frame: bytearray, position: int, size: int, correlation_id: int) -> None:
-    """Frame size and correlation id."""
-    _HEAD.pack_into(frame, position, size, correlation_id)
-
-
 def pack_first(frame: bytearray, position: int, index: int, error: int, base_offset: int) -> None:
     """What all versions have."""
     _FIRST.pack_into(frame, position, index, error, base_offset)
-
-
-def pack_long(frame: bytearray, position: int, value: int) -> None:
-    """An int64."""
-    _LONG.pack_into(frame, position, value)
 
 
 class ProduceTemplate:
@@ -52,7 +43,7 @@ class ProduceTemplate:
     def __init__(self, version: int, name: str, body: bytes) -> None:
         self.version = version
         self.name = name
-        head = _HEAD.pack(0, 0) + (b"\0" if version >= VERSION_OF_TAGS else b"")
+        head = bytes(9 if version >= VERSION_OF_TAGS else 8)
         self._frame = head + body
         self._position = len(head) + body.rindex(_FIRST.pack(*MARKS[:3]))
 
