@@ -160,12 +160,12 @@ class Wire:
     def receive(self, take: Callable[[Response], None]) -> int:
         """Take what came, up to this connection's share of a cycle; `take` may close it.
 
-        returns   the work done
+        returns   the responses that were taken: a part of one leaves nothing to do but wait for its rest
         raises    WireBroken, after all that came before it
         """
         sock, responses, transform = self._sock, self._responses, self._transform
         left_bytes = PEER_BYTES_PER_CYCLE_MAX
-        done = 1
+        done = 0
         try:
             while left_bytes > 0:
                 room = responses.room() if transform is None else self._scratch

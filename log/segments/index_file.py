@@ -21,10 +21,13 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from headrace.limits import INDEX_GROW_BYTES
 from headrace.log.disk import Disk
+from headrace.protocol import record_kernel
+
+_store_entries: Final = record_kernel.store_entries
 
 
 class IndexFile:
@@ -86,12 +89,14 @@ class IndexFile:
     def close(self) -> None:
         self._unmap()
 
-    def _next_slot(self) -> mmap.mmap:
-        """The map, with room for the entry numbered `entries`; raises OSError, where the disk is full."""
-        if self.entries >= self._capacity or self._map is None:
+    def _next_slot(self, count: int = 1) -> mmap.mmap:
+        """The map, with room for `count` entries more; raises OSError, where the disk is full."""
+        if self.entries + count > self._capacity or self._map is None:
             grow_by = INDEX_GROW_BYTES // self.ENTRY_BYTES
+            assert count <= grow_by
+            first = self._capacity if self._is_reserved else self.entries
             with self._opened() as fd:
-                self._reserve(fd, self._capacity, grow_by)
+                self._reserve(fd, first, self._capacity + grow_by - first)
                 self._unmap()
                 self._capacity += grow_by
                 self._remap(fd)
@@ -101,6 +106,14 @@ class IndexFile:
         assert self._map is not None
         self._is_dirty = True
         return self._map
+
+    def _extend(self, packed: bytes) -> None:
+        """Entries as the record kernel found them, in its order; it is there, then. raises OSError"""
+        count = len(packed) // self.ENTRY_BYTES
+        mapped = self._next_slot(count)
+        assert _store_entries is not None
+        _store_entries(mapped, self.size_bytes, packed, self.ENTRY_BYTES)
+        self.entries += count
 
     def _reserve(self, fd: int, first: int, count: int) -> None:
         self._disk.fallocate(fd, first * self.ENTRY_BYTES, count * self.ENTRY_BYTES)

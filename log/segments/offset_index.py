@@ -48,6 +48,11 @@ class OffsetIndex(IndexFile):
         self._words[self.entries] = _word_at(self._entry, 0)
         self.entries += 1
 
+    def extend(self, packed: bytes) -> None:
+        """Entries as the record kernel found them; raises OSError."""
+        if packed:
+            self._extend(packed)
+
     def entry(self, index: int) -> tuple[int, int]:
         """(offset, position)."""
         assert self._map is not None

@@ -34,10 +34,15 @@ from headrace.log.names import INDEX_SUFFIX, LOG_SUFFIX, SUFFIXES, TIME_INDEX_SU
 from headrace.log.segments.offset_index import OffsetIndex
 from headrace.log.segments.time_index import TimeIndex
 from headrace.log.segments.transaction_index import TransactionIndex
+from headrace.protocol import record_kernel
 
-_UNLIMITED: Final = 2**63
+_UNLIMITED: Final = 2**63 - 1
 _RESERVE_FROM: Final = 4 << 20  # a smaller segment has nothing in reserve
 _RESERVE_LEFT: Final = 256 << 10  # when the next part is reserved
+# Of `take_run`: bytes, the offset after them, six int64 for each batch that has a producer.
+TakenRun = tuple[int, int, bytes]
+
+_take_run: Final = record_kernel.take_run
 
 
 class Segment:
@@ -53,6 +58,9 @@ class Segment:
         "_bytes_max",
         "_disk",
         "_due",
+        "_due_indexed_ms",
+        "_due_offsets",
+        "_due_times",
         "_index_room",
         "_last_offset_max",
         "_reserved",
@@ -95,6 +103,8 @@ class Segment:
         self.created_ms = now_ms
         self.index_interval_bytes = 0
         self._due: list[tuple[int, int, int, int]] = []  # (last offset, position, max timestamp, its offset)
+        self._due_offsets = self._due_times = b""  # entries that are due before these, as they are stored
+        self._due_indexed_ms = 0  # the latest time that is in the time index, or will be with them
         self._last_offset_max = base_offset + RELATIVE_OFFSET_MAX
         self._reserved = 0  # up to where blocks were set aside; _UNLIMITED: that is not tried again
         self._bytes_max = self._segment_ms = self._roll_ms = self._index_room = _UNLIMITED
@@ -115,7 +125,8 @@ class Segment:
             self._roll_ms = -_UNLIMITED if now_ms - self.created_ms > config.segment_ms else _UNLIMITED
         offsets = config.index_bytes_max // OffsetIndex.ENTRY_BYTES - self.offset_index.entries
         times = config.index_bytes_max // TimeIndex.ENTRY_BYTES - 1 - self.time_index.entries  # one is for the end
-        self._index_room = (offsets if offsets < times else times) - len(self._due)
+        waiting = len(self._due) + len(self._due_offsets) // OffsetIndex.ENTRY_BYTES
+        self._index_room = (offsets if offsets < times else times) - waiting
 
     def take_batch(self, last_offset: int, position: int, size: int, max_timestamp_ms: int) -> bool:
         """Account for a batch that is in the file, or will be with the next `write`. An index entry may become due.
@@ -141,6 +152,38 @@ class Segment:
         self.bytes_since_index += size
         return True
 
+    def take_run(
+        self, records: memoryview, place: int, position: int, next_offset: int, leader_epoch: int
+    ) -> TakenRun | None:
+        """Account for batches side by side, from `place` on, as `take_batch` does, in one walk that checks them too.
+
+        position       in the segment, of the first of them
+        next_offset    the smallest that it may begin with
+        leader_epoch   of the log; batches of a later one are not taken, nor are old formats, control batches, damaged ones, and
+                       what does not fit this segment
+        returns        bytes, the offset after the last of them, (producer id, its epoch, sequence, not 0: transactional, first offset,
+                       last delta) of those that have a producer, int64 each; None: take the first one by itself
+        """
+        if _take_run is None or not position or self._due:
+            return None
+        indexed_ms = self._due_indexed_ms if self._due_offsets else max(self.time_index.last_timestamp, 0)
+        found = _take_run(
+            records, place, position, next_offset, self.bytes_since_index, self.max_timestamp_ms,
+            self.max_timestamp_offset, indexed_ms, leader_epoch, self.index_interval_bytes,
+            self.base_offset, min(self._last_offset_max, _UNLIMITED), self._bytes_max, min(self._roll_ms, _UNLIMITED),
+            self._index_room,
+        )  # fmt: skip
+        if found is None:
+            return None
+        (
+            size, after, self.bytes_since_index, self.max_timestamp_ms, self.max_timestamp_offset, self._due_indexed_ms,
+            offsets, times, producers,
+        ) = found  # fmt: skip
+        self._index_room -= len(offsets) // OffsetIndex.ENTRY_BYTES
+        self._due_offsets += offsets
+        self._due_times += times
+        return size, after, producers
+
     def write(self, buffers: list[memoryview]) -> None:
         """Write whole batches at the end, then the index entries that are due.
 
@@ -155,6 +198,7 @@ class Segment:
             self.write_index()
         except OSError:
             self._due.clear()
+            self._due_offsets = self._due_times = b""
             self.size_bytes = start
             self.truncate(start)
             self.offset_index.truncate_to_position(max(start, 1))
@@ -162,6 +206,10 @@ class Segment:
 
     def write_index(self) -> None:
         """Store the index entries that are due; raises OSError."""
+        if self._due_offsets:
+            self.offset_index.extend(self._due_offsets)
+            self.time_index.extend(self._due_times)
+            self._due_offsets = self._due_times = b""
         for last_offset, position, timestamp_ms, timestamp_offset in self._due:
             self.offset_index.append(last_offset, position)
             self.time_index.append(timestamp_ms, timestamp_offset)

@@ -47,6 +47,12 @@ class TimeIndex(IndexFile):
         self.entries += 1
         self.last_timestamp = timestamp_ms
 
+    def extend(self, packed: bytes) -> None:
+        """Entries as the record kernel found them, which grow; raises OSError."""
+        if packed:
+            self._extend(packed)
+            self.last_timestamp = _TIMESTAMP.unpack_from(packed, len(packed) - self.ENTRY_BYTES)[0]
+
     def entry(self, index: int) -> tuple[int, int]:
         """(timestamp, offset)."""
         assert self._map is not None

@@ -1,18 +1,22 @@
 """What a follower appends: its leader's batches, as they stand in the leader's log.
 
 Offsets, epochs, timestamps and sequences were judged by the leader and are kept. One `pwritev` for all batches of a call
-that go into one segment, from where they were received: no copy.
+that go into one segment, from where they were received: no copy. Most batches are taken many at once by the record kernel
+(`Segment.take_run`); what stops it is taken by itself, here, and what is wrong with it is said here.
 
 Runs in: the partition worker that owns the partition. Source: Kafka `UnifiedLog.appendAsFollower`.
 """
 
 from __future__ import annotations
 
+from struct import Struct
+from typing import Final
+
 from headrace.errors import HeadraceError
 from headrace.ids import NO_EPOCH
 from headrace.log.config import LogConfig
 from headrace.log.index_layout import RELATIVE_OFFSET_MAX, AbortedTransaction
-from headrace.log.recovery.replay import replay_batch
+from headrace.log.recovery.replay import NEVER_OFFSET, replay_batch
 from headrace.log.state.leader_epochs import LeaderEpochs
 from headrace.log.state.producer_state import ProducerState
 from headrace.log.writing.failure_latch import FailureLatch
@@ -34,6 +38,8 @@ from headrace.protocol.record_batch import (
 
 # Of one batch: size, first and last offset, largest timestamp, leader epoch, producer's id and epoch, first sequence, attributes.
 Facts = tuple[int, int, int, int, int, int, int, int, int]
+
+_PRODUCED: Final = Struct("=6q")  # of `Segment.take_run`
 
 
 class OffsetsOutOfOrder(HeadraceError):
@@ -77,6 +83,14 @@ class FollowerAppend:
         aborted: list[AbortedTransaction] = []
         fault: HeadraceError | None = None
         while True:
+            position = segment.size_bytes + place - run_start
+            run = segment.take_run(records, place, position, next_offset, latest_epoch)
+            if run is not None:
+                taken, next_offset, produced = run
+                place += taken
+                position += taken
+                if produced:
+                    self._note_producers(produced, now_ms)
             try:
                 step = _batch_at(records, place)
             except CorruptRecord as failure:
@@ -91,10 +105,12 @@ class FollowerAppend:
             if base_offset < next_offset:
                 fault = OffsetsOutOfOrder(f"batch at offset {base_offset}, the log ends at {next_offset}")
                 break
+            if last_offset >= NEVER_OFFSET:
+                fault = CorruptRecord(f"batch at offset {base_offset}: it ends at {last_offset}, after all offsets")
+                break
             if epoch > latest_epoch:
                 tail.write_run(records[run_start:place], next_offset, aborted)
                 run_start = place
-            position = segment.size_bytes + place - run_start
             if not segment.take_batch(last_offset, position, size, max_timestamp):
                 tail.write_run(records[run_start:place], next_offset, aborted)
                 # A gap of the leader's is one of ours. An old entry may hold records before the offset that it names.
@@ -126,6 +142,10 @@ class FollowerAppend:
         if fault is not None:
             raise fault
         return place
+
+    def _note_producers(self, produced: bytes, now_ms: int) -> None:
+        for producer_id, epoch, sequence, is_transactional, first_offset, last_delta in _PRODUCED.iter_unpack(produced):
+            self._producers.update(producer_id, epoch, sequence, last_delta, first_offset, now_ms, is_transactional)
 
 
 def _batch_at(records: memoryview, place: int) -> Facts | None:

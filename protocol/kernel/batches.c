@@ -2,16 +2,9 @@
 
    Stand for arrow/python_walk.py. What a walk stops at, WALK_*, is the caller's to deal with; a batch that contradicts itself is
    one of these, and the caller says what is wrong. */
+#include "batch.h"
 #include "target.h"
 
-#define HEADER_BYTES 61
-#define LOG_OVERHEAD_BYTES 12
-#define ENTRY_BYTES_MIN 17 /* of a batch or an old entry whose length and format can be told */
-#define MAGIC_POSITION 16
-#define CODEC_BITS 7
-#define APPEND_TIME_BIT 0x08
-#define TRANSACTIONAL_BIT 0x10
-#define CONTROL_BIT 0x20
 #define SOURCES_MAX 64
 
 enum { WALK_END, WALK_FULL, WALK_LISTED, WALK_DONE, WALK_PAUSED, WALK_OLD, WALK_ROOM, WALK_BAD = -1, WALK_CHECKSUM = -2 };
@@ -49,24 +42,24 @@ static int walk(const walk_t *to, target_t *target, int64_t *position, int64_t *
             return WALK_PAUSED;
         if (*listed == to->listed_max)
             return WALK_LISTED;
-        int64_t base_offset = (int64_t)load_be64(at), size = (int64_t)load_be32(at + 8) + LOG_OVERHEAD_BYTES;
-        int magic = at[MAGIC_POSITION];
+        int64_t base_offset = (int64_t)load_be64(at), size = (int64_t)load_be32(at + LENGTH_AT) + LOG_OVERHEAD_BYTES;
+        int magic = at[MAGIC_AT];
         if (magic < 2) /* whose first field is the offset of its last record */
             return WALK_OLD;
         if (base_offset >= to->high)
             return WALK_DONE;
         if (magic != 2 || size < HEADER_BYTES || size > to->end - *position)
             return WALK_BAD;
-        if (to->is_checked && crc32c_of(at + 21, size - 21) != load_be32(at + 17))
+        if (to->is_checked && crc32c_of(at + ATTRIBUTES_AT, size - ATTRIBUTES_AT) != load_be32(at + CRC_AT))
             return WALK_CHECKSUM;
-        int attributes = at[21] << 8 | at[22];
-        int64_t last_offset = base_offset + load_be32(at + 23);
+        int attributes = at[ATTRIBUTES_AT] << 8 | at[ATTRIBUTES_AT + 1];
+        int64_t last_offset = base_offset + load_be32(at + LAST_DELTA_AT);
         int is_left_out = attributes & CONTROL_BIT || last_offset < to->low;
         if (attributes & TRANSACTIONAL_BIT && !is_left_out && to->aborted_length)
-            is_left_out = is_in_aborted(to->aborted, to->aborted_length, (int64_t)load_be64(at + 43), base_offset);
+            is_left_out = is_in_aborted(to->aborted, to->aborted_length, (int64_t)load_be64(at + PRODUCER_AT), base_offset);
         batch_t batch = {
-            .count = load_be32(at + 57), .base_offset = base_offset, .base_ms = (int64_t)load_be64(at + 27),
-            .append_ms = attributes & APPEND_TIME_BIT ? (int64_t)load_be64(at + 35) : -1,
+            .count = load_be32(at + COUNT_AT), .base_offset = base_offset, .base_ms = (int64_t)load_be64(at + BASE_MS_AT),
+            .append_ms = attributes & APPEND_TIME_BIT ? (int64_t)load_be64(at + MAX_MS_AT) : -1,
         };
         if (!is_left_out && attributes & CODEC_BITS) {
             int64_t *fields = to->listed + LISTED_FIELDS * (*listed)++;
@@ -239,13 +232,13 @@ TAKES(whole_end)
     Py_BEGIN_ALLOW_THREADS
     while (end - position >= ENTRY_BYTES_MIN) {
         bytes_t at = (bytes_t)data.buf + position;
-        int64_t offset = (int64_t)load_be64(at), last_offset = offset, size = (int64_t)load_be32(at + 8) + LOG_OVERHEAD_BYTES;
+        int64_t offset = (int64_t)load_be64(at), last_offset = offset, size = (int64_t)load_be32(at + LENGTH_AT) + LOG_OVERHEAD_BYTES;
         if (size < ENTRY_BYTES_MIN || size > end - position)
             break;
-        if (at[MAGIC_POSITION] >= 2) {
+        if (at[MAGIC_AT] >= 2) {
             if (size < HEADER_BYTES || offset >= high)
                 break;
-            last_offset = offset + load_be32(at + 23);
+            last_offset = offset + load_be32(at + LAST_DELTA_AT);
         }
         position += size;
         if (last_offset >= high - 1)

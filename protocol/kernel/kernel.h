@@ -32,7 +32,10 @@ TAKES(count_headers);
 TAKES(fill_headers);
 TAKES(mark_substring);
 TAKES(walk_flat);
+TAKES(take_run);
+TAKES(store_entries);
 TAKES(crc32c);
+TAKES(crc32c_ways);
 
 /* Tables of a reflected CRC, one for each byte of a step. */
 void fill_crc_tables(uint32_t (*filled)[256], int steps, uint32_t polynomial);

@@ -376,9 +376,34 @@ def _decoded(record, skipped, steps):
 
 
 def check_checksum(kernel, lot):
-    """Both ways give what the library gives."""
-    data = lot.randbytes(lot.choice((0, 1, 7, 8, 9, 191, 192, 193, 767, 768, 769, 3072, lot.randrange(15_000))))
-    assert kernel.crc32c(data, True) == kernel.crc32c(data, False) == crc32c(data)
+    """Each way gives what the library gives, wherever the data begins."""
+    sizes = (
+        0,
+        1,
+        7,
+        8,
+        9,
+        191,
+        192,
+        193,
+        767,
+        768,
+        769,
+        1023,
+        1024,
+        1279,
+        1280,
+        1343,
+        1344,
+        3072,
+        lot.randrange(15_000),
+    )
+    data = memoryview(lot.randbytes(lot.choice(sizes) + 64))[lot.randrange(64) :]
+    value = lot.choice((0, 0, 0xFFFFFFFF, lot.getrandbits(32)))
+    right = crc32c(data, value)
+    assert set(kernel.crc32c_ways(data, value)) == {right}
+    assert kernel.crc32c(data, value) == right
+    assert kernel.crc32c(data) == crc32c(data)
 
 
 CHECKS = (check_walk, check_walk, check_headers, check_gather, check_substring, check_flat_avro, check_checksum)

@@ -40,6 +40,7 @@ from headrace.protocol.record_batch import (
 from headrace.protocol.varint import encode_varlong
 from headrace.workers.network import plain_admission
 from tests.arrow import walk_cases
+from tests.log import follower_cases
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 NOW_MS = 1_700_000_000_000
@@ -452,7 +453,10 @@ def check_load(kernel, lot):
     assert found[0] == found[1], found
 
 
-CHECKS = (check_batch, check_batch, check_set, check_columns, check_compaction, check_load, *walk_cases.CHECKS)
+CHECKS = (
+    *(check_batch, check_batch, check_set, check_columns, check_compaction, check_load, follower_cases.check_follower),
+    *walk_cases.CHECKS,
+)
 
 
 def run_case(kernel, seed, check):

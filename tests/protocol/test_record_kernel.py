@@ -22,9 +22,11 @@ from headrace.limits import PLAIN_WHOLE_RECORDS_MAX, RECORD_ERRORS_MAX
 from headrace.protocol import record_kernel
 from headrace.protocol.plain_records import FIRST_RECORDS
 from headrace.protocol.record_batch import HEADER_BYTES, Record, build_batch, iterate_records
+from tests.log import follower_cases
 from tests.protocol import kernel_cases
 
 CASES = 400  # of each check, a millisecond each
+LOGS = 40  # of those that open logs
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +41,7 @@ def kernel(tmp_path_factory):
 def test_the_kernel_and_the_python_walkers_agree(kernel, check):
     seed = random.randrange(10**9)
     print(f"from seed {seed} on")
-    for number in range(CASES):
+    for number in range(LOGS if check is follower_cases.check_follower else CASES):
         kernel_cases.run_case(kernel, seed + number, check)
 
 
