@@ -162,7 +162,8 @@ class ControllerProcess(duty_cycle.Process):
         versions = inter_broker(settings["inter.broker.protocol.version"])
         self._line = ControllerLine(agent.known, self._peers, OwnLine(self._ask_own), versions.alter_partition)
         self._isr_writer = IsrWriter(self._zk, self._tasks, self._monotonic_ms)
-        alter = self._line.alter if versions.alter_partition >= 0 else self._isr_writer.alter
+        self._leaders_write_isrs = versions.alter_partition < 0
+        alter = self._isr_writer.alter if self._leaders_write_isrs else self._line.alter
         self._isr_changes = IsrChanges(agent.known, self._zk, self._tasks, self._monotonic_ms, alter)
         self._ends = LogEnds(agent.known, self._peers, self._tasks, versions.list_offsets)
         self._holds = Holds(
@@ -278,7 +279,8 @@ class ControllerProcess(duty_cycle.Process):
         if zk.is_other_boot:
             await wait_out_of_isrs(zk, self._tasks, self._node_id)
             await self._holds.take_suspects()
-        if await registration.register(zk, self._tasks, self._node_id, data, wait_s) and self._seat.generation == 1:
+        is_resumed = await registration.register(zk, self._tasks, self._node_id, data, wait_s)
+        if is_resumed and self._seat.generation == 1:
             self._failures.come_back()
         if zk.is_other_boot:
             zk.is_other_boot = False
@@ -288,6 +290,8 @@ class ControllerProcess(duty_cycle.Process):
         await self._agent.load()
         self._holds.settle_loaded()
         await self._agent.producer_ids.prepare()
+        if is_resumed and self._leaders_write_isrs:
+            self._isr_writer.owe(known)
         self._session_id = session_id
         self._complaint.reset()
         _log.info(

@@ -2,7 +2,8 @@
 
 Runs in: the controller process of a node that leads. The write expects the version that we know. Where that is another, somebody wrote
 it, or we did and got no reply: what is there now tells. The controller hears of it by a node of its own, which names
-many partitions: once nothing changed for LINGER_MS, or after ISR_NOTICE_MS_MAX.
+many partitions: once nothing changed for LINGER_MS, or after ISR_NOTICE_MS_MAX. What a process that was killed has not told, the next one
+owes: it doesn't know what that is, and tells all that the node leads (`owe`).
 
     /brokers/topics/T/partitions/P/state    set, the controller epoch stays as it was
     /isr_change_notification/isr_change_N   created
@@ -16,6 +17,7 @@ import logging
 from collections.abc import Callable, Sequence
 
 from headrace.controller.agent.isr_changes import IsrChange, Outcome
+from headrace.controller.cluster.known_cluster import KnownCluster
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ZkConflict, ZkError
 from headrace.controller.zookeeper.session import ZkSession
@@ -23,7 +25,7 @@ from headrace.controller.zookeeper.tasks import Task, Tasks
 from headrace.controller.zookeeper.transaction import Transaction
 from headrace.controller.zookeeper.znodes import BadZnode
 from headrace.errors import ErrorCode
-from headrace.limits import ISR_NOTICE_MS_MAX, ISR_WRITES_IN_FLIGHT_MAX
+from headrace.limits import ISR_NOTICE_MS_MAX, ISR_NOTICE_PARTITIONS_MAX, ISR_WRITES_IN_FLIGHT_MAX
 
 LINGER_MS = 5_000  # Kafka's
 
@@ -67,6 +69,13 @@ class IsrWriter:
         await self._tasks.share(min(ISR_WRITES_IN_FLIGHT_MAX, len(changes)), write_some)
         return [outcomes[change] for change in changes]
 
+    def owe(self, known: KnownCluster) -> None:
+        """A process before this one may have changed ISRs of what the node leads, and not told the controller."""
+        for name in known.topics_on([known.node_id]):
+            for index, state in enumerate(known.topics[name].states):
+                if state is not None and state.leader == known.node_id:
+                    self._note((name, index))
+
     def tell(self) -> int:
         """Tell the controller, where it is time; returns what was begun."""
         next_ms = self.next_ms
@@ -90,18 +99,24 @@ class IsrWriter:
             if found._replace(version=state.version) != state:
                 raise
             version = found.version  # our own write, whose reply was lost
+        self._note((change.topic, change.index))
+        return state._replace(version=version)
+
+    def _note(self, place: tuple[str, int]) -> None:
         now_ms = self._monotonic_ms()
         if not self._changed:
             self._first_ms = now_ms
-        self._changed[change.topic, change.index] = None
+        self._changed[place] = None
         self._changed_ms = now_ms
-        return state._replace(version=version)
 
     async def _notify(self, changed: dict[tuple[str, int], None]) -> None:
-        transaction = Transaction()
-        transaction.create(znodes.ISR_CHANGE_PREFIX, znodes.encode_isr_change(changed), is_sequential=True)
+        places = list(changed)
         try:
-            await self._zk.commit(transaction)
+            for first in range(0, len(places), ISR_NOTICE_PARTITIONS_MAX):
+                part = places[first : first + ISR_NOTICE_PARTITIONS_MAX]
+                transaction = Transaction()
+                transaction.create(znodes.ISR_CHANGE_PREFIX, znodes.encode_isr_change(part), is_sequential=True)
+                await self._zk.commit(transaction)
         except ZkError:
             self._changed = {**changed, **self._changed}
             raise

@@ -180,17 +180,20 @@ def new_node(tmp_path, chroot):
         node.close()
 
 
-def look(connect, path):
-    """(data, session that owns it, zxid of its creation), None where it is not there; no session stays open."""
+def node_at(connect, path):
+    """(data, stat) of a znode, None where it is not there; no session stays open."""
     session = ZooKeeperClient(connect, 4000)
     session.start(DEADLINE_S)
     try:
-        if session.get(path) is None:
-            return None
-        data, stat = session.zk._client.get(session.zk._chroot + path)
-        return data, stat.ephemeralOwner, stat.czxid
+        return None if session.get(path) is None else session.zk._client.get(session.zk._chroot + path)
     finally:
         session.stop()
+
+
+def look(connect, path):
+    """(data, session that owns it, zxid of its creation), None where it is not there."""
+    found = node_at(connect, path)
+    return found and (found[0], found[1].ephemeralOwner, found[1].czxid)
 
 
 def test_a_node_registers_and_is_elected_as_kafka_does(new_node, chroot):
@@ -229,6 +232,20 @@ def test_a_kill_costs_neither_the_registration_nor_the_term_nor_the_slots(new_no
         assert [look(chroot, path) for path in ("/brokers/ids/0", "/controller", "/controller_epoch")] == before
         assert node.seat.view.read() == view
     assert node.create("c") == ErrorCode.NONE
+
+
+def test_isrs_that_a_killed_process_may_have_changed_are_told_once_more(new_node, chroot):
+    node = new_node(inter_broker_protocol_version="2.6")
+    node.start()
+    assert node.create("a", 2) == ErrorCode.NONE
+
+    def notes():
+        return node_at(chroot, znodes.ISR_CHANGES)[1].cversion
+
+    before = notes()
+    node.kill()
+    node.start()
+    node.wait_for(lambda: notes() == before + 2)  # made, and removed by the controller, which is here
 
 
 def test_a_deletion_outlives_a_kill(new_node, chroot):

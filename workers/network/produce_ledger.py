@@ -30,7 +30,18 @@ assert RESULT_ENTRY.size == ENTRY_BYTES
 class PendingProduce:
     """One produce request: which partitions it named, and what came back so far."""
 
-    __slots__ = ("block", "exchange", "owners", "record_errors", "remaining", "respond", "results", "texts", "topics")
+    __slots__ = (
+        "block",
+        "exchange",
+        "is_current",
+        "owners",
+        "record_errors",
+        "remaining",
+        "respond",
+        "results",
+        "texts",
+        "topics",
+    )
 
     def __init__(
         self,
@@ -38,8 +49,10 @@ class PendingProduce:
         topics: list[tuple[str, list[int]]],
         count: int,
         respond: Callable[[Any], None],
+        is_current: Callable[[], bool],
     ) -> None:
         self.exchange = exchange
+        self.is_current = is_current
         self.topics = topics
         self.results: list[Result | None] = [None] * count
         self.owners = [-1] * count  # process id that owes the result
@@ -64,7 +77,7 @@ class PendingProduce:
             refused = self.exchange.connection.refused
             if result[0] or refused:
                 topic, partition = self._place(index)
-                result = (error_to_tell(refused, topic, partition, result[0]), *result[1:])
+                result = (error_to_tell(refused, topic, partition, result[0], self.is_current), *result[1:])
             self.results[index] = result
             self.remaining -= 1
             if self.remaining == 0:

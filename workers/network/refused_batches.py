@@ -8,6 +8,9 @@ what is stored of that is stored twice. Kafka has this gap too, but a broker's d
 So the connection remembers the refusal, and an error of sequence that follows is told as NOT_LEADER_OR_FOLLOWER:
 the producer waits until nothing is in flight, and begins with the refused batch again.
 
+The same where others may have deposed the leader without its knowledge (`Context.is_control_current`): what its log lacks may
+be in that of the next one, and librdkafka takes OUT_OF_ORDER_SEQUENCE_NUMBER of a first batch for its end.
+
     refused    (topic, partition) -> how many answers may still be told so; gone with the first batch that is taken
 
 Runs in: a network worker. Bound: REFUSED_PARTITIONS_MAX for each connection; further ones are told what the log says.
@@ -15,6 +18,7 @@ Runs in: a network worker. Bound: REFUSED_PARTITIONS_MAX for each connection; fu
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from headrace.errors import ErrorCode
@@ -35,8 +39,13 @@ _SEQUENCE_ERRORS: Final = frozenset({ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, Err
 Refused = dict[tuple[str, int], int]
 
 
-def error_to_tell(refused: Refused, topic: str, partition: int, error: int) -> int:
-    """What the answer says of a batch that came to this error (0: it is stored); `refused` is kept."""
+def error_to_tell(refused: Refused, topic: str, partition: int, error: int, is_current: Callable[[], bool]) -> int:
+    """What the answer says of a batch that came to this error (0: it is stored); `refused` is kept.
+
+    is_current   whether nobody else can be the leader
+    """
+    if error in _SEQUENCE_ERRORS and not is_current():
+        error = _NOT_STORED
     if not refused and error not in _REFUSALS:
         return error
     place = (topic, partition)

@@ -4,12 +4,13 @@ import json
 
 import pytest
 
+from headrace.controller.agent import isr_writer
 from headrace.controller.agent.isr_changes import IsrChange
 from headrace.controller.agent.isr_writer import LINGER_MS, IsrWriter
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ZkLost
 from headrace.errors import ErrorCode
-from headrace.limits import ISR_NOTICE_MS_MAX
+from headrace.limits import ISR_NOTICE_MS_MAX, ISR_NOTICE_PARTITIONS_MAX
 from tests.controller.admin.told import Controller
 
 
@@ -66,6 +67,39 @@ def test_a_write_whose_reply_was_lost_is_found_done(node, controller, ensemble):
     assert stored(ensemble).version == 1
     assert node.run(node.writer.alter([change(node, controller)])) == [controller.state(0, 4, (0,), 1)]
     assert stored(ensemble).version == 1
+
+
+def test_what_a_process_that_was_killed_has_not_told_the_next_one_tells(node, controller, ensemble):
+    """Seen once in 1,000 faults: an ISR was whole again, its leader's controller process killed, and Metadata missed a member for ever."""
+    topic_id = controller.put_topic(
+        "other", ((0, 7), (7, 0)), {0: controller.state(0, 4, (0,)), 1: controller.state(7, 4, (7,))}
+    )
+    node.turn()
+    assert node.run(node.writer.alter([change(node, controller)]))
+    node.turn()
+    writer = IsrWriter(node.zk, node.tasks, lambda: node.now_ms)
+    writer.owe(node.known)
+    node.now_ms += LINGER_MS
+    assert writer.tell()
+    node.turn()
+    (note,) = notifications(ensemble)
+    told = [(row["topic"], row["partition"]) for row in note["partitions"]]
+    assert told == [("other", 0), ("t", 0), ("t", 1)]
+    assert topic_id
+
+
+def test_a_note_of_many_partitions_fits_a_node(node, controller, ensemble, monkeypatch):
+    monkeypatch.setattr(isr_writer, "ISR_NOTICE_PARTITIONS_MAX", 1)
+    node.run(node.writer.alter([change(node, controller), change(node, controller, 1)]))
+    node.now_ms += LINGER_MS
+    assert node.writer.tell()
+    node.turn()
+    assert [note["partitions"] for note in notifications(ensemble)] == [
+        [{"topic": "t", "partition": 0}],
+        [{"topic": "t", "partition": 1}],
+    ]
+    longest = [("x" * 249, index) for index in range(ISR_NOTICE_PARTITIONS_MAX)]
+    assert len(znodes.encode_isr_change(longest)) < 1 << 20
 
 
 def test_the_controller_hears_of_many_changes_at_once_when_they_have_ceased(node, controller, ensemble):

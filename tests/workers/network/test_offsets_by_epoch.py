@@ -220,3 +220,13 @@ def test_where_a_leader_epoch_ended(rig, version, replica_id, epoch, found):
 def test_who_asks_in_another_epoch_is_told_so(rig, current, error):
     """KIP-320."""
     assert rig.end_of(4, current=current)[0] == error
+
+
+@pytest.mark.parametrize("replica_id", [CLIENT, FOLLOWER])
+def test_a_leader_that_may_be_deposed_denies_no_later_epoch(rig, replica_id):
+    """librdkafka begins again at the first record where a leader knows no such epoch: it asked one that had been stopped for 10 s."""
+    later = LATEST_EPOCH + 1
+    assert rig.end_of(later, replica_id=replica_id)[0] == "NONE", "of a topic that was made again, for all we know"
+    rig.seat.away_since_ms = START_MS
+    assert rig.end_of(later, replica_id=replica_id)[0] == "NOT_LEADER_OR_FOLLOWER"
+    assert rig.end_of(LATEST_EPOCH, replica_id=replica_id)[0] == "NONE"

@@ -67,7 +67,7 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
     connection = exchange.connection
     request_id = context.produce.next_id(connection.serial)
     count = len(request.rows)
-    pending = PendingProduce(exchange, request.topics, count, _respond)
+    pending = PendingProduce(exchange, request.topics, count, _respond, context.is_control_current)
     if acks == 0:
         exchange.answer_nothing()
     elif count == 0:

@@ -4,6 +4,9 @@ Followers truncate by it, consumers notice by it that a log was truncated under 
 partition's `leader-epoch-checkpoint`, which is written before the first append of an epoch, the end of the latest one
 from the row; the leader process is not asked.
 
+Of an epoch after all that it knows, a leader whose controller process is not in the cluster says NOT_LEADER_OR_FOLLOWER: it was deposed.
+Apache's broker says that there is no such epoch, and librdkafka's consumers begin again at the first record.
+
 Source: Kafka `Partition.lastOffsetForLeaderEpoch`; KIP-101, KIP-279, KIP-320.
 """
 
@@ -45,6 +48,8 @@ def _find(context: Context, topic: str, wanted: _Wanted) -> _EndOffset:
     error = refusal_of(route, row, wanted.current_leader_epoch)
     if error:
         return _EndOffset(partition=index, error_code=int(error))
+    if wanted.leader_epoch > row.leader_epoch and not context.is_control_current():
+        return _EndOffset(partition=index, error_code=int(ErrorCode.NOT_LEADER_OR_FOLLOWER))
     try:
         entries = context.epochs.entries(route, row)
     except KafkaError as failure:
