@@ -35,6 +35,9 @@ LEADERS_TOLD_MS_MAX: Final = (
 )
 LOCAL_STOP_MAX_MS: Final = 17_000  # of all nodes of `headrace dev`, side by side; then they are killed
 WORKER_SPIN_US_MAX: Final = 1_000
+CONTROL_SILENT_MS_MAX: Final = (
+    2_000  # then the controller process is not taken to be in the cluster: it turns each 250 ms
+)
 IDLE_WAIT_MAX_MS: Final = 250  # no sleep is longer, so a lost wake-up costs this much at most
 TIMED_WAIT_MAX_MS: Final = 100  # of a partition worker in which something waits for its time
 DRAIN_MAX_MS: Final = 2_600  # of a process that stops, for what it has taken

@@ -70,11 +70,12 @@ class FakeSeat:
         self.arenas = {}
         self.partitions = PartitionTable(Memory(partition_region_bytes(64)), 64)
         self.counters = Counters(memoryview(bytearray(8 * 48)).cast("Q"), 0)
-        self.controller_state, self.away_since_ms = ProcessState.READY, 0
+        self.controller_state, self.away_since_ms, self.controller_beat_ns = ProcessState.READY, 0, 2**62
         self.processes = SimpleNamespace(
             counters=lambda process_id: self.counters,
             state=lambda process_id: self.controller_state,
             away_since_ms=lambda process_id: self.away_since_ms,
+            heartbeat_ns=lambda process_id: self.controller_beat_ns,
         )
         self.mask = 0
 

@@ -10,7 +10,7 @@ from random import Random
 
 from headrace.clock import Clock
 from headrace.ids import BrokerId
-from headrace.limits import DESCRIPTORS_RESERVED
+from headrace.limits import CONTROL_SILENT_MS_MAX, DESCRIPTORS_RESERVED
 from headrace.log.reading.open_segments import OpenSegments, segments_within
 from headrace.runtime.mailbox import Mailbox
 from headrace.settings import RACK_AWARE_SELECTOR, Settings
@@ -96,9 +96,15 @@ class Context:
         return changed
 
     def is_control_current(self) -> bool:
-        """Whether the controller process is in the cluster: while it is not, others may lead what is led here."""
+        """Whether the controller process is in the cluster: while it is not, others may lead what is led here.
+
+        Nor is it where it has not turned for a while: the whole node may have been stopped, and this process be the first to go on.
+        """
         processes, controller_id = self.seat.processes, self.seat.wiring.controller_id
-        return processes.state(controller_id) is ProcessState.READY and not processes.away_since_ms(controller_id)
+        if processes.state(controller_id) is not ProcessState.READY or processes.away_since_ms(controller_id):
+            return False
+        silent_ns = self.clock.monotonic_ns() - processes.heartbeat_ns(controller_id)
+        return silent_ns <= CONTROL_SILENT_MS_MAX * 1_000_000
 
     def topic_of_id(self, topic_id: bytes) -> str | None:
         """The name of a topic, None where the view has no such id."""

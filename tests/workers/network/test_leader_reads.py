@@ -7,6 +7,7 @@ workers/network/down_conversion.py
 import pytest
 
 from headrace.errors import ErrorCode
+from headrace.limits import CONTROL_SILENT_MS_MAX
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_response
@@ -102,19 +103,22 @@ def test_who_calls_itself_a_replica_is_refused(rig, how, replica_id):
 
 @pytest.mark.parametrize("version", [2, 4, 11])
 @pytest.mark.parametrize(
-    ("state", "away_since_ms", "wanted"),
+    ("state", "away_since_ms", "silent_ms", "wanted"),
     [
-        (ProcessState.READY, 0, "OFFSET_OUT_OF_RANGE"),
-        (ProcessState.STARTING, 0, "NOT_LEADER_OR_FOLLOWER"),
-        (ProcessState.READY, 1_795_000_000_000, "NOT_LEADER_OR_FOLLOWER"),
+        (ProcessState.READY, 0, 0, "OFFSET_OUT_OF_RANGE"),
+        (ProcessState.STARTING, 0, 0, "NOT_LEADER_OR_FOLLOWER"),
+        (ProcessState.READY, 1_795_000_000_000, 0, "NOT_LEADER_OR_FOLLOWER"),
+        (ProcessState.READY, 0, CONTROL_SILENT_MS_MAX, "OFFSET_OUT_OF_RANGE"),
+        (ProcessState.READY, 0, CONTROL_SILENT_MS_MAX + 1, "NOT_LEADER_OR_FOLLOWER"),
     ],
 )
 def test_a_leader_that_may_be_deposed_sends_no_client_back_to_the_first_record(
-    rig, version, state, away_since_ms, wanted
+    rig, version, state, away_since_ms, silent_ms, wanted
 ):
     """Seen once in 400 faults: the node's controller process was killed, others led, and the client asked the old leader again."""
     put(rig, batch_of())
     rig.seat.controller_state, rig.seat.away_since_ms = state, away_since_ms
+    rig.seat.controller_beat_ns = rig.clock.monotonic_ns() - silent_ms * 1_000_000
     assert ErrorCode(fetch(rig, version, offset=2).error_code).name == wanted
     assert ErrorCode(fetch(rig, version, offset=-1).error_code).name == "OFFSET_OUT_OF_RANGE"
     assert ErrorCode(fetch(rig, version, offset=1).error_code).name == "NONE"
