@@ -98,7 +98,7 @@ class Context:
     def is_control_current(self) -> bool:
         """Whether the controller process is in the cluster: while it is not, others may lead what is led here.
 
-        Nor is it where it has not turned for a while: the whole node may have been stopped, and this process be the first to go on.
+        Nor is it where it has not turned for a while: the whole node may have been stopped, and this process be the first to run again.
         """
         processes, controller_id = self.seat.processes, self.seat.wiring.controller_id
         if processes.state(controller_id) is not ProcessState.READY or processes.away_since_ms(controller_id):
