@@ -92,8 +92,8 @@ class IndexFile:
     def _next_slot(self, count: int = 1) -> mmap.mmap:
         """The map, with room for `count` entries more; raises OSError, where the disk is full."""
         if self.entries + count > self._capacity or self._map is None:
-            grow_by = INDEX_GROW_BYTES // self.ENTRY_BYTES
-            assert count <= grow_by
+            step = INDEX_GROW_BYTES // self.ENTRY_BYTES
+            grow_by = max(1, -(-(self.entries + count - self._capacity) // step)) * step
             first = self._capacity if self._is_reserved else self.entries
             with self._opened() as fd:
                 self._reserve(fd, first, self._capacity + grow_by - first)

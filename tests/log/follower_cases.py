@@ -8,7 +8,9 @@ import tempfile
 from pathlib import Path
 
 from headrace.errors import HeadraceError
+from headrace.limits import INDEX_GROW_BYTES
 from headrace.log.config import LogConfig
+from headrace.log.index_layout import TIME_ENTRY
 from headrace.log.recovery.replay import build_marker_record
 from headrace.log.segments import index_file, segment
 from headrace.protocol.message_set import build_message_set
@@ -133,9 +135,23 @@ def state_of(log):
 
 
 def check_follower(kernel, lot):
-    """One stream, in slices, into two logs; each opened again afterwards."""
+    """One stream, in slices, into two logs."""
     data, config = stream_of(lot), config_of(lot)
-    sizes = [lot.choice((50, 900, 5_000, 1 << 20)) for _ in range(lot.choice((1, 3, 12)))]
+    compare(kernel, data, config, [lot.choice((50, 900, 5_000, 1 << 20)) for _ in range(lot.choice((1, 3, 12)))])
+
+
+def check_many_entries(kernel):
+    """More of them in one slice than an index grows by at once."""
+    count = 3 * INDEX_GROW_BYTES // TIME_ENTRY.size
+    batches = (
+        build_batch([(None, b"")], base_offset=at, timestamp_ms=NOW_MS + at, leader_epoch=0) for at in range(count)
+    )
+    data = b"".join(batches)
+    compare(kernel, data, LogConfig(index_interval_bytes=0), [len(data)])
+
+
+def compare(kernel, data, config, sizes):
+    """The same slices of a stream, with the kernel and without it."""
     before, found = (segment._take_run, index_file._store_entries), []
     with tempfile.TemporaryDirectory(prefix="headrace-follower-") as place:
         try:

@@ -45,6 +45,10 @@ def test_the_kernel_and_the_python_walkers_agree(kernel, check):
         kernel_cases.run_case(kernel, seed + number, check)
 
 
+def test_a_slice_may_have_more_index_entries_than_an_index_grows_by(kernel):
+    follower_cases.check_many_entries(kernel)
+
+
 BODIES = st.none() | st.binary(max_size=200)
 HEADERS = st.lists(st.tuples(st.text(max_size=5), BODIES), max_size=3).map(tuple)
 ROWS = st.lists(st.tuples(st.integers(-(2**62), 2**62), BODIES, BODIES, HEADERS), min_size=1, max_size=40)
