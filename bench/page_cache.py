@@ -42,6 +42,16 @@ class PageCache:
                     break
 
 
+def hold(paths: Iterable[Path]) -> None:
+    """Read files twice, which the kernel takes for use: they are in the page cache, as what was written lately is, and stay longer than
+    what `fill` reads. Otherwise it evicts them, and a cold `scan` gives back what it brought in: it would find them cold each time."""
+    for path in paths:
+        for _ in range(2):
+            with open(path, "rb", buffering=0) as file:
+                while file.read(CHUNK):
+                    pass
+
+
 def read_again(paths: Iterable[Path]) -> None:
     """Write files out, drop them from the page cache, and read them: in pieces as large as the kernel reads ahead. As they were written,
     16 KiB at a time, they lie in small ones, until whichever server's happen to be evicted and read again: `sendfile` of these takes

@@ -59,7 +59,8 @@ def loaded(servers: Sequence[Server], found: Sequence[SparkTopic]) -> None:
 def scans(table: Table, servers: list[Server], found: Sequence[SparkTopic], rounds: int) -> dict[str, Any]:
     """Throughput of the queries over each topic; returns the report with CPU seconds."""
     names = [topic.name for topic in found]
-    report = _run("bench.spark_scan", *(server.bootstrap for server in servers), str(rounds), *names)
+    logs = [f"--logs={server.directory}/logs" for server in servers]
+    report = _run("bench.spark_scan", *(server.bootstrap for server in servers), str(rounds), *names, *logs)
     for topic in found:
         for query, engines in report[topic.name].items():
             theirs = _rates(engines["kafka"], topic.records)
