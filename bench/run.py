@@ -95,6 +95,7 @@ OWN_SERVERS = {
     "control": bench_control,
     "cluster": bench_cluster,
 }
+ROUNDS_SAID = "A B B A, medians of five rounds (three of Spark's), in brackets the least and largest ratio"
 SPARK_ROUNDS = 3
 SPARK_SCALE_QUICK = 0.1
 PERF_RECORDS = 3_000_000
@@ -370,7 +371,7 @@ def main() -> int:
     )
     facts = (
         f"{date.today()}, {os.cpu_count()} cores ({cpu}), Python {platform.python_version()}, Linux {platform.release()}, "
-        f"{'one quick round' if arguments.quick else 'A B B A, medians of five rounds, in brackets the least and largest ratio'}, "
+        f"{'one quick round' if arguments.quick else ROUNDS_SAID}, "
         f"parts {', '.join(parts)}, {time.time() - begun:.0f} s. "
         f"{f'Failed, without rows: {chr(44).join(failures)}. ' if failures else ''}"
         "The load generator shares the cores."
