@@ -161,18 +161,13 @@ def write_parquet(bootstrap: str, topic: str, rows: int, directory: str) -> None
 def decompress_batches(segment: str, rows: int) -> None:
     """One of the decompressors: a segment's first batches, over and over. Prints the seconds."""
     from headrace.protocol.compression import decompress
-    from headrace.protocol.record_batch import HEADER_BYTES, parse_header
+    from headrace.protocol.record_batch import HEADER_BYTES, iterate_batches
 
     with open(segment, "rb") as file:
-        data = memoryview(file.read(SAMPLE_BYTES))
-    batches, position = [], 0
-    while position + HEADER_BYTES <= len(data):
-        header = parse_header(data[position : position + HEADER_BYTES])
-        end = position + header.size_bytes
-        if end > len(data):
-            break
-        batches.append((header.codec, data[position + HEADER_BYTES : end], header.record_count))
-        position = end
+        data = file.read(SAMPLE_BYTES)
+    batches = [
+        (header.codec, batch[HEADER_BYTES:], header.record_count) for _position, header, batch in iterate_batches(data)
+    ]
     begun, left = time.perf_counter(), rows
     while left > 0:
         for codec, records, count in batches:

@@ -24,6 +24,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -242,7 +243,7 @@ def main() -> None:
         for name in given.topics:
             segments = [path for logs in given.logs for path in logs.glob(f"{name}-[0-9]*/*.log")]
             queries = Engines(spark, given.headrace, given.kafka, name).queries()
-            report[name] = measure(name, queries, given.rounds, lambda held=segments: _prepare(page_cache, held))  # type: ignore[misc]
+            report[name] = measure(name, queries, given.rounds, partial(_prepare, page_cache, segments))
     spark.stop()
     print(json.dumps(report))
 
