@@ -9,7 +9,7 @@ Source: Kafka `NodeToControllerChannelManager`, `BrokerToControllerRequestThread
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from headrace.controller.agent.isr_changes import IsrChange, Outcome
@@ -30,8 +30,6 @@ from headrace.runtime.peer_options import PeerOptions
 from headrace.runtime.peers import Peers
 
 VERSION_OF_IDS = 2
-VERSION_OF_KINDS = 1  # of ElectLeaders, with the kind of the election
-UNCLEAN = 1  # that kind: of offline partitions
 
 _log = logging.getLogger(__name__)
 
@@ -117,18 +115,6 @@ class ControllerLine:
             _outcome(change, rows.get((change.topic_id if has_ids else change.topic, change.index)))
             for change in changes
         ]
-
-    async def elect(self, places: Collection[tuple[str, int]]) -> None:
-        """Have leaders elected of partitions, by topic and index, that have none: of the ISR where it can, else of who lives."""
-        by_topic: dict[str, list[int]] = {}
-        for topic, index in places:
-            by_topic.setdefault(topic, []).append(index)
-        topics = [messages.ElectLeadersRequest.TopicPartitions(*one) for one in by_topic.items()]
-        request = messages.ElectLeadersRequest(UNCLEAN, topics, CONTROLLER_ANSWER_MS_MAX)
-        answer = await self.ask(ApiKey.ELECT_LEADERS, VERSION_OF_KINDS, request)
-        if answer.error or answer.response.error_code:
-            error = answer.error or error_of(answer.response.error_code)
-            _log.warning("elections were not made, asked again reason=%s", error.name)
 
     def _target(self) -> Registration | None:
         return self._known.brokers.get(self._known.controller_id)

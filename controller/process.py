@@ -56,9 +56,9 @@ from headrace.controller.agent.holds import Holds
 from headrace.controller.agent.isr_changes import IsrChanges
 from headrace.controller.agent.isr_writer import IsrWriter
 from headrace.controller.agent.log_dir_failures import LogDirFailures
+from headrace.controller.agent.new_life import end_life_before
 from headrace.controller.agent.new_replicas import NewReplicas
 from headrace.controller.agent.pending_response import PendingResponse
-from headrace.controller.agent.power_loss import wait_out_of_isrs
 from headrace.controller.controlled_shutdown import ControlledShutdown
 from headrace.controller.controller_line import ControllerLine
 from headrace.controller.log_ends import LogEnds
@@ -141,7 +141,7 @@ class ControllerProcess(duty_cycle.Process):
         self._zk = ZkSession(
             settings["zookeeper.connect"],
             settings["zookeeper.session.timeout.ms"],
-            SessionFile(self._log_dirs),
+            SessionFile(self._log_dirs, life=seat.wiring.boot_id),
             self._tasks,
             seat.doorbell.force,
         )
@@ -164,10 +164,19 @@ class ControllerProcess(duty_cycle.Process):
         self._isr_writer = IsrWriter(self._zk, self._tasks, self._monotonic_ms)
         self._leaders_write_isrs = versions.alter_partition < 0
         alter = self._isr_writer.alter if self._leaders_write_isrs else self._line.alter
-        self._isr_changes = IsrChanges(agent.known, self._zk, self._tasks, self._monotonic_ms, alter)
+        self._isr_changes = IsrChanges(
+            agent.known, self._zk, self._tasks, self._monotonic_ms, alter, self._isr_writer.fence
+        )
         self._ends = LogEnds(agent.known, self._peers, self._tasks, versions.list_offsets)
         self._holds = Holds(
-            agent.known, self._zk, self._tasks, self._monotonic_ms, self._ends.ask, self._line.elect, settings
+            agent.known,
+            self._zk,
+            self._tasks,
+            self._monotonic_ms,
+            self._ends.ask,
+            partial(registration.register_again, self._zk, self._node_id),
+            settings,
+            has_new_directory=bool(seat.wiring.new_directories),
         )
         self._session_id = 0  # of the session in which we joined, 0: not joined
         self._losses = 0
@@ -276,15 +285,14 @@ class ControllerProcess(duty_cycle.Process):
             self._check_log_dirs(cluster_id)
         data = znodes.encode_broker(wiring.host, wiring.port, settings["broker.rack"], self._clock.now_ms())
         wait_s = settings["zookeeper.session.timeout.ms"] / 1000 * ID_WAIT_SESSIONS
-        if zk.is_other_boot:
-            await wait_out_of_isrs(zk, self._tasks, self._node_id)
-            await self._holds.take_suspects()
+        if zk.is_new_life:
+            await end_life_before(zk, self._tasks, self._node_id)
+            if zk.is_other_boot or wiring.suspect_directories:
+                await self._holds.take_suspects(in_all_directories=zk.is_other_boot)
         is_resumed = await registration.register(zk, self._tasks, self._node_id, data, wait_s)
-        if is_resumed and self._seat.generation == 1:
-            self._failures.come_back()
-        if zk.is_other_boot:
-            zk.is_other_boot = False
-            zk.save_session()  # not before: whoever is killed while it waits waits again
+        if zk.is_new_life:
+            zk.is_other_boot = zk.is_new_life = False
+            zk.save_session()  # not before: a process that is killed while it waits waits again
         known.set_cluster_id(cluster_id)
         await self._holds.load()
         await self._agent.load()

@@ -41,9 +41,11 @@ def accept_loss(connect: str, topic: str, partition: int) -> list[Held]:
         held = [one for one in session.run(_read(session.zk)) if (one.topic, one.partition) == (topic, partition)]
         if held:
             try:
-                session.run(session.zk.create(held_znodes.accept_loss_path((topic, partition))))
+                path = held_znodes.accept_loss_path((topic, partition))
+                data = held_znodes.encode_accept_loss({one.broker: one.replica.end_offset for one in held})
+                session.run(session.zk.create(path, data))
             except ZkConflict:
-                pass  # somebody has said so
+                session.run(session.zk.set(path, data))  # of an earlier hold, maybe
         return held
 
 

@@ -19,6 +19,8 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
+from headrace.controller.agent import meta_properties
+from headrace.controller.zookeeper import session_file
 from headrace.errors import ConfigError, NotAvailable, StorageFailed
 from headrace.limits import LOCK_HOLDER_BYTES_MAX
 from headrace.log.disk import EXHAUSTED
@@ -36,11 +38,15 @@ class LogDirs:
     """The locks of one node's log directories.
 
     offline   those that can't be used: the node serves the others
+    suspect   those whose logs may have lost what was not synced
+    new       those that nothing shows to have been used by this node
     """
 
     def __init__(self, paths: Iterable[str | os.PathLike[str]]) -> None:
         self.paths = [Path(path) for path in paths]
         self.offline: frozenset[str] = frozenset()
+        self.suspect: frozenset[str] = frozenset()
+        self.new: frozenset[str] = frozenset()
         self._fds: list[int] = []
 
     def lock(self) -> None:
@@ -70,18 +76,25 @@ class LogDirs:
             raise
 
     def take_clean_markers(self) -> frozenset[str]:
-        """Directories with a clean-shutdown marker, which is removed."""
+        """Directories with a clean-shutdown marker, which is removed; `suspect` and `new` are known then."""
         assert self._fds
-        clean = set()
+        clean, suspect, new = set(), set(), set()
         for path in self.paths:
             if str(path) in self.offline:
                 continue
             try:
                 _seal(path)
-                if take_clean_shutdown(path):
+                is_closed = take_clean_shutdown(path)
+                if session_file.is_new(path):
+                    new.add(str(path))
+                if session_file.is_suspect(path, is_closed) or _is_nameless(path):
+                    suspect.add(str(path))
+                elif is_closed:
                     clean.add(str(path))
+                _note_boot(path, str(path) in suspect)
             except OSError as failure:
                 self._take_offline(path, failure)
+        self.suspect, self.new = frozenset(suspect), frozenset(new)
         return frozenset(clean)
 
     def unlock(self) -> None:
@@ -133,6 +146,21 @@ def _seal(path: Path) -> None:
         if failure.errno not in EXHAUSTED:
             raise
         _log.warning("topic checkpoints not written path=%s reason=%s", path, failure)
+
+
+def _is_nameless(path: Path) -> bool:
+    """Whether a directory has logs, and nothing says of which cluster and broker they are. raises OSError"""
+    return session_file.has_logs(path) and not (path / meta_properties.FILE).exists()
+
+
+def _note_boot(path: Path, is_suspect: bool) -> None:
+    """Without space for that the next start compares these logs; the node starts."""
+    try:
+        session_file.note_boot(path, is_suspect)
+    except OSError as failure:
+        if failure.errno not in EXHAUSTED:
+            raise
+        _log.warning("boot of the machine not noted path=%s reason=%s", path, failure)
 
 
 def _orphans_are_gone(fd: int) -> bool:

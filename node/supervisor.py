@@ -156,6 +156,8 @@ class Supervisor:
             host=self._listeners.host,
             port=self._listeners.port,
             clean_directories=clean_directories,
+            suspect_directories=self._log_dirs.suspect,
+            new_directories=self._log_dirs.new,
             offline_directories=self._log_dirs.offline,
         )
         try:

@@ -65,6 +65,8 @@ class Fabric:
         host: str = "",
         port: int = 0,
         clean_directories: frozenset[str] = frozenset(),
+        suspect_directories: frozenset[str] = frozenset(),
+        new_directories: frozenset[str] = frozenset(),
         offline_directories: frozenset[str] = frozenset(),
     ) -> Fabric:
         """Remove what earlier boots left, then create everything. The caller holds the log directories' locks.
@@ -85,6 +87,8 @@ class Fabric:
             host=host,
             port=port,
             clean_directories=clean_directories,
+            suspect_directories=suspect_directories,
+            new_directories=new_directories,
             offline_directories=offline_directories,
             ring_sizes=sizes,
         )

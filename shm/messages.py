@@ -38,8 +38,9 @@ asked, and those of `RequestKind`, which no client can send:
                      reply is n x error 2, in that order; what came of it is in a view that was published before
     OPENED_LOG       n x ( slot 4 | key 4 | log end 8 | high_watermark 8 | last leader epoch 4 | flags 4 )
                      a partition worker to the controller: logs that it has opened, the mark as it was known before; flags: closed
-                     in order by its last owner, cut since its end was damaged. The reply is error 2: NONE once what follows is
-                     in the view, or will be
+                     in order by its last owner; cut since its end was damaged; whole, in a directory that is not suspect; missing:
+                     there is no log, and none is made before the reply. That is error 2: NONE once what follows is in the view, or
+                     will be
     FOLLOWED         view_version 8
                      a partition worker to the controller: rows have moved; that version of the view is acted on to the end
     NEW_REPLICAS     n x key 4
@@ -126,7 +127,7 @@ ALTER_ISR_KNOWN: Final = Struct("=i")
 ALTER_ISR_WANTED: Final = Struct("=ixxxxq")
 ALTER_ISR_RESULT: Final = Struct("=h")
 OPENED_LOG: Final = Struct("=IIqqii")
-LOG_WAS_CLOSED, LOG_WAS_CUT = 1, 2  # its flags
+LOG_WAS_CLOSED, LOG_WAS_CUT, LOG_IS_WHOLE, LOG_IS_MISSING = 1, 2, 4, 8  # its flags
 OPENED_RESULT: Final = Struct("=h")
 NEW_REPLICA: Final = Struct("=I")
 SLOT_ENTRY: Final = Struct("=I")

@@ -29,6 +29,8 @@ class Wiring:
     eventfds            doorbells by process id
     host, port          what clients are told (advertised)
     clean_directories   log directories that the last stop left with their clean-shutdown marker
+    suspect_directories those whose logs may have lost what was not synced
+    new_directories     those that nothing shows to have been used by this node: new, emptied, or not mounted
     offline_directories those that could not be used at the start
     ring_sizes          capacities of the rings, by kind
     """
@@ -42,6 +44,8 @@ class Wiring:
     host: str = ""
     port: int = 0
     clean_directories: frozenset[str] = field(default_factory=frozenset)
+    suspect_directories: frozenset[str] = field(default_factory=frozenset)
+    new_directories: frozenset[str] = field(default_factory=frozenset)
     offline_directories: frozenset[str] = field(default_factory=frozenset)
     ring_sizes: RingSizes = field(default_factory=lambda: RingSizes(RING_BYTES_MIN))
 

@@ -5,8 +5,8 @@ Runs in: the controller process of the active node, one object a term.
     /log_dir_event_notification/log_dir_event_N   ->  LeaderAndIsr of all its replicas to that broker  ->  the node removed
     its answer: KAFKA_STORAGE_ERROR               ->  these are offline (`leaders.py`): other leaders, smaller ISRs
 
-A directory is back when its broker starts again; until then each LeaderAndIsr is answered so. One that starts again within its
-session tells as well, for the controller sees no other sign of it: replicas of deleted topics are tried again too (`deletions.py`).
+A directory is back when its broker starts again, with another broker epoch; until then each LeaderAndIsr is answered so. A broker that
+releases a held replica writes a note as well. Replicas of deleted topics are tried again too (`deletions.py`).
 
 Source: Kafka `KafkaController.processLogDirEventNotification`, `onBrokerLogDirFailure`; KIP-112.
 """

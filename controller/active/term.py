@@ -83,7 +83,7 @@ class Part:
         """A broker's answer to LeaderAndIsr, by partition: KAFKA_STORAGE_ERROR, where its directory failed; NONE."""
 
     def directories_changed(self, broker: int) -> None:
-        """A log directory of a broker failed, or all of them may be well again: it started anew within its session."""
+        """A log directory of a broker failed, or replicas of it can serve again."""
 
     def notified(self) -> None:
         """The node `watched`, or what is below it, changed; or the connection was lost meanwhile."""

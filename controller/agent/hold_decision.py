@@ -4,6 +4,7 @@ Runs in: the controller process of the node that holds it (decision 042). The be
 then with the greater end. The first row that fits decides:
 
     another log is not known, unclean election is allowed, none that is known is better     RELEASE
+    our log is missing, and there is no other replica                                       WAIT, until somebody accepts the loss
     another log is not known: its node is away, or does not say                             WAIT for it, and for a better one
     no other log is better                                                                  RELEASE
     the best is in the ISR: it is elected before us, or holds itself                        WAIT for it
@@ -56,6 +57,7 @@ def decide(
     isr: Sequence[int],
     *,
     is_proven: bool,
+    is_missing: bool = False,
     is_late: bool,
     is_accepted: bool,
     may_be_unclean: bool,
@@ -64,6 +66,7 @@ def decide(
 
     others           ends of the other replicas' logs, None: not known
     is_proven        whether it is known that our log lost something
+    is_missing       whether there was no log at all here: its disk may come back
     is_late          whether unclean.recovery.timeout.ms is over
     is_accepted      whether somebody accepts the loss
     may_be_unclean   unclean.leader.election.enable of the topic
@@ -80,7 +83,8 @@ def decide(
         elif end > best_end:
             best, best_end = broker, end
     is_better = best != node_id
-    if unknown and not is_accepted and (is_proven or not is_late):
+    is_alone = is_missing and not others_in_order
+    if (unknown or is_alone) and not is_accepted and (is_proven or not is_late):
         if may_be_unclean and not is_better:
             return Verdict(Act.RELEASE, best)
         return Verdict(Act.WAIT, best, (*unknown, best) if is_better else tuple(unknown))
@@ -89,3 +93,13 @@ def decide(
     if best in isr:
         return Verdict(Act.WAIT, best, (best,))
     return Verdict(Act.HAND_OVER, best)
+
+
+def first_lost(own: LogEnd, best: LogEnd, others: Mapping[int, LogEnd | None], isr: Sequence[int]) -> int:
+    """An offset at or below each record that may be lost, where the best log leads from now on.
+
+    Where it ends is not enough: the in-sync replicas may have gone on in a later epoch, which they lost, and the best log have parted from
+    theirs before its end. Up to where the least of the in-sync logs ends, theirs is known.
+    """
+    ends = [end.offset for broker in isr if (end := others.get(broker)) is not None]
+    return min(own.offset, best.offset, *ends)

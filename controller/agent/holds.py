@@ -2,17 +2,20 @@
 
 Runs in: the controller process of every node, under a controller of either kind. Who is held:
 
-    after the machine went down, each replica that is in its ISR still (`power_loss.py`): nobody else was alive who had it all; but
-        those whose topics sync before they acknowledge (headrace.flush.before.ack), and logs that the last stop closed
+    after the machine went down, each replica that is in its ISR still (`new_life.py`): nobody else was alive that had it all; but
+        those whose topics sync before they acknowledge (headrace.flush.before.ack), and logs that the last stop closed; where only
+        some directories are suspect, also logs in others
     a log that ends before its checkpointed high watermark, whenever it is opened: its owner leaves it without a role, and asks
+    a replica that is in its ISR and has no log here at all: its owner makes none before it is answered. One without other replicas is
+        held as well, where a log directory is new: its disk may not be mounted
 
     held        the view says leader -1, LeaderAndIsr is answered with KAFKA_STORAGE_ERROR: the controller takes us for offline,
                 and leaves the last members in the ISR, leader -1
     checked     each CHECK_MS: states read, the other replicas asked where their logs end, decided (`hold_decision.py`)
-    released    no longer held, /log_dir_event_notification; the controller asks again, and elects. Apache's does not by itself:
-                where there is no leader after ELECT_MS it is asked to (ElectLeaders)
+    released    no longer held, /log_dir_event_notification; the controller asks again, and elects. Apache's does not by itself
+                (`owed_elections.py`)
     handed over the state says that the better one is the ISR, leader -1, by the version that we know; a note as of a leader that
-                changed its ISR; ElectLeaders
+                changed its ISR; then the same
     over        the ISR is without us: we follow
 
 What is held stands in ZooKeeper before the node registers, and before the owner of a log is answered, for a process that is killed
@@ -28,9 +31,11 @@ import struct
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from typing import Any
 
-from headrace.controller.agent.hold_decision import Act, LogEnd, Verdict, decide
+from headrace.controller.agent.accepted_losses import AcceptedLosses
+from headrace.controller.agent.hold_decision import Act, LogEnd, Verdict, decide, first_lost
+from headrace.controller.agent.new_life import in_sync_replicas
+from headrace.controller.agent.owed_elections import OwedElections, Register
 from headrace.controller.agent.pending_response import PendingResponse
-from headrace.controller.agent.power_loss import in_sync_replicas
 from headrace.controller.cluster.known_cluster import KnownCluster, Topic, is_another
 from headrace.controller.zookeeper import held_znodes, znodes
 from headrace.controller.zookeeper.errors import ZkConflict, ZkError
@@ -40,7 +45,7 @@ from headrace.controller.zookeeper.tasks import Task, Tasks
 from headrace.controller.zookeeper.transaction import Transaction
 from headrace.controller.zookeeper.znodes import BadZnode, PartitionState
 from headrace.errors import ErrorCode
-from headrace.ids import NO_LEADER, partition_key
+from headrace.ids import NO_EPOCH, NO_LEADER, partition_key
 from headrace.limits import (
     HELD_CHECK_MS_MAX,
     HELD_TOLD_MAX,
@@ -49,19 +54,22 @@ from headrace.limits import (
     OPENED_LOGS_WAITING_MAX,
 )
 from headrace.settings import Settings
-from headrace.shm.messages import LOG_WAS_CLOSED, LOG_WAS_CUT, OPENED_LOG, OPENED_RESULT
+from headrace.shm.messages import (
+    LOG_IS_MISSING,
+    LOG_IS_WHOLE,
+    LOG_WAS_CLOSED,
+    LOG_WAS_CUT,
+    OPENED_LOG,
+    OPENED_RESULT,
+)
 
 CHECK_MS = 1_000
 PAUSE_FACTOR = 4  # a check that took so long is followed by a pause of so many times that
 EVENT_MS = 5_000  # before the controller is told again of replicas that it takes for leaders
-ELECT_MS = 2_000  # before the controller is asked for an election that it has not made
-ELECT_TRIES = 10
 
 Place = tuple[str, int]  # topic and partition
 # Where logs of other brokers end; those that are not known are left out
 AskEnds = Callable[[Mapping[int, Collection[Place]]], Coroutine[Any, None, Mapping[int, Mapping[Place, LogEnd]]]]
-# Have the controller elect leaders, of the ISR where it can
-Elect = Callable[[Collection[Place]], Coroutine[Any, None, None]]
 
 _log = logging.getLogger(__name__)
 
@@ -69,9 +77,10 @@ _log = logging.getLogger(__name__)
 class Holds:
     """Those of one node, over all sessions.
 
-    ask_ends   asks other brokers
-    elect      asks the active controller
-    settings   of the node
+    ask_ends            asks other brokers
+    register_again      has any controller elect leaders of ISRs
+    settings            of the node
+    has_new_directory   whether a log directory is new, or not mounted
     """
 
     def __init__(
@@ -81,25 +90,31 @@ class Holds:
         tasks: Tasks,
         monotonic_ms: Callable[[], int],
         ask_ends: AskEnds,
-        elect: Elect,
+        register_again: Register,
         settings: Settings,
+        has_new_directory: bool = False,
     ) -> None:
         self._known = known
         self._zk = zk
         self._tasks = tasks
         self._monotonic_ms = monotonic_ms
         self._ask_ends = ask_ends
-        self._elect = elect
+        self._has_new_directory = has_new_directory
         self._settings = settings
         self._timeout_ms: int = settings["unclean.recovery.timeout.ms"]
         self._is_loaded = False  # what ZooKeeper has of us is known
         self._since_ms: dict[Place, int] = {}
+        self._fresh: set[Place] = set()  # suspects since this life began, for no other reason
+        self._well = LOG_WAS_CLOSED  # what owners say of logs that lost nothing
+        self._missing: dict[Place, str] = {}  # whose log is not found, and their topics' ids
+        self._life_epoch = (
+            NO_EPOCH  # the first broker epoch that was seen: what was made after it was made in this life
+        )
         self._dirty: set[str] = set()  # topics whose node in ZooKeeper says something else
         self._early: list[tuple[_Opened, bytes]] = []  # told before we knew what is held
         self._unstored: list[_Opened] = []
-        self._elections: dict[
-            Place, tuple[int, int]
-        ] = {}  # that are to follow -> when they are asked for, and how often
+        self._accepted = AcceptedLosses(known, zk)
+        self._elections = OwedElections(known, monotonic_ms, register_again)
         self._has_event = False  # the controller is to ask us
         self._event_ms = -EVENT_MS
         self._next_ms = 0
@@ -107,9 +122,13 @@ class Holds:
 
     # A session begins
 
-    async def take_suspects(self) -> None:
-        """The machine went down: note whom that makes suspect, before anybody learns that we are back. raises ZkError"""
+    async def take_suspects(self, in_all_directories: bool = True) -> None:
+        """The machine went down: note what that makes suspect, before anybody learns that we are back. raises ZkError
+
+        in_all_directories   else owners say which logs lie in a suspect one
+        """
         await self._load()
+        self._well = LOG_WAS_CLOSED if in_all_directories else LOG_WAS_CLOSED | LOG_IS_WHOLE
         held = self._known.held
         for place, one in held.items():  # its log is opened anew
             held[place] = one._replace(end_offset=NO_OFFSET)
@@ -117,6 +136,7 @@ class Holds:
             before = held.get(place)
             if before is None or is_another(before.topic_id, one.topic_id):
                 held[place] = one
+                self._fresh.add(place)
         self._dirty |= {name for name, _index in held}
         await self._store()
         waiting = sorted(place for place, one in held.items() if not one.is_sole)
@@ -200,6 +220,9 @@ class Holds:
     def _take_one(self, topic: Topic, index: int, end: LogEnd, high_watermark: int, flags: int) -> bool:
         """A log as it was opened; returns whether that says something of what is held."""
         known, place = self._known, (topic.name, index)
+        if flags & LOG_IS_MISSING:
+            self._missing[place] = topic.topic_id
+            return True
         is_short = end.offset < high_watermark
         held = known.held.get(place)
         if held is not None and is_another(held.topic_id, topic.topic_id):
@@ -208,9 +231,11 @@ class Holds:
             return False
         is_new = held is None
         held = held or HeldReplica(topic.topic_id, is_sole=len(topic.replicas[index]) == 1)
-        if flags & LOG_WAS_CLOSED and not (is_short or held.is_proven):
-            self._drop(place)  # the machine went down after it was closed in order
+        if place in self._fresh and flags & self._well and not (is_short or held.is_proven):
+            self._drop(place)  # the machine went down after it was closed in order, or its directory is not suspect
             return True
+        if held.is_missing and end.offset > 0:  # its disk is back
+            held = held._replace(is_missing=False, is_proven=False, end_offset=NO_OFFSET)
         is_cut = bool(flags & LOG_WAS_CUT) and not self._is_synced(topic)
         held = known.held[place] = held._replace(
             end_offset=end.offset if held.end_offset == NO_OFFSET else min(held.end_offset, end.offset),
@@ -230,6 +255,45 @@ class Holds:
             known.note_held(*place)
             self._has_event = True
         return True
+
+    async def _settle_missing(self) -> None:
+        """Hold replicas without a log, but for those that never had one. raises ZkError"""
+        known = self._known
+        self._life_epoch = self._life_epoch if self._life_epoch > NO_EPOCH else known.broker_epoch
+        places = list(self._missing)
+        nodes = await self._zk.get_many([znodes.state_path(*place) for place in places])
+        for place, node in zip(places, nodes, strict=True):
+            topic, topic_id = known.topics.get(place[0]), self._missing.pop(place, "")
+            if topic is None or topic.topic_id != topic_id or place[1] >= len(topic.states):
+                continue
+            held = known.held.get(place) or HeldReplica(topic_id, is_sole=len(topic.replicas[place[1]]) == 1)
+            made = node.created_zxid if node is not None else NO_EPOCH
+            if NO_EPOCH < self._life_epoch < made:
+                self._drop(place)  # the partition was made in this life of the node
+            elif held.is_sole and not self._has_new_directory:
+                state = topic.states[place[1]]
+                if state is not None and state.leader_epoch:  # else nobody has led it, as far as is known
+                    self._say_lost(
+                        place, 0, held, "its log is not found, no log directory is new, and it has no other replica"
+                    )
+                self._drop(place)
+            else:
+                self._hold_missing(place, held)
+
+    def _hold_missing(self, place: Place, held: HeldReplica) -> None:
+        known = self._known
+        known.held[place] = held._replace(
+            end_offset=0, end_epoch=NO_EPOCH, is_proven=True, is_missing=True, is_sole=False
+        )
+        self._fresh.discard(place)
+        self._dirty.add(place[0])
+        known.note_held(*place)
+        self._has_event = True
+        _log.error(
+            "replica held: it is in sync, and its log is not found in any log directory partition=%s-%d; is a disk not mounted? mount it"
+            " and restart the node, or give up what this replica had: headrace cluster accept-loss %s:%d",
+            *place, *place,
+        )  # fmt: skip
 
     # Cycles
 
@@ -252,7 +316,10 @@ class Holds:
         return 1
 
     def _has_work(self) -> bool:
-        return bool(self._known.held or self._dirty or self._unstored or self._elections or self._has_event)
+        return bool(
+            self._known.held or self._dirty or self._unstored or self._elections or self._has_event or self._accepted
+            or self._missing
+        )  # fmt: skip
 
     def _follow(self, places: Iterable[Place]) -> None:
         """End holds of replicas whose ISR is without us, or whose partition is another one now."""
@@ -280,6 +347,8 @@ class Holds:
 
     def _drop(self, place: Place) -> None:
         self._known.held.pop(place, None)
+        self._fresh.discard(place)
+        self._accepted.end(place)
         self._since_ms.pop(place, None)
         self._dirty.add(place[0])
         self._known.note_held(*place)
@@ -295,16 +364,19 @@ class Holds:
     async def _check(self, began_ms: int) -> None:
         """raises   ZkError"""
         self._next_ms = began_ms + CHECK_MS
+        if self._missing:
+            await self._settle_missing()
         await self._store()
         places = [place for place, one in self._known.held.items() if not one.is_sole]
-        await self._read_states({*places, *self._elections})
+        await self._read_states({*places, *self._elections.places})
         self._follow(place for place in places if place in self._known.held)
         asked = self._to_compare(places)
         if asked:
             await self._decide(asked)
         await self._store()
+        await self._accepted.remove()
         await self._tell_controller()
-        await self._ask_for_elections()
+        await self._elections.settle()
         took_ms = self._monotonic_ms() - began_ms
         if self._next_ms:  # else something was told meanwhile
             self._next_ms = began_ms + took_ms + min(max(CHECK_MS, PAUSE_FACTOR * took_ms), HELD_CHECK_MS_MAX)
@@ -330,7 +402,7 @@ class Holds:
                 if broker in known.brokers:
                     wanted.setdefault(broker, []).append(place)
         ends = await self._ask_ends(wanted)
-        accepted = set(await self._zk.children(held_znodes.ACCEPT_LOSS))
+        accepted = await self._accepted.read()
         waiting: list[Place] = []
         awaited: set[int] = set()
         for place, brokers in asked.items():
@@ -340,10 +412,11 @@ class Holds:
                 continue  # it is over
             others = {broker: ends.get(broker, {}).get(place) for broker in brokers}
             own = LogEnd(held.end_epoch, held.end_offset)
-            is_accepted = held_znodes.accept_loss_name(place) in accepted
+            is_accepted = place in accepted
             verdict = decide(
                 known.node_id, own, others, topic.replicas[place[1]], state.isr,
                 is_proven=held.is_proven,
+                is_missing=held.is_missing,
                 is_late=now_ms - self._since_ms.get(place, now_ms) >= self._timeout_ms,
                 is_accepted=is_accepted,
                 may_be_unclean=self._is_on(topic, "unclean.leader.election.enable"),
@@ -356,8 +429,6 @@ class Holds:
                     awaited.update(verdict.waits_for)
                 continue
             await self._carry_out(place, topic, state, held, verdict, others)
-            if is_accepted and place not in known.held:
-                await self._zk.delete(held_znodes.accept_loss_path(place))
         if waiting:
             _log.warning(
                 "replicas held: others may have more partitions=%d waits_for=%s some=%s; see headrace cluster describe --held",
@@ -374,8 +445,10 @@ class Holds:
         others: Mapping[int, LogEnd | None],
     ) -> None:
         known = self._known
+        own = LogEnd(held.end_epoch, held.end_offset)
         if verdict.act is Act.RELEASE:
-            self._say_lost(place, held.end_offset, held, f"no other replica has more: {_told(others)}")
+            offset = first_lost(own, own, others, state.isr)
+            self._say_lost(place, offset, held, f"no other replica has more: {_told(others)}")
             self._drop(place)
             self._has_event = True
         elif state.leader == NO_LEADER:
@@ -387,7 +460,8 @@ class Holds:
                 version = await self._zk.set(path, znodes.encode_state(state._replace(isr=isr)), state.version)
             except ZkConflict:
                 return  # it is read again
-            self._say_lost(place, best.offset, held, f"broker {verdict.best} has more than this one, and is to lead")
+            offset = first_lost(own, best, others, state.isr)
+            self._say_lost(place, offset, held, f"broker {verdict.best} has more than this one, and is to lead")
             topic.revision += 1
             known.set_states(topic, {place[1]: state._replace(isr=isr, version=version)})
             transaction = Transaction()
@@ -396,7 +470,7 @@ class Holds:
             self._drop(place)
         else:
             return  # who is to elect does not know yet that we can't lead
-        self._elections[place] = (self._monotonic_ms() + ELECT_MS, 0)
+        self._elections.owe(place)
 
     def _say_lost(self, place: Place, offset: int, held: HeldReplica, why: str) -> None:
         _log.error(
@@ -478,22 +552,6 @@ class Holds:
             self._has_event = True
             raise
         self._event_ms = now_ms
-
-    async def _ask_for_elections(self) -> None:
-        """Where nobody leads yet of those that were released or handed over."""
-        known, now_ms = self._known, self._monotonic_ms()
-        due: list[Place] = []
-        for place, (due_ms, tries) in list(self._elections.items()):
-            topic = known.topics.get(place[0])
-            state = topic.states[place[1]] if topic is not None and place[1] < len(topic.states) else None
-            if state is None or state.leader != NO_LEADER or place in known.held or tries >= ELECT_TRIES:
-                del self._elections[place]
-            elif now_ms >= due_ms:
-                self._elections[place] = (now_ms + ELECT_MS, tries + 1)
-                due.append(place)
-        if due:
-            _log.info("the controller is asked to elect leaders partitions=%d some=%s", len(due), _some(due))
-            await self._elect(due)
 
     def _is_synced(self, topic: Topic) -> bool:
         return self._is_on(topic, "headrace.flush.before.ack")

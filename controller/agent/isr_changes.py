@@ -13,6 +13,10 @@ of a partition waits for the first, whoever asked that one.
 Who makes them is passed in: the active controller (AlterPartition), or from inter.broker.protocol.version 2.6 ZooKeeper itself
 (`isr_writer.py`). Where either has another state than we know, it is read again (KAFKA-2729).
 
+A change to the ISR that is there already comes from a partition worker whose predecessor died: what that one asked for may still wait at
+a controller that was stopped. The controller would answer it without a write, and carry out the older one later. So the state is written
+again in ZooKeeper as it is: its version moves, and what expects the old one is refused.
+
 Source: Kafka `DefaultAlterPartitionManager`; KIP-497.
 """
 
@@ -79,16 +83,24 @@ class IsrChanges:
     """Of one node.
 
     alter   makes changes, a batch at a time
+    fence   writes states again as they are, a batch at a time
     """
 
     def __init__(
-        self, known: KnownCluster, zk: ZkSession, tasks: Tasks, monotonic_ms: Callable[[], int], alter: Alter
+        self,
+        known: KnownCluster,
+        zk: ZkSession,
+        tasks: Tasks,
+        monotonic_ms: Callable[[], int],
+        alter: Alter,
+        fence: Alter,
     ) -> None:
         self._known = known
         self._zk = zk
         self._tasks = tasks
         self._monotonic_ms = monotonic_ms
         self._alter = alter
+        self._fence = fence
         self._waiting: deque[_Asked] = deque()
         self._task: Task[None] | None = None
 
@@ -141,17 +153,21 @@ class IsrChanges:
                 batch[place] = asked
         self._waiting = later
         changes: list[tuple[_Asked, IsrChange]] = []
+        fences: list[tuple[_Asked, IsrChange]] = []
         for asked in batch.values():
             judged = self._judge(asked)
             if isinstance(judged, ErrorCode):
                 asked.error = judged
+            elif asked.known == frozenset(asked.isr):
+                fences.append((asked, judged))
             else:
                 changes.append((asked, judged))
         try:
-            outcomes = await self._alter([change for _asked, change in changes]) if changes else []
-            await self._settle(changes, outcomes)
+            for alter, some in ((self._fence, fences), (self._alter, changes)):
+                if some:
+                    await self._settle(some, await alter([change for _asked, change in some]))
         finally:
-            for asked, _change in changes:
+            for asked in batch.values():
                 asked.error = ErrorCode.REQUEST_TIMED_OUT if asked.error is None else asked.error
 
     def _judge(self, asked: _Asked) -> IsrChange | ErrorCode:

@@ -69,6 +69,12 @@ class IsrWriter:
         await self._tasks.share(min(ISR_WRITES_IN_FLIGHT_MAX, len(changes)), write_some)
         return [outcomes[change] for change in changes]
 
+    async def fence(self, changes: Sequence[IsrChange]) -> Sequence[Outcome]:
+        """Write states as they are, so that their versions move; the controller is notified at once, or it refuses the next change."""
+        outcomes = await self.alter(changes)
+        self._first_ms = self._monotonic_ms() - ISR_NOTICE_MS_MAX
+        return outcomes
+
     def owe(self, known: KnownCluster) -> None:
         """A process before this one may have changed ISRs of what the node leads, and not told the controller."""
         for name in known.topics_on([known.node_id]):

@@ -4,9 +4,6 @@ Runs in: the controller process of every node. A process that finds a directory 
 replicas follow that, and their rows turn OFFLINE. Only then the node tells, for the controller asks at once which replicas
 they are. While a directory is away the rows are scanned each SCAN_PAUSE_MS: an owner may take its time.
 
-A node that was killed whole and is back within its session has gone and come without anybody seeing it. It tells once as well: the
-controller asks of all its replicas, and learns which are well again.
-
     /log_dir_event_notification/log_dir_event_N
 
 Any broker writes that, whoever the controller is. A new controller asks by itself.
@@ -51,19 +48,14 @@ class LogDirFailures:
         self._told: set[Place] = set()
         self._next_ms = 0
         self._telling: Task[None] | None = None
-        self._is_back = False
-
-    def come_back(self) -> None:
-        """The node was started again, and nobody saw it go: what failed before may be well."""
-        self._is_back = True
 
     def poll(self, now_ms: int) -> int:
         """Tell of replicas that are offline since; returns whether there are. In a session that was joined."""
-        if self._telling is not None or now_ms < self._next_ms or not (self._is_back or self._failed_dirs()):
+        if self._telling is not None or now_ms < self._next_ms or not self._failed_dirs():
             return 0
         self._next_ms = now_ms + SCAN_PAUSE_MS
-        offline = set(self._offline()) if self._failed_dirs() else set()
-        if offline <= self._told and not self._is_back:
+        offline = set(self._offline())
+        if offline <= self._told:
             return 0
         self._telling = self._tasks.start(self._tell(offline), self._ended)
         return 1
@@ -82,10 +74,8 @@ class LogDirFailures:
         data = znodes.encode_log_dir_event(self._known.node_id)
         transaction.create(znodes.LOG_DIR_EVENT_PREFIX, data, is_sequential=True)
         await self._zk.commit(transaction)
-        if offline:
-            _log.warning("the controller is told of replicas in failed log directories replicas=%d", len(offline))
+        _log.warning("replicas in failed log directories are reported to the controller replicas=%d", len(offline))
         self._told |= offline
-        self._is_back = False
 
     def _ended(self, task: Task[None]) -> None:
         """raises   what is no failure of ZooKeeper"""

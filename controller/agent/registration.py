@@ -3,7 +3,7 @@
 Runs in: the controller process, at the start of every session. The znode is ephemeral; an old one may still
 be there (KAFKA-7165):
 
-    its owner is our session       we resumed it: keep the node, mend what it says
+    its owner is our session       a controller process of the same life resumed it: keep the node, mend what it says
     ... the session we held before and could not resume: delete it
     ... any other session          wait for it to go: our predecessor's, or another node has our id
 """
@@ -18,6 +18,7 @@ from headrace.controller.zookeeper.errors import Node, ZkConflict, ZkError
 from headrace.controller.zookeeper.outage import Reminder
 from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.tasks import Tasks
+from headrace.controller.zookeeper.transaction import Transaction
 from headrace.errors import HeadraceError
 
 WAIT_INTERVAL_MS = 100
@@ -89,6 +90,21 @@ async def register(zk: ZkSession, tasks: Tasks, node_id: int, data: bytes, wait_
         if reminder.is_due(time.monotonic_ns()):
             _log.warning("waiting for a broker id that another session holds broker_id=%d holder=%s", node_id, holder)
         await tasks.sleep(WAIT_INTERVAL_MS)
+
+
+async def register_again(zk: ZkSession, node_id: int) -> None:
+    """Another registration of the same session, with another broker epoch: any controller takes the node for one that went and came.
+
+    raises   ZkConflict, where somebody else writes the node; ZkError
+    """
+    path = znodes.broker_path(node_id)
+    node = await zk.get(path)
+    if node is None or node.ephemeral_owner != zk.session_id:
+        return  # whatever has become of it, it is followed
+    transaction = Transaction()
+    transaction.delete(path, node.version)
+    transaction.create(path, node.data, is_ephemeral=True)
+    await zk.commit(transaction)
 
 
 def _holder(node_id: int, node: Node) -> str:

@@ -6,7 +6,9 @@ Runs in: the controller process of every node; tools read and ask.
     /headrace/accept_loss/T:P     somebody wants the hold of a partition to end; the broker that held it removes the node
 
     {"version":1,"topic_id":"0f..","partitions":{"3":{"sole":false,"proven":true,"end_offset":88,"end_epoch":4,
-                                                      "high_watermark":120,"waits_for":[2]}}}
+                                                      "high_watermark":120,"waits_for":[2],"missing":false}}}
+
+    accept_loss    {"version":1,"ends":{"1":88}}    by broker, where the held logs end that were shown: another hold is not meant
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ class HeldReplica(NamedTuple):
     end_epoch: int = NO_EPOCH  # the last leader epoch in it
     high_watermark: int = NO_OFFSET  # as it was checkpointed, where the log ends before it
     waits_for: tuple[int, ...] = ()  # brokers
+    is_missing: bool = False  # there was no log at all: an empty one is in its place
 
 
 def held_by_path(broker: int) -> str:
@@ -54,6 +57,22 @@ def accept_loss_name(place: Place) -> str:
     return f"{place[0]}:{place[1]}"
 
 
+def encode_accept_loss(ends: Mapping[int, int]) -> bytes:
+    """ends    of held logs, by broker"""
+    fields = {"version": 1, "ends": {str(broker): end for broker, end in sorted(ends.items())}}
+    return json.dumps(fields, separators=(",", ":")).encode()
+
+
+def is_meant(data: bytes, broker: int, end_offset: int) -> bool:
+    """Whether the loss of this held log is accepted; without data, as older tools write it, that of any."""
+    if not data:
+        return True
+    try:
+        return int(json.loads(data)["ends"][str(broker)]) == end_offset
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
+        return False
+
+
 def encode_held(replicas: Mapping[int, HeldReplica]) -> bytes:
     """Those of one topic, by partition; at least one."""
     partitions = {
@@ -64,6 +83,7 @@ def encode_held(replicas: Mapping[int, HeldReplica]) -> bytes:
             "end_epoch": one.end_epoch,
             "high_watermark": one.high_watermark,
             "waits_for": list(one.waits_for),
+            "missing": one.is_missing,
         }
         for index, one in sorted(replicas.items())
     }
@@ -85,6 +105,7 @@ def decode_held(path: str, data: bytes) -> dict[int, HeldReplica]:
                 int(row["end_epoch"]),
                 int(row["high_watermark"]),
                 tuple(map(int, row["waits_for"])),
+                bool(row.get("missing", False)),
             )
             for index, row in fields["partitions"].items()
         }

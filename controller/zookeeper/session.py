@@ -72,6 +72,7 @@ class ZkSession:
     drops      how many connections were lost so far
     losses     how many sessions expired so far; ephemeral nodes went with each
     is_other_boot   the machine was started again since the session held before, and registration has not dealt with it
+    is_new_life     the supervisor was started since, and registration has not dealt with it
 
     raises   ConfigError, where `connect` does not parse
     """
@@ -86,6 +87,7 @@ class ZkSession:
     ) -> None:
         self.previous = session_file.read() if session_file is not None else None
         self.is_other_boot = session_file is not None and self.previous is not None and not session_file.is_of_this_boot
+        self.is_new_life = session_file is None or not session_file.is_of_this_life
         self.drops = 0
         self.losses = 0
         self._probes = 0
@@ -142,10 +144,10 @@ class ZkSession:
         self.save_session()
 
     def save_session(self) -> None:
-        """Keep id and password of the session for our successor: who has the same to do, while the boot is another one."""
+        """Keep id and password of the session for our successor, which has the same to do while the boot or the life is another one."""
         client_id = self._client.client_id
         if self._session_file is not None and client_id is not None and not self.is_other_boot:
-            self._session_file.write(client_id)
+            self._session_file.write(client_id, has_begun=not self.is_new_life)
 
     async def is_refused(self) -> bool:
         """Whether a server opens sessions for others, but not for who has seen as much as we: its state is an older one.
@@ -173,7 +175,7 @@ class ZkSession:
     def stop(self) -> None:
         """End the session: ephemeral nodes go at once, where a server hears of it."""
         if self._end() and self._session_file is not None:
-            self._session_file.remove()
+            self._session_file.remove(has_begun=not self.is_new_life)
 
     def take_changes(self) -> list[str]:
         """Paths whose watches fired since the last call; a lost connection fires them all."""

@@ -130,7 +130,7 @@ class FakeZk:
         self.ensemble = ensemble
         self.session_id = session_id
         self.previous: tuple[int, bytes] | None = None
-        self.is_other_boot = False
+        self.is_other_boot = self.is_new_life = False
         self.is_connected = True
         self.watched: set[str] = set()
         self.changes: dict[str, None] = {}

@@ -188,19 +188,3 @@ def test_this_node_is_asked_by_a_call(rig):
     rig.own[1][2].refuse()
     rig.tasks.run(100)
     assert task.result() == [ErrorCode.NETWORK_EXCEPTION]
-
-
-@pytest.mark.parametrize("error", [0, ErrorCode.NOT_CONTROLLER])
-def test_elections_are_asked_for_of_partitions_that_nobody_leads(rig, caplog, error):
-    rig.known.controller_id = 0
-    rig.known.brokers[0] = Registration(0, "127.0.0.1", 1, None, 5)
-    task = rig.tasks.start(rig.line.elect([("t", 0), ("u", 1), ("t", 2)]), lambda _task: None)
-    rig.tasks.run(100)
-    [(version, body, reply)] = rig.own
-    request = decode_request(ApiKey.ELECT_LEADERS, version, memoryview(body))
-    assert request.election_type == 1
-    assert [(topic.topic, topic.partitions) for topic in request.topic_partitions] == [("t", [0, 2]), ("u", [1])]
-    reply(encode_response(ApiKey.ELECT_LEADERS, version, messages.ElectLeadersResponse(error_code=error)))
-    rig.tasks.run(100)
-    assert task.result() is None
-    assert ("NOT_CONTROLLER" in caplog.text) is bool(error)

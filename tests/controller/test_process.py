@@ -39,7 +39,7 @@ from tests.support.zookeeper_client import ZooKeeperClient
 SESSION_MS = 30_000  # no restart takes that long on any machine: what a kill must not cost is not lost to a slow one
 REQUEST_MS = 600_000  # an answer before DEADLINE_S did not wait for this
 NETWORK = 0
-WAITING = "waiting until the controller has taken this node out of the ISRs"
+WAITING = "the node was restarted: waiting until the controller removes it from in-sync replica sets"
 TEST_KIND = -99
 VERSIONS = {ApiKey.CREATE_TOPICS: 6, ApiKey.DELETE_TOPICS: 5, ApiKey.INIT_PRODUCER_ID: 4}
 
@@ -216,7 +216,7 @@ def test_sigterm_takes_the_node_out_of_the_cluster_at_once(new_node, chroot):
     assert node.terminate() == 0
     assert look(chroot, "/brokers/ids/0") is None
     assert look(chroot, "/controller") is None
-    assert not os.path.exists(f"{node.log_dir}/{SESSION_FILE}")
+    assert "id" not in json.loads(Path(node.log_dir, SESSION_FILE).read_text())
 
 
 def test_a_kill_costs_neither_the_registration_nor_the_term_nor_the_slots(new_node, chroot):
@@ -561,12 +561,14 @@ def test_an_asker_that_died_is_not_waited_for(pair):
     assert not worker._pending
 
 
-def test_after_a_power_loss_a_node_registers_once_the_isrs_of_others_are_without_it(new_node, chroot):
-    node = new_node()
-    node.start()
+@pytest.mark.parametrize("is_other_boot", [False, True])
+def test_a_new_life_registers_anew_once_the_isrs_of_others_are_without_it(new_node, chroot, is_other_boot):
+    first = new_node()
+    first.start()
     registered = look(chroot, "/brokers/ids/0")
-    node.kill()
-    for path in Path(node.log_dir).glob(SESSION_FILE):
+    first.kill()
+    node = new_node()  # another supervisor
+    for path in Path(node.log_dir).glob(SESSION_FILE) if is_other_boot else ():
         path.write_text(json.dumps({**json.loads(path.read_text()), "boot": "before"}))
     others = ZooKeeperClient(chroot, SESSION_MS)
     others.start(DEADLINE_S)
@@ -580,7 +582,7 @@ def test_after_a_power_loss_a_node_registers_once_the_isrs_of_others_are_without
             ("/brokers/topics/t/partitions/0/state", znodes.encode_state(znodes.PartitionState(0, 3, (0, 7), 1))),
         ):
             others.create(path, data)
-        for times in range(1, 3):  # whoever is killed while it waits waits again
+        for times in range(1, 3):  # a process that is killed while it waits waits again
             node.start(wait=False)
             wait_until(lambda times=times: node.log().count(WAITING) == times, node.log)
             assert look(chroot, "/brokers/ids/0") is None
@@ -588,6 +590,12 @@ def test_after_a_power_loss_a_node_registers_once_the_isrs_of_others_are_without
         node.start(wait=False)
         others.set("/brokers/topics/t/partitions/0/state", znodes.encode_state(znodes.PartitionState(7, 4, (7,), 1)), 0)
         wait_until(lambda: look(chroot, "/brokers/ids/0") is not None, node.log)
-        assert look(chroot, "/brokers/ids/0")[1:] != registered[1:]
+        _data, session, epoch = look(chroot, "/brokers/ids/0")
+        assert (session == registered[1]) is not is_other_boot
+        assert epoch > registered[2]
+        node.wait_for(lambda: node.state is ProcessState.READY)
+        node.kill()
+        node.start()
+        assert look(chroot, "/brokers/ids/0")[1:] == (session, epoch), "a process that is restarted alone keeps it"
     finally:
         others.stop()

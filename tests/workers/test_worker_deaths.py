@@ -34,10 +34,10 @@ from headrace.workers.partition.coordinator_host import CoordinatorHost
 from headrace.workers.partition.group_requests import GroupRequests
 from headrace.workers.partition.groups import Groups
 from headrace.workers.partition.known_topics import KnownTopics
-from headrace.workers.partition.replicas import Replicas
 from headrace.workers.partition.replication.live_brokers import LiveBrokers
 from headrace.workers.partition.replication.record_deletions import RecordDeletions
 from headrace.workers.partition.upkeep import Upkeep
+from tests.support.answered_replicas import AnsweredReplicas
 from tests.support.compaction_fixtures import compaction_of
 from tests.support.fake_clock import NOW_MS, FakeClock
 from tests.support.fake_seat import FakeSeat, view_of
@@ -58,7 +58,7 @@ class Worker:
         self.view = view
         self.seat = seat or FakeSeat([path], {"group.initial.rebalance.delay.ms": "0"})
         self.clock = FakeClock()
-        self.replicas = Replicas(self.seat, 0, self.clock)
+        self.replicas = AnsweredReplicas(self.seat, 0, self.clock)
         self.replicas.follow(view)
 
     @property

@@ -4,7 +4,8 @@ Runs in: a partition worker. What is known of the log before it is opened, and w
 
     the row of the owner before us     it was killed: what it published is whole in the page cache
     checkpoints                        the node was stopped, or the machine; by partition and topic id (decision 017)
-    nothing                            a new partition, in the log directory with the fewest
+    nothing                            a new partition, in the log directory with the fewest; a replica that is in sync, and no new one,
+                                       has lost its log: none is made before the controller knows that (`opened_logs.py`)
 
 The row says LOADING meanwhile, unless a predecessor's still serves readers; OFFLINE where the log could not be opened. One
 for which there was no room (or no descriptor) is postponed.
@@ -23,6 +24,7 @@ from headrace.errors import HeadraceError, StorageFailed
 from headrace.ids import PartitionKey, TopicPartition
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk, is_exhausted
+from headrace.log.names import segment_bases
 from headrace.log.recovery.log_loader import LogCheckpoint
 from headrace.log.state.checkpoints import LOG_START_OFFSET_FILE, RECOVERY_POINT_FILE, REPLICATION_OFFSET_FILE
 from headrace.log.writing.partition_log import PartitionLog
@@ -34,7 +36,7 @@ from headrace.workers.partition.known_checkpoints import KnownCheckpoints
 from headrace.workers.partition.log_directories import LogDirectories, Unfound
 from headrace.workers.partition.log_opener import LogOpener
 from headrace.workers.partition.moved_replicas import MovedReplicas
-from headrace.workers.partition.opened_logs import OpenedLog
+from headrace.workers.partition.opened_logs import MissingLog, OpenedLog
 from headrace.workers.partition.opening_queue import OpeningQueue
 from headrace.workers.partition.replica import Replica
 from headrace.workers.partition.replication.live_brokers import LiveBrokers
@@ -46,7 +48,7 @@ _log: Final = logging.getLogger(__name__)
 class ReplicaOpener:
     """One worker's. The queue is its owner's: here logs are only postponed in it.
 
-    opened   logs that the controller is to be told of; its owner takes them
+    opened   logs that are to be reported to the controller, missing ones too; its owner takes them
     unfound   keys by slot of those that were refused since a directory failed that may have them
     """
 
@@ -76,7 +78,9 @@ class ReplicaOpener:
         self._live = live
         self._node_id: int = seat.wiring.settings["broker.id"]
         self._created_in: set[Path] = set()  # log directories with new logs since they were synced
-        self.opened: list[OpenedLog] = []
+        self.opened: list[OpenedLog | MissingLog] = []
+        self._missing: dict[int, PartitionKey] = {}  # by slot: reported, none may be made yet
+        self._may_be_made: dict[int, PartitionKey] = {}  # by slot: the controller has answered
         self._reported = (0, 0)  # (logs, bytes) as of the last line of the log
         for counter in (LOGS_OPENED, RECOVERED_BYTES):  # those of a predecessor
             seat.counters.add(counter, -seat.counters.get(counter))
@@ -102,6 +106,8 @@ class ReplicaOpener:
         try:
             is_first = is_new and (partition.leader_epoch == 0 or self._node_id not in partition.isr)
             directory = self._directories.place_of(name, topic.topic_id, is_first or is_told_new)
+            if not is_first and self._is_missing(topic, partition, directory):
+                return None
             log, high_watermark, known_mark, was_closed = self._open_log(
                 name, topic.topic_id, directory, config, row if is_ours else None
             )
@@ -125,10 +131,36 @@ class ReplicaOpener:
             name, log, slot, partition.key, self._seat.partitions, self._seat.generation, self._node_id,
             high_watermark, self._moved, self._failures.take, self._live, told_end,
         )  # fmt: skip
-        opened = OpenedLog(replica, log.log_end_offset, known_mark, was_closed, log.was_cut)
+        is_whole = str(log.directory.parent) not in self._seat.wiring.suspect_directories
+        opened = OpenedLog(replica, log.log_end_offset, known_mark, was_closed, log.was_cut, is_whole)
         self.opened.append(opened)
         replica.is_doubted = opened.is_short
         return replica
+
+    def make_missing(self, missing: MissingLog) -> bool:
+        """The controller knows that a log is missing: an empty one may be made. False where that is not wanted any more."""
+        if self._missing.get(missing.slot) != missing.key:
+            return False
+        del self._missing[missing.slot]
+        self._may_be_made[missing.slot] = missing.key
+        return True
+
+    def is_awaited(self, slot: int, key: PartitionKey) -> bool:
+        """Whether a log is missing, and the controller has not answered yet."""
+        return self._missing.get(slot) == key
+
+    def _is_missing(self, topic: TopicView, partition: PartitionView, directory: Path) -> bool:
+        """Whether a replica that is in sync has no log, which is reported. Once it may be made, it is missing no longer."""
+        slot, key = partition.slot, partition.key
+        if self._node_id not in partition.isr or (directory.is_dir() and segment_bases(directory)):
+            return False
+        if self._may_be_made.pop(slot, None) == key:
+            return False
+        if self._missing.get(slot) != key:
+            self._missing[slot] = key
+            self.opened.append(MissingLog(slot, key))
+            _log.warning("log not found, and the replica is in sync partition=%s-%d", topic.name, partition.index)
+        return True
 
     def find_again(self, slot: int, key: PartitionKey) -> None:
         """One that was refused may be opened now: nobody takes it for out of service any more."""

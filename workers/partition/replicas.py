@@ -35,7 +35,7 @@ from headrace.workers.partition.known_checkpoints import KnownCheckpoints
 from headrace.workers.partition.log_directories import LogDirectories
 from headrace.workers.partition.log_opener import LogOpener
 from headrace.workers.partition.moved_replicas import MovedReplicas
-from headrace.workers.partition.opened_logs import OpenedLog
+from headrace.workers.partition.opened_logs import MissingLog, OpenedLog
 from headrace.workers.partition.opening_queue import OpeningQueue
 from headrace.workers.partition.owned_partitions import After, KnownPartitions, OwnedPartitions
 from headrace.workers.partition.replica import Replica
@@ -96,8 +96,8 @@ class Replicas:
             self._table, seat.generation, self.directories, checkpoints, self.failures, self.beat, seat.counters
         )
 
-    def take_opened(self) -> list[OpenedLog]:
-        """Logs that were opened since the last call."""
+    def take_opened(self) -> list[OpenedLog | MissingLog]:
+        """Logs that were opened since the last call, and those that are missing."""
         opened, self._opener.opened = self._opener.opened, []
         return opened
 
@@ -107,6 +107,12 @@ class Replicas:
         wanted = self._wanted.get(replica.slot)
         if wanted is not None and self.by_slot.get(replica.slot) is replica:
             self._take_role(replica, wanted[1])
+
+    def make_missing(self, missing: MissingLog) -> None:
+        """The controller knows that this log is missing, and holds the replica if it is to be held: an empty one is made."""
+        wanted = self._wanted.get(missing.slot)
+        if self._opener.make_missing(missing) and wanted is not None and wanted[1].key == missing.key:
+            self._unopened.add(missing.slot)
 
     @property
     def has_unopened(self) -> bool:
@@ -202,7 +208,8 @@ class Replicas:
             replica = self._opener.open(topic, partition, config, slot in self._new_slots, is_told_new)
             self._new_slots.discard(slot)
             if replica is None:
-                self.offline[slot] = partition.key
+                if not self._opener.is_awaited(slot, partition.key):
+                    self.offline[slot] = partition.key
             else:
                 self.offline.pop(slot, None)
                 self._told_new.pop(partition.key, None)
@@ -260,7 +267,7 @@ class Replicas:
             self._release(slot)
             replica = None
         if replica is None:
-            if self.offline.get(slot) != partition.key:
+            if self.offline.get(slot) != partition.key and not self._opener.is_awaited(slot, partition.key):
                 self._unopened.add(slot, is_coordinator=topic.name == OFFSETS_TOPIC)
                 if not is_first_view and partition.key not in self._known:
                     self._new_slots.add(slot)

@@ -77,7 +77,11 @@ class PartitionWorker(duty_cycle.Process):
         }
         self._mailbox = Mailbox(seat, handlers)
         self._opened = OpenedLogs(
-            self._replicas.by_slot, self._mailbox, seat.wiring.controller_id, self._replicas.trust
+            self._replicas.by_slot,
+            self._mailbox,
+            seat.wiring.controller_id,
+            self._replicas.trust,
+            self._replicas.make_missing,
         )
         self._poller = poller
         self._peers: Peers | None = None

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from headrace.controller.agent.hold_decision import EPOCH_UNKNOWN, Act, LogEnd, decide
+from headrace.controller.agent.hold_decision import EPOCH_UNKNOWN, Act, LogEnd, decide, first_lost
 
 NODE, SECOND, THIRD = 1, 2, 3
 REPLICAS = (NODE, SECOND, THIRD)
@@ -36,6 +36,21 @@ def test_a_later_epoch_is_the_better_log_and_then_a_greater_end():
 def test_where_the_last_epoch_is_not_told_the_greater_end_is_the_better_log():
     assert decided({SECOND: LogEnd(EPOCH_UNKNOWN, 90), THIRD: SHORTER}) == (Act.HAND_OVER, SECOND, ())
     assert decided({SECOND: LogEnd(EPOCH_UNKNOWN, 87), THIRD: SHORTER}) == (Act.RELEASE, NODE, ())
+
+
+@pytest.mark.parametrize("is_missing", YES_OR_NO)
+def test_without_other_replicas_a_log_that_is_missing_waits_until_its_loss_is_accepted(is_missing):
+    flags = {"is_proven": True, "is_late": True, "may_be_unclean": False, "is_missing": is_missing}
+    act = Act.WAIT if is_missing else Act.RELEASE
+    assert decide(NODE, OWN, {}, (NODE,), (NODE,), is_accepted=False, **flags) == (act, NODE, ())
+    assert decide(NODE, OWN, {}, (NODE,), (NODE,), is_accepted=True, **flags).act is Act.RELEASE
+
+
+def test_what_may_be_lost_begins_where_the_least_of_the_logs_in_sync_ends():
+    others = {SECOND: LogEnd(0, 75), THIRD: LogEnd(0, 90)}
+    assert first_lost(LogEnd(0, 80), LogEnd(0, 90), others, (NODE, SECOND)) == 75
+    assert first_lost(LogEnd(0, 80), LogEnd(0, 90), others, (NODE,)) == 80
+    assert first_lost(LogEnd(0, 80), LogEnd(1, 60), {SECOND: None, THIRD: LogEnd(1, 60)}, (NODE, SECOND)) == 60
 
 
 @pytest.mark.parametrize("is_accepted", YES_OR_NO)

@@ -5,13 +5,14 @@ import logging
 import pytest
 
 from headrace.controller.agent.hold_decision import LogEnd
-from headrace.controller.agent.holds import CHECK_MS, ELECT_MS, EVENT_MS, Holds
+from headrace.controller.agent.holds import CHECK_MS, EVENT_MS, Holds
+from headrace.controller.agent.owed_elections import ELECT_MS, ELECT_TRIES
 from headrace.controller.zookeeper import held_znodes, znodes
 from headrace.controller.zookeeper.held_znodes import HeldReplica
 from headrace.controller.zookeeper.znodes import PartitionState, TopicAssignment
 from headrace.errors import ErrorCode
 from headrace.ids import partition_key
-from headrace.shm.messages import LOG_WAS_CLOSED, LOG_WAS_CUT, OPENED_LOG, OPENED_RESULT
+from headrace.shm.messages import LOG_IS_MISSING, LOG_IS_WHOLE, LOG_WAS_CLOSED, LOG_WAS_CUT, OPENED_LOG, OPENED_RESULT
 
 NODE, SECOND, THIRD = 0, 1, 2
 REPLICAS = (NODE, SECOND, THIRD)
@@ -33,7 +34,7 @@ class Rig:
         ensemble.run(controller.create(znodes.CONTROLLER, znodes.encode_controller(THIRD, 0), is_ephemeral=True))
         self.node = new_node(NODE, join=False, **changes)
         self.ends = {SECOND: {}, THIRD: {}}
-        self.asked, self.elections = [], []
+        self.asked, self.registrations = [], 0
         self.begin()
 
     def register(self, broker):
@@ -42,21 +43,22 @@ class Rig:
         self.ensemble.run(session.create(znodes.broker_path(broker), data, is_ephemeral=True))
         return session
 
-    def begin(self):
+    def begin(self, has_new_directory=False):
         """A process of the node."""
         node = self.node
         self.known = node.known
         self.known.held.clear()
         self.holds = Holds(
-            node.known, node.zk, node.tasks, lambda: node.now_ms, self.ask, self.elect, node.seat.wiring.settings
-        )
+            node.known, node.zk, node.tasks, lambda: node.now_ms, self.ask, self.register_again, node.seat.wiring.settings,
+            has_new_directory,
+        )  # fmt: skip
 
     async def ask(self, wanted):
         self.asked.append({broker: set(places) for broker, places in wanted.items()})
         return {broker: dict(self.ends[broker]) for broker in wanted}
 
-    async def elect(self, places):
-        self.elections.append(set(places))
+    async def register_again(self):
+        self.registrations += 1
 
     def put(self, isr=(NODE,), leader=-1, replicas=REPLICAS, name="t", epoch=5, **configs):
         self.ensemble.put(znodes.topic_path(name), znodes.encode_topic(TopicAssignment(ID, (replicas,))))
@@ -66,12 +68,12 @@ class Rig:
     def state(self, isr, leader, name="t", epoch=5):
         self.ensemble.put(znodes.state_path(name, 0), znodes.encode_state(PartitionState(leader, epoch, isr, 1)))
 
-    def join(self, after_power_loss=True):
+    def join(self, after_power_loss=True, in_all_directories=True):
         node = self.node
 
         async def joining():
             if after_power_loss:
-                await self.holds.take_suspects()
+                await self.holds.take_suspects(in_all_directories)
             await self.holds.load()
             await node.joining()
             self.holds.settle_loaded()
@@ -139,7 +141,8 @@ def test_a_process_that_is_killed_leaves_its_holds_to_the_next(rig):
     rig.join()
     rig.begin()
     rig.join(after_power_loss=False)
-    assert rig.view() == (-1, (NODE,))
+    rig.opened(flags=LOG_WAS_CLOSED | LOG_IS_WHOLE)
+    assert rig.view() == (-1, (NODE,)), "closed in order since, it lacks all the same what it lost before"
 
 
 def test_a_topic_that_syncs_before_it_acknowledges_is_not_held(rig):
@@ -184,19 +187,35 @@ def test_whoever_is_as_good_as_the_others_is_released_and_says_what_may_be_lost(
     assert "partition=t-0 first_offset=88 checkpointed_high_watermark=unknown" in line
 
 
-def test_a_controller_that_does_not_elect_by_itself_is_asked(rig):
+def test_where_the_controller_does_not_elect_the_node_registers_again(rig):
     rig.put()
     rig.join()
     rig.opened()
     rig.ends = {broker: {("t", 0): LogEnd(4, 88)} for broker in (SECOND, THIRD)}
     rig.check()
-    assert not rig.elections
+    assert not rig.registrations
     rig.check(ELECT_MS)
-    assert rig.elections == [{("t", 0)}]
+    assert rig.registrations == 1
+    rig.check(ELECT_MS)
+    assert rig.registrations == 1  # twice as long the second time
     rig.state((NODE,), NODE, epoch=6)
-    rig.check(ELECT_MS)
-    assert rig.elections == [{("t", 0)}]
+    rig.check(2 * ELECT_MS)
+    assert rig.registrations == 1
     assert rig.view() == (NODE, (NODE,))
+
+
+def test_it_registers_again_a_few_times_only(rig):
+    rig.put()
+    rig.join()
+    rig.opened()
+    rig.ends = {broker: {("t", 0): LogEnd(4, 88)} for broker in (SECOND, THIRD)}
+    rig.check()
+    for tried in range(ELECT_TRIES):
+        rig.check(ELECT_MS << tried)
+    assert rig.registrations == ELECT_TRIES
+    rig.check(ELECT_MS << ELECT_TRIES)
+    assert rig.registrations == ELECT_TRIES
+    assert rig.holds.next_ms is None
 
 
 def test_a_replica_that_is_away_is_waited_for_until_the_time_is_over(new_node, ensemble, caplog):
@@ -251,9 +270,9 @@ def test_a_better_one_out_of_the_isr_becomes_the_isr(rig, caplog):
     [note] = [path for path in rig.ensemble.nodes if path.startswith(znodes.ISR_CHANGE_PREFIX)]
     assert znodes.decode_isr_change(note, rig.ensemble.data(note)) == [("t", 0)]
     assert not rig.known.held
-    assert "first_offset=95" in lost_lines(caplog)[0]
+    assert "first_offset=88" in lost_lines(caplog)[0]  # up to there it has what was in sync
     rig.check(ELECT_MS)
-    assert rig.elections == [{("t", 0)}]
+    assert rig.registrations == 1
 
 
 def test_a_state_that_somebody_else_has_written_is_not_written_over(rig, caplog):
@@ -373,6 +392,102 @@ def test_a_second_power_loss_keeps_what_was_proven_and_opens_logs_anew(rig):
     rig.begin()
     rig.node.run(rig.holds.take_suspects())
     assert rig.known.held["t", 0] == HeldReplica(ID, False, True, -1, 4, 120, (SECOND, THIRD))
+
+
+@pytest.mark.parametrize("in_all_directories", [False, True])
+def test_where_some_directories_are_suspect_logs_in_others_are_not_held(rig, in_all_directories):
+    rig.put(leader=NODE)
+    rig.join(in_all_directories=in_all_directories)
+    rig.opened(flags=LOG_IS_WHOLE)
+    assert bool(rig.known.held) is in_all_directories
+
+
+def test_of_the_logs_in_sync_the_least_says_from_where_on_records_may_be_lost(rig, caplog):
+    rig.put(isr=(NODE, SECOND))
+    rig.join()
+    rig.opened(end=80)
+    rig.ends = {SECOND: {("t", 0): LogEnd(4, 75)}, THIRD: {("t", 0): LogEnd(4, 95)}}
+    rig.check()
+    assert rig.stored_state().isr == (THIRD,)
+    assert "first_offset=75 " in lost_lines(caplog)[0]
+
+
+def missing(rig, **changes):
+    rig.put(**changes)
+    rig.join(after_power_loss=False)
+    return rig.opened(end=0, epoch=-1, flags=LOG_IS_MISSING)
+
+
+def test_a_replica_in_sync_without_a_log_is_held_until_others_are_known(rig, caplog):
+    response = missing(rig, leader=NODE)
+    assert response.poll(rig.node.now_ms) is None
+    rig.ends[SECOND] = {("t", 0): LogEnd(-1, 0)}
+    rig.check()
+    assert response.poll(rig.node.now_ms) == OPENED_RESULT.pack(0)
+    assert rig.view() == (-1, (NODE,))
+    [held] = held_znodes.decode_held("t", rig.ensemble.data(held_znodes.held_path(NODE, "t"))).values()
+    assert held.is_missing
+    assert held.is_proven
+    assert "its log is not found in any log directory partition=t-0" in caplog.text
+    rig.opened(end=0, epoch=-1)  # the empty one that was made in its place
+    rig.state((NODE,), -1, epoch=6)
+    rig.ends[THIRD] = {("t", 0): LogEnd(4, 95)}
+    rig.check()
+    assert rig.stored_state().isr == (THIRD,)
+    assert "first_offset=0 " in lost_lines(caplog)[0]
+
+
+def test_a_log_that_is_back_is_held_for_its_absence_no_more(rig):
+    missing(rig, leader=NODE)
+    rig.check()
+    rig.begin()
+    rig.join(after_power_loss=False)
+    rig.opened(end=88)
+    held = rig.known.held["t", 0]
+    assert (held.is_missing, held.is_proven, held.end_offset) == (False, False, 88)
+
+
+def test_a_partition_that_was_made_in_this_life_never_had_a_log(rig):
+    rig.put(name="other", isr=(SECOND,), leader=SECOND)
+    rig.join(after_power_loss=False)
+    rig.put(leader=NODE)
+    rig.node.turn()
+    response = rig.opened(end=0, epoch=-1, flags=LOG_IS_MISSING)
+    rig.check()
+    assert response.poll(rig.node.now_ms) == OPENED_RESULT.pack(0)
+    assert not rig.known.held
+    assert rig.view() == (NODE, (NODE,))
+
+
+@pytest.mark.parametrize(("is_new", "epoch"), [(False, 0), (False, 5), (True, 0), (True, 5)])
+def test_a_sole_replica_without_a_log_is_held_where_a_disk_may_not_be_mounted(rig, caplog, is_new, epoch):
+    rig.begin(has_new_directory=is_new)
+    missing(rig, replicas=(NODE,), leader=NODE, epoch=epoch)
+    rig.check()
+    assert rig.view() == (-1 if is_new else NODE, (NODE,))
+    assert bool(lost_lines(caplog)) is (not is_new and epoch > 0)
+    if is_new:
+        rig.check(1_000_000)
+        assert rig.known.held
+        rig.ensemble.put(held_znodes.accept_loss_path(("t", 0)), held_znodes.encode_accept_loss({NODE: 0}))
+        rig.check()
+        assert rig.view() == (NODE, (NODE,))
+        assert "first_offset=0 " in lost_lines(caplog)[0]
+
+
+def test_a_loss_is_accepted_of_the_hold_that_was_shown(rig):
+    rig.put()
+    rig.join()
+    rig.opened(end=88, mark=120)
+    path = held_znodes.accept_loss_path(("t", 0))
+    for other in ({NODE: 90}, {SECOND: 88}):
+        rig.ensemble.put(path, held_znodes.encode_accept_loss(other))
+        rig.check()
+        assert rig.known.held
+    rig.state((SECOND,), SECOND, epoch=6)
+    rig.check()
+    assert not rig.known.held
+    assert path not in rig.ensemble.nodes, "the next hold is another"
 
 
 def test_a_topic_of_another_id_is_not_held(rig):

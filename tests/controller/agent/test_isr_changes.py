@@ -40,7 +40,9 @@ def node(new_node, controller):
     node.topic_id = controller.put_topic("t", ((0, 7), (0, 7)), states)
     node.turn()
     node.active = Active()
-    node.isr_changes = IsrChanges(node.known, node.zk, node.tasks, lambda: node.now_ms, node.active.alter)
+    node.isr_changes = IsrChanges(
+        node.known, node.zk, node.tasks, lambda: node.now_ms, node.active.alter, node.active.alter
+    )
     return node
 
 

@@ -49,17 +49,6 @@ def test_nothing_is_told_while_all_is_well(failing):
     assert failing.notes() == []
 
 
-def test_a_node_that_is_back_within_its_session_tells_once_though_all_is_well(failing):
-    failing.failures.come_back()
-    for _ in range(3):
-        failing.poll()
-        assert failing.notes() == [0]
-    failing.mask = 1
-    failing.fail(1)
-    failing.poll()
-    assert failing.notes() == [0, 0]
-
-
 def test_replicas_are_told_once_they_are_offline_and_once(failing):
     failing.mask = 1
     failing.poll()

@@ -19,7 +19,7 @@ from headrace.controller.zookeeper import session as session_module
 from headrace.controller.zookeeper.blocking_session import BlockingSession
 from headrace.controller.zookeeper.errors import ZkConflict, ZkLost
 from headrace.controller.zookeeper.session import CALL_TIMEOUT_MS, CONNECT_REPLY_S, ZkSession, _repeated
-from headrace.controller.zookeeper.session_file import SESSION_FILE, SessionFile
+from headrace.controller.zookeeper.session_file import SESSION_FILE, SessionFile, note_boot
 from headrace.controller.zookeeper.tasks import Tasks
 from headrace.controller.zookeeper.transaction import Transaction
 from headrace.errors import ConfigError
@@ -286,6 +286,7 @@ def test_everything_stays_below_the_chroot(new_session, chroot, zookeeper):
 
 def test_a_successor_resumes_the_session_and_its_ephemeral_nodes_never_blink(new_session, chroot, tmp_path):
     file = tmp_path / ".headrace-session"
+    note_boot(tmp_path, is_suspect=False)
     pid = os.fork()
     if not pid:
         try:
@@ -324,11 +325,12 @@ def test_after_another_boot_the_session_is_not_resumed_and_known_as_the_one_befo
 
 def test_a_session_that_is_over_is_replaced_and_the_file_too(new_session, tmp_path):
     file = tmp_path / ".headrace-session"
+    note_boot(tmp_path, is_suspect=False)
     first = new_session(file)
     old = first.session_id
     kept = file.read_text()
     first.stop()
-    assert not file.exists()
+    assert "id" not in json.loads(file.read_text())
     file.write_text(kept)
     second = new_session(file)
     assert second.session_id not in (0, old)

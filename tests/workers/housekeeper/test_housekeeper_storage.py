@@ -30,11 +30,11 @@ from headrace.shm.messages import REQUEST_HEADER
 from headrace.workers.housekeeper import checkpoints, segment_sync
 from headrace.workers.housekeeper.hosted import HostedReplicas
 from headrace.workers.housekeeper.worker import Housekeeper
-from headrace.workers.partition.replicas import Replicas
 from headrace.workers.partition.replication.live_brokers import LiveBrokers
 from headrace.workers.partition.replication.record_deletions import RecordDeletions
 from headrace.workers.partition.upkeep import Upkeep
 from tests.support.altered import altered
+from tests.support.answered_replicas import AnsweredReplicas
 from tests.support.fake_clock import NOW_MS, FakeClock
 from tests.support.fake_seat import FakeSeat, Followed, view_of
 from tests.support.log_fixtures import batch
@@ -115,7 +115,7 @@ class Node:
         self.seat.changed = frozenset
         self.seat.lags, self.seat.processes = NoLags(), Processes(self.seat)
         self.clock = FakeClock()
-        self.replicas = Replicas(self.seat, 0, self.clock)
+        self.replicas = AnsweredReplicas(self.seat, 0, self.clock)
         if view is not None:
             self.follow(view)
         self.housekeeper = Housekeeper(self.seat, self.clock)
@@ -137,7 +137,7 @@ class Node:
     def kill_worker(self):
         self.kill()
         self.seat.restarted()
-        self.replicas = Replicas(self.seat, 0, self.clock)
+        self.replicas = AnsweredReplicas(self.seat, 0, self.clock)
 
     def write_checkpoints(self):
         self.clock.ms += 100_000
@@ -389,7 +389,7 @@ def test_a_stop_while_logs_wait_to_be_opened_is_clean_where_they_are_as_a_clean_
     assert node.stop() == [True, True]
     (node.dirs[1] / ".kafka_cleanshutdown").unlink()
     again = node.restart()
-    again.replicas = Replicas(again.seat, 0, PassingClock())
+    again.replicas = AnsweredReplicas(again.seat, 0, PassingClock())
     again.follow(view_of(("t", 4)))
     assert len(again.replicas.by_slot) == 1
     assert again.stop() == [True, False]
@@ -399,7 +399,7 @@ def test_a_stop_while_logs_of_a_killed_predecessor_wait_to_be_opened_is_clean_wh
     assert node.stop() == [True, True]
     again = node.restart(view_of(("t", 2)))
     again.kill_worker()
-    again.replicas = Replicas(again.seat, 0, PassingClock())
+    again.replicas = AnsweredReplicas(again.seat, 0, PassingClock())
     again.follow(view_of(("t", 2)))
     [opened] = again.replicas.by_slot.values()
     assert again.stop() == [one == opened.log.directory.parent for one in again.dirs]

@@ -12,7 +12,7 @@ from headrace.runtime.poller import Poller
 from headrace.shm.messages import REPLY
 from headrace.workers.network.context import Context
 from headrace.workers.network.loop import NetworkLoop
-from headrace.workers.partition.replicas import Replicas
+from tests.support.answered_replicas import AnsweredReplicas
 from tests.support.fake_clock import FakeClock
 from tests.support.fake_seat import FakeSeat, Followed, view_of
 
@@ -193,6 +193,6 @@ def fetch_frame(number, partitions=(0,), min_bytes=1, max_bytes=1 << 20):
 
 
 def lead(rig):
-    replicas = Replicas(rig.seat, 0, rig.clock)
+    replicas = AnsweredReplicas(rig.seat, 0, rig.clock)
     replicas.follow(rig.seat.view.view)
     return replicas

@@ -22,7 +22,7 @@ from headrace.shm.messages import ADVANCED, REPLY, REPLY_HEADER, SLOT_ENTRY, Rep
 from headrace.shm.partition_table import PartitionRow, RowState
 from headrace.workers.network import loop as loop_module
 from headrace.workers.network.loop import CONNECTIONS_CHECK_INTERVAL_MS, SLOW_READER_DEADLINE_MS, NetworkLoop
-from headrace.workers.partition.replicas import Replicas
+from tests.support.answered_replicas import AnsweredReplicas
 from tests.support.fake_seat import view_of
 from tests.workers.network.network_rig import (
     CONTROLLER,
@@ -126,7 +126,7 @@ def test_answers_behind_one_that_waits_are_bounded(rig):
 
 
 def test_fetches_that_come_due_behind_an_answer_that_waits_are_bounded(rig):
-    replicas = Replicas(rig.seat, 0, rig.clock)
+    replicas = AnsweredReplicas(rig.seat, 0, rig.clock)
     replicas.follow(rig.seat.view.view)
     client = rig.connect()
     request = messages.FetchRequest

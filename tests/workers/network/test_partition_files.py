@@ -16,8 +16,8 @@ from headrace.shm.cluster_view import DoomedReplica
 from headrace.topic_defaults import TopicDefaults
 from headrace.workers.network.partition_files import PartitionFiles
 from headrace.workers.network.routes import Routes
-from headrace.workers.partition.replicas import Replicas
 from tests.support.altered import altered
+from tests.support.answered_replicas import AnsweredReplicas
 from tests.support.descriptors import held_below
 from tests.support.fake_clock import NOW_MS, FakeClock
 from tests.support.fake_seat import TOPIC_ID, FakeSeat, view_of
@@ -37,7 +37,7 @@ class Node:
 
     def __init__(self, path):
         self.seat = FakeSeat([path])
-        self.replicas = Replicas(self.seat, 0, FakeClock())
+        self.replicas = AnsweredReplicas(self.seat, 0, FakeClock())
         self.open_segments = OpenSegments(2)
         self.files = PartitionFiles((str(path),), self.seat.partitions, self.open_segments)
         routes = Routes(1, 1, TopicDefaults(self.seat.wiring.settings))
@@ -136,7 +136,7 @@ def test_segments_over_all_partitions_have_one_bound(tmp_path):
     """Those in use stay, the least recently used are closed, with their indexes."""
     seat = FakeSeat([tmp_path])
     view = view_of(("t", 12))
-    replicas = Replicas(seat, 0, FakeClock())
+    replicas = AnsweredReplicas(seat, 0, FakeClock())
     replicas.follow(view)
     for replica in replicas.by_slot.values():
         for _ in range(3):

@@ -3,7 +3,7 @@
 from headrace.errors import StorageFailed
 from headrace.ids import partition_key
 from headrace.limits import OPENING_SLICE_MS, REOPEN_INTERVAL_MS
-from headrace.workers.partition.replicas import Replicas
+from tests.support.answered_replicas import AnsweredReplicas
 from tests.support.fake_clock import NOW_MS, FakeClock
 from tests.support.fake_seat import FakeSeat
 from tests.support.faulty_disk import FaultyDisk
@@ -42,7 +42,7 @@ class Node:
         self.replicas = self.start()
 
     def start(self):
-        self.replicas = Replicas(self.seat, 0, self.clock, self.disk)
+        self.replicas = AnsweredReplicas(self.seat, 0, self.clock, self.disk)
         self._changed = []
         self.replicas.moved.observe_roles(self._changed.append)
         return self.replicas

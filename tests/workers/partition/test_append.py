@@ -16,8 +16,8 @@ from headrace.shm.region import Region
 from headrace.workers.partition.append import Appender
 from headrace.workers.partition.intake import Intake
 from headrace.workers.partition.produce_purgatory import ProducePurgatory
-from headrace.workers.partition.replicas import Replicas
 from headrace.workers.partition.replication.isr import IsrKeeper
+from tests.support.answered_replicas import AnsweredReplicas
 from tests.support.fake_clock import NOW_MS, FakeClock
 from tests.support.fake_seat import FakeSeat, view_of
 from tests.support.faulty_disk import FaultyDisk
@@ -59,7 +59,7 @@ class Worker:
         self.disk = FaultyDisk()
         self.seat = FakeSeat([path], settings)
         self.seat.readers = {0: Reader()}
-        self.replicas = Replicas(self.seat, 0, FakeClock(), self.disk)
+        self.replicas = AnsweredReplicas(self.seat, 0, FakeClock(), self.disk)
         self.replicas.follow(view)
         self.answers = Answers(self.disk)
         purgatory = ProducePurgatory(self.answers)

@@ -4,9 +4,19 @@ import pytest
 
 from headrace.ids import TopicPartition
 from headrace.log.state.checkpoints import REPLICATION_OFFSET_FILE, write_offset_checkpoint
-from headrace.shm.messages import LOG_WAS_CLOSED, LOG_WAS_CUT, OPENED_LOG, OPENED_RESULT, ReplyStatus, RequestKind
+from headrace.shm.messages import (
+    LOG_IS_MISSING,
+    LOG_IS_WHOLE,
+    LOG_WAS_CLOSED,
+    LOG_WAS_CUT,
+    OPENED_LOG,
+    OPENED_RESULT,
+    ReplyStatus,
+    RequestKind,
+)
 from headrace.shm.partition_table import RowState
 from headrace.workers.partition.opened_logs import RETRY_MS, OpenedLogs
+from headrace.workers.partition.replicas import Replicas
 from tests.support.fake_seat import TOPIC_ID, view_of
 from tests.workers.partition.replica_fixtures import Node, with_id
 
@@ -42,7 +52,7 @@ def view():
 def told_of(node):
     """The controller's end, and who tells it."""
     mailbox = FakeMailbox()
-    opened = OpenedLogs(node.replicas.by_slot, mailbox, CONTROLLER, node.replicas.trust)
+    opened = OpenedLogs(node.replicas.by_slot, mailbox, CONTROLLER, node.replicas.trust, node.replicas.make_missing)
     opened.add(node.replicas.take_opened())
     return mailbox, opened
 
@@ -65,7 +75,7 @@ def test_each_log_is_told_of_once(node):
     mailbox, opened = told_of(again)
     opened.tell(0)
     key = again.replicas.by_slot[0].key
-    assert [rows for rows, _reply in mailbox.asked] == [[(0, key, 5, 0, LEADER_EPOCH, 0)]]
+    assert [rows for rows, _reply in mailbox.asked] == [[(0, key, 5, 0, LEADER_EPOCH, LOG_IS_WHOLE)]]
     assert again.row(0).state == RowState.LEADER  # nothing is missing, as far as anybody knows
     mailbox.answer()
     opened.tell(1_000)
@@ -142,5 +152,63 @@ def test_a_log_that_was_cut_and_one_that_was_closed_are_told_so(node):
     again = machine_down(node)
     mailbox, opened = told_of(again)
     opened.tell(0)
-    assert mailbox.asked[0][0][0][2:] == (4, 0, LEADER_EPOCH, LOG_WAS_CUT)
+    assert mailbox.asked[0][0][0][2:] == (4, 0, LEADER_EPOCH, LOG_WAS_CUT | LOG_IS_WHOLE)
     assert LOG_WAS_CLOSED != LOG_WAS_CUT
+
+
+def worker_of(node):
+    """Replicas whose controller answers what a test answers."""
+    node.replicas = Replicas(node.seat, 0, node.clock, node.disk)
+    return node.replicas
+
+
+def test_a_replica_in_sync_without_a_log_gets_none_before_the_controller_has_answered(node):
+    replicas = worker_of(node)
+    replicas.follow(view())
+    assert node.row(0).state == RowState.LOADING
+    assert not any(path.iterdir() for path in node.dirs if any(path.iterdir()))
+    mailbox, opened = told_of(node)
+    opened.tell(0)
+    key = view().topics["t"].partitions[0].key
+    assert [rows for rows, _reply in mailbox.asked] == [[(0, key, 0, 0, -1, LOG_IS_MISSING)]]
+    mailbox.answer(7)
+    replicas.open_some()
+    assert not replicas.by_slot
+    opened.tell(RETRY_MS)
+    mailbox.answer()
+    replicas.open_some()
+    assert replicas.by_slot[0].log.log_end_offset == 0
+    assert node.row(0).state == RowState.LEADER
+
+
+def test_a_directory_without_segments_is_no_log(node):
+    (node.dirs[1] / "t-0").mkdir()
+    replicas = worker_of(node)
+    replicas.follow(view())
+    assert not replicas.by_slot
+    assert len(replicas.take_opened()) == 1
+
+
+def test_a_replica_out_of_the_isr_and_one_of_a_new_topic_are_made_at_once(node):
+    replicas = worker_of(node)
+    partition = view().topics["t"].partitions[0]
+    out = view()
+    out.topics["t"] = out.topics["t"]._replace(partitions=(partition._replace(isr=(5,), leader=5, replicas=(5, 0)),))
+    replicas.follow(out)
+    assert replicas.by_slot[0].log.log_end_offset == 0
+    replicas = worker_of(node)
+    replicas.follow(view_of())
+    replicas.follow(with_id(view_of(("new", 1, {}, 0)), TOPIC_ID))
+    assert [str(one.partition) for one in replicas.by_slot.values()] == ["new-0"]
+
+
+def test_what_is_no_longer_wanted_is_not_made(node):
+    replicas = worker_of(node)
+    replicas.follow(view())
+    mailbox, opened = told_of(node)
+    opened.tell(0)
+    replicas.follow(view_of())
+    mailbox.answer()
+    replicas.open_some()
+    assert not replicas.by_slot
+    assert not (node.dirs[0] / "t-0").exists()

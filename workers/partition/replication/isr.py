@@ -15,8 +15,8 @@ has been followed. One change in flight for each partition (KAFKA-8836). A faile
 has happened since: it may have been done (KAFKA-12686). Where the view has another ISR than the request named, the request can't
 be done any more, and what should be is worked out again; a new leader epoch ends it too.
 
-A process that takes over from one that died does not know what that had asked: all replicas are waited for until it is told
-that nothing is in flight, which is asked for as a change to the ISR that is.
+A process that takes over from one that died does not know what that had asked: all replicas are waited for until it is known
+that nothing is in flight, which is asked for as a change to the ISR that is. So is a change that was asked more than once and refused.
 
 Costs: O(replicas) for a fetch; a tick visits the replicas with a late follower, a change of the live brokers those that are
 under-replicated.
@@ -279,6 +279,11 @@ class IsrKeeper:
             self._retry(change)
             return
         del self._changes[replica]
+        if change.error in _NOT_DONE and change.tries > 1 and change.wanted != followers.isr:
+            self._ask(
+                replica, followers, followers.isr
+            )  # an earlier try may still be carried out: waited for until it can't be
+            return
         followers.set_pending(())
         if change.error in _NOT_DONE:
             _log.info(

@@ -1,7 +1,7 @@
 import itertools
 import time
 
-from headrace.controller.agent.power_loss import wait_out_of_isrs
+from headrace.controller.agent.new_life import end_life_before
 from headrace.controller.zookeeper import held_znodes, znodes
 from headrace.controller.zookeeper.held_znodes import HeldReplica
 from headrace.controller.zookeeper.tasks import Tasks
@@ -20,8 +20,8 @@ def put_state(ensemble, name, isr, leader=OTHER):
     ensemble.put(znodes.state_path(name, 0), znodes.encode_state(PartitionState(leader, 1, isr, 1)))
 
 
-def begin(ensemble, *live):
-    """The session after the machine went down; the one before, which stands in /brokers/ids still; others live."""
+def begin(ensemble, *live, is_resumed=False):
+    """The session of a new life; that of the life before, which is in /brokers/ids still; others live."""
     for path in znodes.PERSISTENT_PATHS:
         ensemble.put(path, b"")
     old, new = ensemble.session(), ensemble.session()
@@ -29,6 +29,8 @@ def begin(ensemble, *live):
     for broker in live:
         other = ensemble.session()
         ensemble.run(other.create(znodes.broker_path(broker), BROKER, is_ephemeral=True))
+    if is_resumed:
+        new = old.successor()
     new.previous = (old.session_id, b"")
     return new
 
@@ -45,8 +47,11 @@ def wait(zk, wait_ms_max=60_000, steps=()):
     async def pause():
         pass
 
-    tasks.sleep, tasks.pause = sleep, pause
-    return zk.ensemble.run(wait_out_of_isrs(zk, tasks, NODE, wait_ms_max)), next(count)
+    async def share(_count, work):
+        await work()
+
+    tasks.sleep, tasks.pause, tasks.share = sleep, pause, share
+    return zk.ensemble.run(end_life_before(zk, tasks, NODE, wait_ms_max)), next(count)
 
 
 def test_it_waits_until_each_isr_that_has_a_living_member_is_without_us(ensemble):
@@ -111,3 +116,48 @@ def test_a_member_that_holds_its_own_replica_is_not_waited_for(ensemble):
     for topic in ("led", "followed"):
         ensemble.put(held_znodes.held_path(OTHER, topic), held_znodes.encode_held({0: HeldReplica("")}))
     assert wait(zk, steps=[lambda: put_state(ensemble, "followed", (THIRD,), leader=THIRD)]) == ([], 1)
+
+
+def test_a_resumed_session_registers_anew(ensemble):
+    zk = begin(ensemble, OTHER, is_resumed=True)
+    assert ensemble.nodes[znodes.broker_path(NODE)].ephemeral_owner == zk.session_id
+    wait(zk)
+    assert znodes.broker_path(NODE) not in ensemble.nodes
+
+
+def version(ensemble, name):
+    return ensemble.nodes[znodes.state_path(name, 0)].version
+
+
+def test_what_the_life_before_asked_for_is_refused_by_the_version_of_what_it_led(ensemble):
+    put_topic(ensemble, "led", (NODE,), leader=NODE)
+    put_topic(ensemble, "followed", (OTHER,), leader=OTHER)
+    put_topic(ensemble, "sole", (NODE,), leader=NODE, replicas=(NODE,))
+    before = {name: version(ensemble, name) for name in ("led", "followed", "sole")}
+    data = ensemble.data(znodes.state_path("led", 0))
+    wait(begin(ensemble, OTHER, is_resumed=True))
+    assert {name: version(ensemble, name) - was for name, was in before.items()} == {"led": 1, "followed": 0, "sole": 0}
+    assert ensemble.data(znodes.state_path("led", 0)) == data
+    [note] = [path for path in ensemble.nodes if path.startswith(znodes.ISR_CHANGE_PREFIX)]
+    assert znodes.decode_isr_change(note, ensemble.data(note)) == [("led", 0)]
+
+
+def test_a_state_that_somebody_else_writes_meanwhile_is_left_as_it_is(ensemble):
+    put_topic(ensemble, "led", (NODE,), leader=NODE)
+    zk = begin(ensemble, OTHER)
+    real = zk.set
+
+    async def overtaken(path, data, expected):
+        put_state(ensemble, "led", (NODE, OTHER), leader=NODE)
+        return await real(path, data, expected)
+
+    zk.set = overtaken
+    wait(zk)
+    assert znodes.decode_state("led", ensemble.data(znodes.state_path("led", 0)), 0).isr == (NODE, OTHER)
+
+
+def test_alone_in_the_cluster_nothing_is_written(ensemble):
+    put_topic(ensemble, "led", (NODE, OTHER), leader=NODE)
+    before = version(ensemble, "led")
+    wait(begin(ensemble))
+    assert version(ensemble, "led") == before

@@ -1,36 +1,43 @@
-"""A start after the machine went down: what was not synced of the logs may be gone, though they count as in sync.
+"""A new life of the node: its supervisor was started, whatever became of the life before.
 
-Runs in: the controller process, before it registers the node. The session on disk is of another boot of the machine then
-(`zookeeper/session_file.py`): a clean stop removes it, and a killed process leaves one of this boot.
+Runs in: the controller process, before it registers the node. Others keep state about one life of a broker under its broker epoch: what
+it asked for and was not answered (AlterPartition), that it is shutting down, what its followers have fetched, that its replicas are in
+sync. All of this ends when the registration goes, so each life has a registration of its own, even where it resumes the ZooKeeper
+session of the life before. A controller process that is restarted alone keeps it (`zookeeper/session_file.py` has the life).
 
-    our old node in /brokers/ids is deleted, and in /controller
+    the old node in /brokers/ids is deleted, and in /controller
                                                  a controller sees us go, however soon we are back; another one is elected
     wait, while a state has us in its ISR beside others, and one of these lives, and does not hold its own replica
                                                  others lead, and the ISR is without us: what we lack comes from them
-    note in which ISRs we are still (`holds.py`)
+    fence: each state that still says that we lead is written again as it is
+                                                 its version moves: a change of the ISR that the life before asked for, and that waits
+                                                 at a controller which was stopped, is refused
+    note in which ISRs we are still, if a log may have lost something (`holds.py`)
     register                                     a follower like any that was away
 
-Without that a new controller, which has not seen the old registration, would have us lead on in the same leader epoch, with a log
-that lost its end, and followers would cut theirs to it. Where all members of an ISR were lost at once nobody is
-waited for: these replicas are held back.
+Without that a new controller, which has not seen the old registration, would have us lead on in the same leader epoch. Where all members
+of an ISR were lost at once nobody is waited for: these replicas are held back, if they may have lost something.
 
-Source: KIP-966, as far as it needs nothing of the controller (decision 042); Kafka in ZooKeeper mode has the gap.
+Source: Kafka, where a restart always is a new session; KIP-380; KIP-966, as far as it needs nothing of the controller (decisions 042, 070).
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper.errors import Node, ZkConflict
 from headrace.controller.zookeeper.held_reader import read_held_by
 from headrace.controller.zookeeper.held_znodes import HeldReplica
 from headrace.controller.zookeeper.outage import Reminder
 from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.tasks import Tasks
+from headrace.controller.zookeeper.transaction import Transaction
 from headrace.controller.zookeeper.znodes import BadZnode
-from headrace.limits import POWER_LOSS_WAIT_MS_MAX, READS_IN_FLIGHT_MAX
+from headrace.ids import NO_LEADER
+from headrace.limits import ISR_WRITES_IN_FLIGHT_MAX, NEW_LIFE_WAIT_MS_MAX, READS_IN_FLIGHT_MAX
 
 WAIT_INTERVAL_MS = 100
 
@@ -39,33 +46,87 @@ Partition = tuple[str, int]
 _log = logging.getLogger(__name__)
 
 
-async def wait_out_of_isrs(
-    zk: ZkSession, tasks: Tasks, node_id: int, wait_ms_max: int = POWER_LOSS_WAIT_MS_MAX
+async def end_life_before(
+    zk: ZkSession, tasks: Tasks, node_id: int, wait_ms_max: int = NEW_LIFE_WAIT_MS_MAX
 ) -> Collection[Partition]:
-    """Wait until no ISR that has a living member has this node.
+    """Have everybody see that the life before is over, as above, up to the fence.
 
-    returns   those that have it still after `wait_ms_max`, which an ERROR line names; raises ZkError
+    returns   partitions that have us in sync beside living members still after `wait_ms_max`, which an ERROR line names
+    raises    ZkError
     """
     await _remove_registration(zk, node_id)
+    others = {int(name) for name in await zk.children(znodes.BROKER_IDS) if name.isdecimal()} - {node_id}
+    if not others:
+        return []  # nobody has more, and nobody holds back a request of ours
+    hosted = await _hosted(zk, tasks, node_id)
+    left = await _wait_out_of_isrs(zk, tasks, node_id, list(hosted), wait_ms_max)
+    await _fence(zk, tasks, node_id, [place for place, one in hosted.items() if not one.is_sole])
+    return left
+
+
+async def _wait_out_of_isrs(
+    zk: ZkSession, tasks: Tasks, node_id: int, partitions: Collection[Partition], wait_ms_max: int
+) -> Collection[Partition]:
+    """Wait until no ISR that has a living member has this node; those that have it still at the end."""
     reminder = Reminder()
     deadline = time.monotonic() + wait_ms_max / 1000
-    left: Collection[Partition] = list(await _hosted(zk, tasks, node_id))
+    left = partitions
     while left := await _in_sync_beside_others(zk, tasks, node_id, left):
         some = ", ".join(f"{topic}-{index}" for topic, index in sorted(left)[:5])
         if time.monotonic() > deadline:
             _log.error(
-                "the machine went down, and this node is in sync still where its logs may lack acknowledged records: no"
-                " controller has changed that in %d s; it registers all the same partitions=%d some=%s",
+                "no controller has removed this node from in-sync replica sets in %d s; it registers all the same, and its logs"
+                " may lack acknowledged records if the machine went down partitions=%d some=%s",
                 wait_ms_max // 1000, len(left), some,
             )  # fmt: skip
             return left
         if reminder.is_due(time.monotonic_ns()):
             _log.warning(
-                "the machine went down: waiting until the controller has taken this node out of the ISRs partitions=%d some=%s",
+                "the node was restarted: waiting until the controller removes it from in-sync replica sets partitions=%d some=%s",
                 len(left), some,
             )  # fmt: skip
         await tasks.sleep(WAIT_INTERVAL_MS)
     return left
+
+
+async def _fence(zk: ZkSession, tasks: Tasks, node_id: int, partitions: Collection[Partition]) -> None:
+    """Write states in which this node leads again as they are: whatever expects their old versions is refused. raises ZkError"""
+    places = list(partitions)
+    for first in range(0, len(places), READS_IN_FLIGHT_MAX):
+        part = places[first : first + READS_IN_FLIGHT_MAX]
+        paths = [znodes.state_path(*place) for place in part]
+        led = [
+            (place, path, node)
+            for place, path, node in zip(part, paths, await zk.get_many(paths), strict=True)
+            if node is not None and _leader_in(path, node) == node_id
+        ]
+        if led:
+            await _rewrite(zk, tasks, led)
+
+
+async def _rewrite(zk: ZkSession, tasks: Tasks, led: Sequence[tuple[Partition, str, Node]]) -> None:
+    """These nodes, with the data that they have; the active controller is notified. raises ZkError"""
+    left = iter(led)
+
+    async def write_some() -> None:
+        for _place, path, node in left:
+            try:
+                await zk.set(path, node.data, node.version)
+            except ZkConflict:
+                pass  # somebody else wrote it: its version has moved
+
+    await tasks.share(min(ISR_WRITES_IN_FLIGHT_MAX, len(led)), write_some)
+    transaction = Transaction()
+    places = [place for place, _path, _node in led]
+    transaction.create(znodes.ISR_CHANGE_PREFIX, znodes.encode_isr_change(places), is_sequential=True)
+    await zk.commit(transaction)
+
+
+def _leader_in(path: str, node: Node) -> int:
+    try:
+        return znodes.decode_state(path, node.data, node.version).leader
+    except BadZnode:
+        return NO_LEADER
 
 
 async def in_sync_replicas(zk: ZkSession, tasks: Tasks, node_id: int) -> dict[Partition, HeldReplica]:
@@ -83,10 +144,11 @@ async def in_sync_replicas(zk: ZkSession, tasks: Tasks, node_id: int) -> dict[Pa
 
 
 async def _remove_registration(zk: ZkSession, node_id: int) -> None:
-    """That of the session before the machine went down, and its place as the controller; another holder's stay."""
+    """That of the life before, and its place as the controller; another holder's stay."""
+    ours = {zk.session_id, zk.previous[0] if zk.previous is not None else zk.session_id}
     for path in (znodes.broker_path(node_id), znodes.CONTROLLER):
         node = await zk.get(path)
-        if node is not None and zk.previous is not None and node.ephemeral_owner == zk.previous[0]:
+        if node is not None and node.ephemeral_owner in ours:
             await zk.delete(path)
 
 
