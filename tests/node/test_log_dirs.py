@@ -7,7 +7,9 @@ import signal
 
 import pytest
 
+from headrace.controller.zookeeper.session_file import SESSION_FILE, SessionFile
 from headrace.errors import ConfigError, NotAvailable, StorageFailed
+from headrace.log.state.checkpoints import CLEAN_SHUTDOWN_FILE
 from headrace.node import log_dirs
 from headrace.node.log_dirs import LOCK_FILE, LogDirs
 from tests.support.children import die_with_parent
@@ -177,3 +179,43 @@ def test_a_read_only_file_system_under_a_unit_names_the_setting_that_opens_it(tm
     monkeypatch.setenv("INVOCATION_ID", "a unit's")
     with pytest.raises(NotAvailable, match=r"unit's ReadWritePaths="):
         LogDirs([tmp_path]).lock()
+
+
+def taken(*paths):
+    locks = LogDirs(paths)
+    locks.lock()
+    try:
+        return locks.take_clean_markers(), locks.suspect, locks.new
+    finally:
+        locks.unlock()
+
+
+def with_log(path, *files):
+    (path / "t-0").mkdir(parents=True)
+    for name in ("meta.properties", *files):
+        (path / name).write_text("{}")
+    return path
+
+
+def test_a_directory_whose_logs_were_not_closed_is_suspect_unless_it_is_of_this_boot(tmp_path):
+    closed, killed = with_log(tmp_path / "closed", CLEAN_SHUTDOWN_FILE), with_log(tmp_path / "killed")
+    assert taken(closed, killed) == ({str(closed)}, {str(killed)}, set())
+    assert taken(closed, killed) == (set(), {str(killed)}, set()), "it stays suspect until the life has begun"
+    SessionFile([closed, killed]).write((5, b"one"))
+    assert taken(closed, killed) == (set(), set(), set())
+    (closed / SESSION_FILE).unlink()
+    assert taken(closed, killed)[1] == {str(closed)}
+
+
+def test_logs_of_which_nothing_says_whose_they_are_are_suspect(tmp_path):
+    path = with_log(tmp_path / "logs", CLEAN_SHUTDOWN_FILE)
+    (path / "meta.properties").unlink()
+    assert taken(path) == (set(), {str(path)}, set())
+
+
+def test_a_directory_is_new_until_it_has_logs(tmp_path):
+    path = tmp_path / "logs"
+    for _ in range(2):
+        assert taken(path) == (set(), set(), {str(path)})
+    (path / "t-0").mkdir()
+    assert taken(path)[2] == set()

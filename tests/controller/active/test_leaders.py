@@ -231,6 +231,20 @@ def test_replicas_whose_directory_failed_go_offline_and_come_back_with_their_bro
     assert node.active.term.failed == {}
 
 
+def test_a_partition_that_was_handed_over_to_a_better_replica_is_led_by_it(node, ensemble):
+    create(node, (1, 2))
+    part_of(node, Leaders).leaders_answered(2, {("t", 0): ErrorCode.KAFKA_STORAGE_ERROR})  # it is held there
+    node.turn()
+    put_state(ensemble, "t", 0, isr=(2,), leader=NO_LEADER, leader_epoch=5)
+    node.react(znodes.topic_path("t"))
+    node.turn()
+    assert state_of(ensemble, "t", 0)[:3] == (NO_LEADER, 5, (2,))
+    put_state(ensemble, "t", 0, isr=(1,), leader=NO_LEADER, leader_epoch=5)
+    ensemble.put(f"{znodes.ISR_CHANGE_PREFIX}0000000000", znodes.encode_isr_change([("t", 0)]))
+    node.turn()
+    assert state_of(ensemble, "t", 0)[:3] == (1, 6, (1,))
+
+
 def test_what_another_wrote_meanwhile_is_left_out_and_the_rest_is_written(node, ensemble):
     create(node, (1, 2), (1, 3), (1, 2, 3))
     put_state(ensemble, "t", 1, isr=(1,), leader_epoch=7)  # the node has not read it

@@ -1,4 +1,7 @@
-"""Replicas that may have lost what they acknowledged: who is held, what the others are told, when it ends. Over a fake ZooKeeper."""
+"""Replicas that may have lost what they acknowledged: who is held, what the others are told, when it ends. Over a fake ZooKeeper.
+
+Holds: controller/agent/owed_elections.py, controller/agent/accepted_losses.py
+"""
 
 import logging
 

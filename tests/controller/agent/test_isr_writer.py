@@ -142,3 +142,12 @@ def test_what_could_not_be_told_is_told_later(node, controller, ensemble):
     assert node.writer.tell()
     node.settle()
     assert len(notifications(ensemble)) == 1
+
+
+def test_a_fence_moves_the_version_and_the_controller_hears_of_it_at_once(node, controller, ensemble):
+    before, data = stored(ensemble), ensemble.data(znodes.state_path("t", 0))
+    [outcome] = node.run(node.writer.fence([change(node, controller, isr=before.isr, version=before.version)]))
+    assert outcome.version == before.version + 1
+    assert stored(ensemble).version == before.version + 1
+    assert ensemble.data(znodes.state_path("t", 0)) == data
+    assert node.writer.next_ms <= node.now_ms

@@ -111,3 +111,23 @@ def test_a_node_that_serves_in_a_cluster_makes_no_other_one(ensemble, data):
     assert ensemble.nodes == nodes
     ensemble.put(znodes.CLUSTER_ID, znodes.encode_cluster_id("ours"))
     assert ensemble.run(registration.cluster_id(zk, "ours")) == "ours"
+
+
+def test_a_node_that_registers_again_has_another_broker_epoch_and_is_never_away(ensemble):
+    zk = ensemble.session()
+    register(zk)
+    before, zxid = ensemble.nodes[PATH], ensemble.zxid
+    ensemble.run(registration.register_again(zk, 1))
+    after = ensemble.nodes[PATH]
+    assert after.created_zxid > before.created_zxid
+    assert after[:3] == before[:3]
+    assert ensemble.zxid == zxid + 1, "one transaction"
+
+
+def test_what_another_session_registered_is_left_alone(ensemble):
+    register(ensemble.session())
+    before = ensemble.nodes[PATH]
+    ensemble.run(registration.register_again(ensemble.session(), 1))
+    assert ensemble.nodes[PATH] == before
+    ensemble.run(registration.register_again(ensemble.session(), 2))
+    assert znodes.broker_path(2) not in ensemble.nodes

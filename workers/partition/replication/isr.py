@@ -121,6 +121,7 @@ class IsrKeeper:
         self._failed: list[_Change] = []  # to be asked again when their time comes
         self._late: dict[Replica, None] = {}  # time may change what is to be done
         self._reduced: dict[Replica, None] = {}  # ISR smaller than the assignment
+        self._refused: dict[Replica, tuple[int, int]] = {}  # changes refused in a row, and when the next is asked for
         self._next_check_ms = 0
         self._interval_ms = min(
             max(live.lag_max_ms // CHECKS_PER_LAG, ISR_CHECK_INTERVAL_MS_MIN), ISR_CHECK_INTERVAL_MS_MAX
@@ -133,10 +134,12 @@ class IsrKeeper:
         change = self._changes.get(replica)
         if change is not None and change.is_void:
             del self._changes[replica]
+            self._refused.pop(replica, None)
         followers = replica.followers
         if followers is None:
             self._late.pop(replica, None)
             self._reduced.pop(replica, None)
+            self._refused.pop(replica, None)
             return
         self._late[replica] = None
         if len(followers.isr) < len(replica.replicas):
@@ -225,13 +228,18 @@ class IsrKeeper:
         followers = replica.followers
         if followers is None or replica in self._changes:
             return
+        refusals, due_ms = self._refused.get(replica, (0, 0))
+        if self._live.now_ms < due_ms:
+            self._late[replica] = None
+            return
         wanted = followers.next_isr(replica.high_watermark)
         if wanted is not followers.isr:
-            _log.info(
-                "ISR change asked for partition=%s leader_epoch=%d isr=%s wanted=%s high_watermark=%d log_end=%d",
-                replica.partition, replica.leader_epoch, followers.isr, wanted,
-                replica.high_watermark, replica.log.log_end_offset,
-            )  # fmt: skip
+            if not refusals & (refusals - 1):
+                _log.info(
+                    "ISR change asked for partition=%s leader_epoch=%d isr=%s wanted=%s high_watermark=%d log_end=%d refusals=%d",
+                    replica.partition, replica.leader_epoch, followers.isr, wanted,
+                    replica.high_watermark, replica.log.log_end_offset, refusals,
+                )  # fmt: skip
             self._ask(replica, followers, wanted)
 
     def _ask(self, replica: Replica, followers: Followers, wanted: tuple[int, ...]) -> None:
@@ -286,15 +294,25 @@ class IsrKeeper:
             return
         followers.set_pending(())
         if change.error in _NOT_DONE:
-            _log.info(
-                "ISR change refused partition=%s wanted=%s error=%s",
-                replica.partition, change.wanted, ErrorCode(change.error).name,
-            )  # fmt: skip
-            self._late[replica] = None  # not at once: the same would be asked, and refused
+            self._note_refusal(change)
             self._advance(replica)
             return
+        self._refused.pop(replica, None)
         self._advance(replica)
         self._review(replica)
+
+    def _note_refusal(self, change: _Change) -> None:
+        """The same is asked later, and ever more rarely: it would be refused again."""
+        replica = change.replica
+        refusals = self._refused.get(replica, (0, 0))[0] + 1
+        wait_ms = min(ISR_RETRY_FIRST_MS << min(refusals - 1, 20), ISR_RETRY_MAX_MS)
+        self._refused[replica] = refusals, self._live.now_ms + wait_ms
+        self._late[replica] = None
+        if not refusals & (refusals - 1):
+            _log.info(
+                "ISR change refused partition=%s wanted=%s error=%s refusals=%d next_in_ms=%d",
+                replica.partition, change.wanted, ErrorCode(change.error or 0).name, refusals, wait_ms,
+            )  # fmt: skip
 
     def _retry(self, change: _Change) -> None:
         """Whether it was done, or may still be, is not known."""

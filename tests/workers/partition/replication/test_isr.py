@@ -163,6 +163,42 @@ def test_a_change_that_was_certainly_not_done_holds_the_mark_no_more(cluster, er
     assert len(cluster.asked_here()) <= 1, "not in each cycle"
 
 
+def test_a_change_that_was_asked_twice_and_refused_holds_the_mark_until_the_first_try_can_not_be_done(cluster):
+    """The first try may lie at a controller that was stopped: it would be carried out after the second was refused."""
+    test_a_follower_that_stops_leaves_the_isr_and_the_mark_goes_on_without_it(cluster)
+    cluster.asked_here()
+    cluster.answers = dict.fromkeys(range(4), ErrorCode.REQUEST_TIMED_OUT)
+    cluster.fetch(THIRD, 1)
+    cluster.turn()
+    cluster.produce(6)
+    catch_up(cluster, SECOND)
+    cluster.answers = dict.fromkeys(range(4), ErrorCode.INELIGIBLE_REPLICA)
+    cluster.is_deaf = True
+    cluster.wait(ISR_RETRY_MAX_MS)
+    cluster.answer()
+    cluster.wait(LAG_MS + 1)
+    assert cluster.mark == 1
+    assert cluster.asked_here()[-1] == (WITHOUT_THIRD, WITHOUT_THIRD), "the state is written again as it is"
+    cluster.answers = {}
+    cluster.answer()
+    cluster.turn()
+    assert cluster.mark == 2
+
+
+def test_a_change_that_is_refused_again_and_again_is_logged_ever_more_rarely(cluster, caplog):
+    test_a_follower_that_stops_leaves_the_isr_and_the_mark_goes_on_without_it(cluster)
+    cluster.answers = dict.fromkeys(range(4), ErrorCode.INELIGIBLE_REPLICA)
+    caplog.set_level("INFO")
+    cluster.asked_here()
+    for _ in range(40):
+        cluster.wait(ISR_CHECK_INTERVAL_MS_MAX)
+        cluster.fetch(THIRD, 1)
+    asked = len(cluster.asked_here())
+    assert asked >= 10
+    assert caplog.text.count("ISR change refused") <= 7
+    assert caplog.text.count("ISR change asked for") <= 8
+
+
 def test_a_controller_that_dies_is_asked_again(cluster, seats):
     catch_up(cluster)
     cluster.produce()
