@@ -370,7 +370,7 @@ NEW_REPLICAS_WAIT_MS_MAX: Final = (
     5_000  # until owners have heard which replicas are new; without that they are refused beside a failed directory
 )
 TOLD_PARTITIONS_PER_STEP: Final = 2_000  # of a request, taken in without a pause
-NEW_LIFE_WAIT_MS_MAX: Final = 300_000  # for a controller to take a node out of ISRs, before it registers after a restart
+NEW_LIFE_WAIT_MS_MAX: Final = 300_000  # for a controller to take a restarted node out of ISRs, before it registers
 LOG_ENDS_PER_REQUEST_MAX: Final = 1_000  # partitions of one ListOffsets, by which held replicas are compared
 HELD_CHECK_MS_MAX: Final = 30_000  # between two checks of held replicas, however long one takes
 HELD_TOLD_MAX: Final = 5  # of those that a log line is about
