@@ -89,6 +89,17 @@ class ThreeNodes:
             client.stop()
             client.close()
 
+    def broker_epoch(self, node_id):
+        """The zxid that made a node's registration; None while there is none."""
+        client = KazooClient(self.zookeeper)
+        client.start()
+        try:
+            found = client.exists(f"/brokers/ids/{node_id}")
+            return found and found.czxid
+        finally:
+            client.stop()
+            client.close()
+
     def regions(self):
         """Names in /dev/shm of all nodes."""
         prefixes = [region_prefix(one, self.directory / f"node-{one}" / "logs") for one in range(NODES)]
@@ -502,6 +513,26 @@ def test_a_killed_node_is_back_in_its_session_and_leads_on(nodes, topic):
     write(nodes.bootstrap, topic, numbers(60, 60))
     assert read(nodes.bootstrap, topic) == numbers(120)
     assert nodes.controller_epoch() == epoch
+
+
+def test_a_node_whose_stop_was_cut_short_is_in_sync_again(nodes):
+    """It is back within its session; what the controller noted of the life before, that it asked to go, is over."""
+    name = f"cut-{uuid.uuid4().hex[:8]}"
+    create(nodes.bootstrap, name, replication=NODES)
+    whole = [list(range(NODES))] * 6
+    wait_until(lambda: isrs_of(nodes.bootstrap, name) == whole, nodes.log)
+    stopped = (nodes.controller() + 1) % NODES
+    rest = nodes.bootstraps[(stopped + 1) % NODES]
+    before, epoch = nodes.pid(stopped), nodes.broker_epoch(stopped)
+    os.kill(before, signal.SIGTERM)
+    wait_until(lambda: all(stopped not in isr for isr in isrs_of(rest, name)), nodes.log)
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(before, signal.SIGKILL)
+    wait_until(lambda: nodes.pid(stopped) not in (None, before), nodes.log)
+    wait_until(lambda: isrs_of(rest, name) == whole, nodes.log)
+    assert nodes.broker_epoch(stopped) > epoch
+    write(nodes.bootstrap, name, numbers(60))
+    assert read(nodes.bootstrap, name) == numbers(60)
 
 
 def test_a_node_stopped_by_hand_stays_so_until_it_is_started(nodes, topic):

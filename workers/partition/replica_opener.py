@@ -91,7 +91,8 @@ class ReplicaOpener:
         """The replica, without a role; None where its log could not be opened, and the row says so.
 
         is_new        no earlier view had the partition: its files are nowhere. So it is where its topic was just made, and where a
-                      reassignment adds a replica, which is in no ISR yet: neither waits for a directory that failed
+                      reassignment adds a replica, which is in no ISR yet: neither waits for a directory that failed. Beside one that
+                      failed the controller is asked all the same, of a replica in its ISR: an earlier process may have known it
         is_told_new   the controller says that it is made now (KAFKA-10314)
         """
         self._seat.beat(self._clock.monotonic_ns())  # there may be thousands to open, and nothing to recover in them
@@ -105,8 +106,9 @@ class ReplicaOpener:
         directory = None
         try:
             is_first = is_new and (partition.leader_epoch == 0 or self._node_id not in partition.isr)
-            directory = self._directories.place_of(name, topic.topic_id, is_first or is_told_new)
-            if not is_first and self._is_missing(topic, partition, directory):
+            is_made_now = is_first or is_told_new or self._may_be_made.get(slot) == partition.key
+            directory = self._directories.place_of(name, topic.topic_id, is_made_now)
+            if (not is_first or self._directories.has_failed) and self._is_missing(topic, partition, directory):
                 return None
             log, high_watermark, known_mark, was_closed = self._open_log(
                 name, topic.topic_id, directory, config, row if is_ours else None

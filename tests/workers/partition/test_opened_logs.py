@@ -212,3 +212,18 @@ def test_what_is_no_longer_wanted_is_not_made(node):
     replicas.open_some()
     assert not replicas.by_slot
     assert not (node.dirs[0] / "t-0").exists()
+
+
+def test_beside_a_directory_that_failed_a_replica_in_sync_is_new_only_if_the_controller_knows_it(node):
+    replicas = worker_of(node)
+    replicas.follow(view_of())
+    replicas.directories.take_offline(node.dirs[0], "injected")
+    replicas.follow(view_of(("new", 1, {}, 0)))
+    replicas.note_new([view_of(("new", 1, {}, 0)).topics["new"].partitions[0].key])
+    assert not replicas.by_slot
+    mailbox, opened = told_of(node)
+    opened.tell(0)
+    assert mailbox.asked[0][0][0][-1] == LOG_IS_MISSING
+    mailbox.answer()
+    replicas.open_some()
+    assert replicas.by_slot[0].log.directory.parent == node.dirs[1]
