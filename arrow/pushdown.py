@@ -2,7 +2,8 @@
 
 Runs in: the process that plans. An Arrow expression can't be taken apart, but Arrow proves for a dataset's fragments whether a filter
 contradicts what is known of one ("offset <= 41"). Asking that by bisection gives the bounds: nothing up to an offset can match, nothing
-from one on, nothing up to a time. A bound is used only where it was proved: an expression that Arrow does not see through prunes nothing.
+from one on, nothing up to a time. A bound is used only where it was proved: an expression that Arrow does not see through prunes nothing,
+nor does a value that it can't compare with what is known (2**63 - 1 with 4.5).
 
     offset    the range begins and ends there
     time      the range begins at the first record that is not older, by ListOffsets (the time index); a later older record is filtered
@@ -123,10 +124,13 @@ def _possible(where: Any, schema: pa.Schema, known: Sequence[Any]) -> set[int]:
     import pyarrow.dataset as ds  # slow to import, and only for filters
 
     paths = [str(index) for index in range(len(known))]
-    fragments = ds.FileSystemDataset.from_paths(
+    dataset = ds.FileSystemDataset.from_paths(
         paths, schema=schema, format=ds.IpcFileFormat(), filesystem=pa.fs.LocalFileSystem(), partitions=list(known)
-    ).get_fragments(filter=where)
-    return {int(fragment.path) for fragment in fragments}
+    )
+    try:
+        return {int(fragment.path) for fragment in dataset.get_fragments(filter=where)}
+    except pa.ArrowException:  # the filter itself was checked before
+        return set(range(len(known)))
 
 
 def _time(microseconds: int) -> str:

@@ -24,6 +24,7 @@ import pyarrow.compute as pc
 from headrace.arrow.column_types import arrow_schema, check_columns
 from headrace.arrow.planner import plan
 from headrace.arrow.ranges import read_range
+from headrace.arrow.row_filter import RowFilter
 from headrace.arrow.scan_options import Bound, ScanOptions
 from headrace.client.cluster import EARLIEST, LATEST, Cluster
 from headrace.ids import TopicPartition
@@ -44,7 +45,7 @@ class Reader:
     """
 
     def __init__(
-        self, options: ScanOptions, columns: Sequence[str], where: pc.Expression | None, follows: bool, rows: int
+        self, options: ScanOptions, columns: Sequence[str], where: RowFilter | None, follows: bool, rows: int
     ) -> None:
         self._options = options
         self._columns = tuple(columns)
@@ -105,7 +106,7 @@ class Reader:
 
     def _kept(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         if self._where is not None:
-            batch = batch.filter(self._where)
+            batch = self._where.kept(batch)
         if batch.num_rows:
             yield batch
 
@@ -135,7 +136,7 @@ def open(  # as in `io.open`: it is used with its module's name
     columns          of partition, offset, timestamp, key, value, topic, timestampType, headers, key_length, value_length
     start            "earliest", "latest", or an offset by partition; partitions that it leaves out: from the beginning
     end              an offset by partition; else the high watermark as it is when the first batch is asked for
-    where            an expression of pyarrow.compute over the columns
+    where            an expression of pyarrow.compute over the columns; keys and values are binary to it
     follow           continue with what is written from then on, new partitions too; `close` ends it
     rows_per_batch   at most, but for a record batch that has more
     check_crcs       compare each batch with its checksum
@@ -163,11 +164,12 @@ def open(  # as in `io.open`: it is used with its module's name
         read_committed=read_committed,
     )
     names = check_columns(columns)
-    if where is not None and not follow:  # a tail goes by what it has read
-        options = dataclasses.replace(options, where=where, where_schema=arrow_schema(names, are_views=True))
+    row_filter = None if where is None else RowFilter(where, arrow_schema(names, are_views=True))
+    if row_filter is not None and not follow:  # a tail goes by what it has read
+        options = dataclasses.replace(options, where=where, where_schema=row_filter.schema)
     if follow and start == "latest":
         options = _pinned(options)
-    return Reader(options, names, where, follow, rows_per_batch)
+    return Reader(options, names, row_filter, follow, rows_per_batch)
 
 
 def _bound(topic: str, offsets: Mapping[int, int], default: int) -> Bound:

@@ -16,6 +16,7 @@ from headrace.arrow.scan_options import ScanOptions
 from headrace.load.contents import CORRUPT, MODES, contents_of
 from headrace.load.live_table import joint_schema, loaded_paths, read_moment
 from headrace.load.target import Target, open_target
+from headrace.spark.column_types import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -49,11 +50,11 @@ def table(
 
     schema = joint_schema(target.read(), contents, columns)
     snapshot, live = read_moment(target, topic, bootstrap_servers, planned)
-    live = live.select(*(live[field.name].cast(_spark_type(field.type)).alias(field.name) for field in schema))
+    live = live.select(*(live[quoted(field.name)].cast(_spark_type(field.type)).alias(field.name) for field in schema))
     paths = loaded_paths(target, snapshot, topic)
     if not paths:
         return cast("DataFrame", live)
-    past: DataFrame = spark.read.schema(_spark_schema(schema)).parquet(*paths).select(*schema.names)
+    past: DataFrame = spark.read.schema(_spark_schema(schema)).parquet(*paths).select(*map(quoted, schema.names))
     return past.unionByName(live)
 
 

@@ -19,6 +19,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DoubleType, IntegralType, LongType, StructType
 
+from headrace.spark.column_types import quoted
 from headrace.spark.decoding.decode_plan import Decode
 from headrace.spark.partial_aggregates import DISTINCT, WINDOW_START, Aggregate, Partials, parse_aggregates
 from headrace.spark.reading import Reading
@@ -79,18 +80,20 @@ def _final(frame: DataFrame, partials: Partials) -> DataFrame:
     """The partial rows merged by Spark."""
     merged = [_merged(one).alias(one.name) for one in partials.aggregates]
     names = [*([WINDOW_START] if partials.window_us else []), *partials.keys]
-    found = frame.groupBy(*names).agg(*merged) if names else frame.agg(*merged)
+    found = frame.groupBy(*map(quoted, names)).agg(*merged) if names else frame.agg(*merged)
     if not partials.window_us:
         return found
     end = F.timestamp_micros(F.unix_micros(WINDOW_START) + partials.window_us)
     spans = F.struct(F.col(WINDOW_START).alias("start"), end.alias("end")).alias("window")
-    return found.select(spans, *partials.keys, *(one.name for one in partials.aggregates))
+    names = [*partials.keys, *(one.name for one in partials.aggregates)]
+    return found.select(spans, *map(quoted, names))
 
 
 def _merged(one: Aggregate) -> Column:
+    name = quoted(one.name)
     if one.function == "count":
-        return F.coalesce(F.sum(one.name), F.lit(0).cast("long"))
-    return {"sum": F.sum, "min": F.min, "max": F.max, DISTINCT: F.approx_count_distinct}[one.function](one.name)
+        return F.coalesce(F.sum(name), F.lit(0).cast("long"))
+    return {"sum": F.sum, "min": F.min, "max": F.max, DISTINCT: F.approx_count_distinct}[one.function](name)
 
 
 def _spark_schema(partials: Partials, reading: Reading) -> StructType:

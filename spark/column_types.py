@@ -1,4 +1,4 @@
-"""The columns of `headrace.arrow` as Spark types (DDL)."""
+"""The columns of `headrace.arrow` as Spark types (DDL), and how Spark takes a column's name."""
 
 SPARK_TYPES = {
     "key": "binary",
@@ -12,3 +12,8 @@ SPARK_TYPES = {
     "key_length": "int",
     "value_length": "int",
 }
+
+
+def quoted(name: str) -> str:
+    """A column's name as Spark's `col`, `select` and `groupBy` take it whatever is in it: a dot there means a field within."""
+    return f"`{name.replace('`', '``')}`"

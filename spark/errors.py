@@ -6,11 +6,15 @@ from headrace.errors import HeadraceError
 
 
 class BadRow(HeadraceError):
-    """A row that can't be a record: a null topic, a header without a key."""
+    """A row that can't be a record: a null topic, a header without a key, or one that is no UTF-8."""
 
 
 class RowsDiffer(HeadraceError):
     """Attempts of an exactly-once task that did not have the same rows; or what one wrote can't be found any more."""
+
+
+class StaleCheckpoint(HeadraceError):
+    """A micro-batch whose number was committed, or passed, with other rows: its query's checkpoint is an older copy."""
 
 
 class UndecodableRecord(HeadraceError):

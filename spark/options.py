@@ -237,7 +237,9 @@ def _by_partition(text: str, option: str) -> dict[TopicPartition, int]:
     found = {}
     for topic, partitions in _json(text, option).items():
         try:
-            found.update({TopicPartition(topic, int(partition)): int(value) for partition, value in partitions.items()})
+            found.update(
+                {TopicPartition(topic, int(partition)): _long(int(value)) for partition, value in partitions.items()}
+            )
         except (AttributeError, TypeError, ValueError):
             raise ValueError(
                 f'option {option} {text!r}: {topic} must have numbers by partition, as {{"a":{{"0":23,"1":-2}}}}'
@@ -257,9 +259,16 @@ def _json(text: str, option: str) -> dict[str, Any]:
 
 def integer_of(text: str, option: str) -> int:
     try:
-        return int(text)
+        return _long(int(text))
     except ValueError:
-        raise ValueError(f"option {option} {text!r} must be a whole number") from None
+        raise ValueError(f"option {option} {text!r} must be a whole number of 64 bits") from None
+
+
+def _long(number: int) -> int:
+    """raises   ValueError, where it is no long of Java, as offsets, timestamps and counts are"""
+    if not -(1 << 63) <= number < 1 << 63:
+        raise ValueError(number)
+    return number
 
 
 def number_of(given: Mapping[str, str], option: str, least: int, default: int | None = None) -> int | None:

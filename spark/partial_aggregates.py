@@ -5,6 +5,8 @@
 `count`, `sum`, `min` and `max` have partials that merge by sum, sum, min, max. For `approx_count_distinct` the worker gives each distinct
 value of a group once, in rows whose other partials are null, and Spark's own function counts them.
 
+NaN is Spark's largest number, and Arrow's `max` passes over it: of floats the maxima are those of their ranks (`float_ranks.py`).
+
 Runs in: made in Spark's driver, used in the Python workers. Memory: PARTIAL_GROUPS_MAX partial rows and a batch; beyond, partials are
 handed on.
 """
@@ -22,6 +24,7 @@ import pyarrow.compute as pc
 
 from headrace.errors import HeadraceError
 from headrace.limits import PARTIAL_GROUPS_MAX
+from headrace.spark.float_ranks import floats_of, ranks_of
 
 FUNCTIONS = ("count", "sum", "min", "max", "approx_count_distinct")
 DISTINCT = "approx_count_distinct"
@@ -108,14 +111,8 @@ class Partials:
         for one in sums:
             if one.function == "sum":
                 _check_sum(table[one.column], one.name)
-        calls: list[Any] = []
-        for one in sums:
-            call = ([], "count_all") if one.function == "count" else (one.column, one.function)
-            calls += [call] if call not in calls else []
-        found = table.group_by(self._names(), use_threads=False).aggregate(calls)
-        names = ["count_all" if one.function == "count" else f"{one.column}_{one.function}" for one in sums]
-        arrays = [found[name] for name in [*self._names(), *names]]
-        return pa.table(arrays, names=[*self._names(), *(one.name for one in sums)])
+        calls = [(one.column, one.function) for one in sums]
+        return _grouped(table, self._names(), calls, [one.name for one in sums])
 
     def _handed_on(
         self, kept: dict[str, list[pa.Table]], sums: Sequence[Aggregate], schema: pa.Schema, spared: int
@@ -159,10 +156,34 @@ def _distinct(table: pa.Table, names: Sequence[str], one: Aggregate) -> pa.Table
 
 
 def _merged(table: pa.Table, names: list[str], sums: Sequence[Aggregate]) -> pa.Table:
-    calls = [(one.name, _MERGED_BY[one.function]) for one in sums]
-    found = table.group_by(names, use_threads=False).aggregate(calls)
-    arrays = [found[name] for name in [*names, *(f"{name}_{function}" for name, function in calls)]]
-    return pa.table(arrays, names=table.column_names)
+    return _grouped(table, names, [(one.name, _MERGED_BY[one.function]) for one in sums], [one.name for one in sums])
+
+
+def _grouped(
+    table: pa.Table, names: Sequence[str], calls: Sequence[tuple[str, str]], results: Sequence[str]
+) -> pa.Table:
+    """The groups of `names`, and of each call (column, function) a column of `results`."""
+    columns = [table[name] for name in names]  # Arrow has them by number: names can't collide
+    asked: dict[tuple[str, str], Any] = {}
+    for column, function in calls:
+        if function == "count":
+            asked[column, function] = [], "count_all"
+        elif (column, function) not in asked:
+            asked[column, function] = str(len(columns)), function
+            columns.append(ranks_of(table[column]) if _is_ranked(table, column, function) else table[column])
+    numbered = pa.table(columns, names=[str(number) for number in range(len(columns))])
+    keys = [str(number) for number in range(len(names))]
+    found = numbered.group_by(keys, use_threads=False).aggregate(list(asked.values()))
+    arrays = [found[key] for key in keys]
+    for column, function in calls:
+        number, called = asked[column, function]
+        values = found[f"{number}_{called}" if number else called]
+        arrays.append(floats_of(values) if _is_ranked(table, column, function) else values)
+    return pa.table(arrays, names=[*names, *results])
+
+
+def _is_ranked(table: pa.Table, column: str, function: str) -> bool:
+    return function == "max" and pa.types.is_floating(table[column].type)
 
 
 def _rows(table: pa.Table, schema: pa.Schema) -> Iterator[pa.RecordBatch]:

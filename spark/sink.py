@@ -10,7 +10,9 @@ Columns as the connector's sink has them; others are ignored:
 
 Runs in: the driver (checks of options and columns), Python workers (`write`). At least once: a task that fails, or runs twice, has
 perhaps written some of its records by then. Within one attempt a record is stored once and in order: the producer is idempotent.
-With the option headrace.exactly.once a row is stored once, however often its task runs (`sink_attempt.py`).
+With the option headrace.exactly.once a row is stored once, however often its task runs (`sink_attempt.py`). With txnAppId and txnVersion,
+which mean what they mean to Delta, that holds for a batch that is written again too: in `foreachBatch`, where Spark repeats whole
+micro-batches.
 
 Source: Spark's `KafkaWriter`, `KafkaWriteTask`.
 """
@@ -18,7 +20,7 @@ Source: Spark's `KafkaWriter`, `KafkaWriteTask`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
@@ -27,11 +29,13 @@ from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
 from headrace.client.cluster import Cluster
 from headrace.client.producer import Producer
+from headrace.ids import TopicPartition
 from headrace.protocol.record_batch import Header
 from headrace.spark.column_types import SPARK_TYPES
 from headrace.spark.errors import BadRow
+from headrace.spark.row_digest import RowDigest
 from headrace.spark.sink_attempt import Attempt
-from headrace.spark.sink_floors import NO_BATCH, Floors, ends_of
+from headrace.spark.sink_floors import NO_BATCH, Floors, check_number, commit_floors, ends_of, settle_floors
 from headrace.spark.sink_options import SinkOptions
 from headrace.spark.sink_task import SinkTask, task_of_batch
 
@@ -47,11 +51,12 @@ NO_OVERWRITE = "mode overwrite is not possible, a topic is only appended to: use
 
 @dataclass
 class Written(WriterCommitMessage):
-    """What a task wrote: records of this attempt. Of which query and run it was, where each is written once."""
+    """What a task wrote: records of this attempt. Of which query and run it was, where each is written once, and what rows it had."""
 
     records: int
     query: str = ""
     run: str = ""
+    rows: RowDigest = field(default_factory=RowDigest)
 
 
 class HeadraceWriter(DataSourceArrowWriter):
@@ -59,17 +64,26 @@ class HeadraceWriter(DataSourceArrowWriter):
 
     def __init__(self, options: SinkOptions) -> None:
         self._options = options
-        self._query = uuid4().hex
-        self._floors: Floors | None = None
+        self._run = uuid4().hex  # another one if the same batch is written again
+        self._ends: dict[TopicPartition, int] = {}
         if options.is_exactly_once:
             with connect(options) as cluster:
-                self._floors = Floors(ends_of(cluster, options.topic), NO_BATCH, self._query)
+                self._ends = ends_of(cluster, options.topic)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
-        """The rows of one task. raises what `write_records` raises"""
-        if self._floors is None:
-            return Written(write_records(self._options, iterator))
-        return Written(write_once(self._options, iterator, task_of_batch(self._query), self._floors))
+        """The rows of one task. raises what `write_records`, `write_once` and `write_numbered` raise"""
+        options = self._options
+        if not options.is_exactly_once:
+            return Written(write_records(options, iterator))
+        if options.txn_app_id:
+            task = task_of_batch(options.txn_app_id, self._run, options.txn_version)
+            return write_numbered(options, iterator, task, self._ends)
+        floors = Floors(self._ends, NO_BATCH, self._run)
+        return Written(write_once(options, iterator, task_of_batch(self._run, self._run), floors))
+
+    def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
+        """All tasks are done. raises   StaleCheckpoint, KafkaError, ConnectionFailed"""
+        commit_numbered(self._options, messages, self._options.txn_version, self._ends)
 
 
 def check_schema(schema: Any, options: SinkOptions) -> None:
@@ -106,8 +120,51 @@ def write_records(options: SinkOptions, batches: Iterable[pa.RecordBatch]) -> in
         return producer.acknowledged
 
 
-def write_once(options: SinkOptions, batches: Iterable[pa.RecordBatch], task: SinkTask, floors: Floors) -> int:
+def write_numbered(
+    options: SinkOptions, batches: Iterable[pa.RecordBatch], task: SinkTask, ends: dict[TopicPartition, int]
+) -> Written:
+    """The rows of a task of a numbered batch, once; none of them, if that number was committed.
+
+    ends     of the topic, before the first task of the batch
+    raises   StaleCheckpoint, if a later number was committed; what `write_once` raises
+    """
+    with connect(options) as cluster:
+        floors = settle_floors(cluster, options.topic, task, ends)
+    check_number(task.query, task.batch, floors)
+    rows = RowDigest()
+    if task.batch > floors.batch:
+        return Written(write_once(options, batches, task, floors, rows), task.query, task.run, rows)
+    for batch in batches:  # committed, and Spark stopped before it wrote that down
+        for _topic, *row in _rows(batch, options.topic):
+            rows.add(*row)
+    return Written(0, task.query, task.run, rows)
+
+
+def commit_numbered(
+    options: SinkOptions, messages: Sequence[WriterCommitMessage | None], number: int, ends: dict[TopicPartition, int]
+) -> None:
+    """All tasks of a numbered batch are done: what is in the topic now is not read again. Nothing, where rows have no number.
+
+    raises   StaleCheckpoint, if the number was committed with other rows; KafkaError, ConnectionFailed
+    """
+    written = [one for one in messages if isinstance(one, Written) and one.query]
+    if not written:
+        return
+    rows = sum((one.rows for one in written), RowDigest())
+    with connect(options) as cluster:
+        commit_floors(cluster, options.topic, written[0].query, Floors(ends, number, written[0].run, str(rows)))
+
+
+def write_once(
+    options: SinkOptions,
+    batches: Iterable[pa.RecordBatch],
+    task: SinkTask,
+    floors: Floors,
+    rows: RowDigest | None = None,
+) -> int:
     """Produce those of a task's rows that are not in the topic; returns how many, after all of them are acknowledged.
+
+    rows     all rows of the task are added to it
 
     raises   RowsDiffer, and what `write_records` raises: DeliveryFailed too where another attempt writes meanwhile
     """
@@ -120,6 +177,8 @@ def write_once(options: SinkOptions, batches: Iterable[pa.RecordBatch], task: Si
     ):
         for batch in batches:
             for topic, key, value, headers, partition in _rows(batch, options.topic):
+                if rows is not None:
+                    rows.add(key, value, headers, partition)
                 place = attempt.place(key, value, headers, partition)
                 if place is not None:
                     producer.send(topic, value, key, headers, place)
@@ -139,8 +198,8 @@ def _rows(
     """(topic, key, value, headers, partition) of each row. raises BadRow"""
     rows = batch.num_rows
     values, keys = _bytes_of(batch, "value"), _bytes_of(batch, "key")
-    headers, partitions = _list_of(batch, "headers"), _list_of(batch, "partition")
-    topics = [topic] * rows if topic else _list_of(batch, "topic")
+    headers, partitions = _headers_of(batch), _list_of(batch, "partition")
+    topics = [topic] * rows if topic else _texts_of(batch, "topic")
     for row in range(rows):
         if topics[row] is None:
             raise BadRow("a row has a null topic: set the option topic, or filter such rows")
@@ -157,6 +216,22 @@ def _bytes_of(batch: pa.RecordBatch, name: str) -> list[bytes | None]:
 
 def _list_of(batch: pa.RecordBatch, name: str) -> list[Any]:
     return batch.column(name).to_pylist() if name in batch.schema.names else [None] * batch.num_rows
+
+
+def _texts_of(batch: pa.RecordBatch, name: str) -> list[Any]:
+    try:
+        return _list_of(batch, name)
+    except UnicodeDecodeError as failure:
+        raise BadRow(f"a row has a {name} that is not UTF-8: {bytes(failure.object)!r}") from None
+
+
+def _headers_of(batch: pa.RecordBatch) -> list[Any]:
+    try:
+        return _list_of(batch, "headers")
+    except UnicodeDecodeError as failure:
+        raise BadRow(
+            f"a row has a header whose key is not UTF-8, as Kafka's keys of headers are: {bytes(failure.object)!r}"
+        ) from None
 
 
 def _header(one: dict[str, Any] | None) -> Header:

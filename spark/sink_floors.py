@@ -4,7 +4,8 @@
     after each micro-batch          the topic's ends, stored by the driver with the micro-batch's number: what is below is
                                     written once, and not read again
 
-Group `headrace-sink-{query id}`; beside each offset {"batch": number, "run": id of the run that committed it}. A floor that is too
+Group `headrace-sink-{query id}`; beside each offset {"batch": number, "run": id of the run that committed it, "rows": the digest of the
+micro-batch's rows}. A floor that is too
 low costs reading; none is ever too high: a task of an older run has stored its own before it wrote, and a driver commits when all
 of its tasks are done.
 
@@ -21,10 +22,15 @@ from headrace.client.cluster import EARLIEST, LATEST, Cluster
 from headrace.client.coordinator import CoordinatorClient
 from headrace.client.offset_store import committed, store_offsets
 from headrace.ids import TopicPartition
+from headrace.spark.errors import StaleCheckpoint
 from headrace.spark.sink_task import SinkTask
 
 GROUP_PREFIX = "headrace-sink-"
 NO_BATCH = -1
+ADVICE = (
+    "its checkpoint is an older copy, or its rows are not the same when Spark repeats them; go on with the newest checkpoint, or start "
+    "with a new checkpointLocation at the offsets that follow what the topic has"
+)
 
 _log = logging.getLogger(__name__)
 
@@ -35,11 +41,13 @@ class Floors(NamedTuple):
     offsets   by partition; their number is what keys are hashed over
     batch     the last micro-batch that was committed, NO_BATCH: none
     run       of the query, that committed it
+    rows      a `RowDigest` of it as text; empty where a version that kept none has committed it
     """
 
     offsets: dict[TopicPartition, int]
     batch: int
     run: str
+    rows: str = ""
 
 
 def ends_of(cluster: Cluster, topic: str) -> dict[TopicPartition, int]:
@@ -69,13 +77,27 @@ def settle_floors(cluster: Cluster, topic: str, task: SinkTask, planned: dict[To
         coordinator.close()
 
 
-def commit_floors(cluster: Cluster, query: str, floors: Floors) -> None:
-    """A micro-batch is written. raises   KafkaError, ConnectionFailed"""
+def commit_floors(cluster: Cluster, topic: str, query: str, floors: Floors) -> None:
+    """A micro-batch is written. raises   StaleCheckpoint, if others rows have its number; KafkaError, ConnectionFailed"""
     coordinator = CoordinatorClient(cluster, GROUP_PREFIX + query)
     try:
+        found = read_floors(coordinator, topic)
+        if found is not None and found.batch >= floors.batch:
+            check_number(query, floors.batch, found)
+            if found.rows and found.rows != floors.rows:
+                raise StaleCheckpoint(
+                    f"micro-batch {floors.batch} of query {query} was committed with other rows ({found.rows}) than it has now "
+                    f"({floors.rows}), of which none was written: {ADVICE}"
+                )
         _store(coordinator, floors)
     finally:
         coordinator.close()
+
+
+def check_number(query: str, batch: int, found: Floors) -> None:
+    """raises   StaleCheckpoint, for a micro-batch before the last one that was committed: Spark repeats the last one alone"""
+    if batch < found.batch:
+        raise StaleCheckpoint(f"micro-batch {batch} of query {query} comes after micro-batch {found.batch}: {ADVICE}")
 
 
 def read_floors(coordinator: CoordinatorClient, topic: str) -> Floors | None:
@@ -85,11 +107,13 @@ def read_floors(coordinator: CoordinatorClient, topic: str) -> Floors | None:
         return None
     notes = [json.loads(one.metadata) for one in found.values()]
     last = max(notes, key=lambda note: int(note["batch"]))  # of a topic that has grown since, all are alike
-    return Floors({name: one.offset for name, one in sorted(found.items())}, int(last["batch"]), str(last["run"]))
+    offsets = {name: one.offset for name, one in sorted(found.items())}
+    return Floors(offsets, int(last["batch"]), str(last["run"]), str(last.get("rows", "")))
 
 
 def _store(coordinator: CoordinatorClient, floors: Floors) -> None:
-    store_offsets(coordinator, floors.offsets, json.dumps({"batch": floors.batch, "run": floors.run}))
+    note = {"batch": floors.batch, "run": floors.run, "rows": floors.rows}
+    store_offsets(coordinator, floors.offsets, json.dumps(note))
 
 
 def _offsets_of(cluster: Cluster, topic: str, timestamp: int) -> dict[TopicPartition, int]:

@@ -29,9 +29,9 @@ assert EPOCHS < 1 << 15
 class SinkTask(NamedTuple):
     """A task that writes, in whichever attempt.
 
-    query   id of the streaming query, which its checkpoint keeps; of a batch: drawn for it
-    run     of the query, another one after each start; empty where Spark does not tell. Of a batch: the same as `query`
-    batch   number of the micro-batch; 0 in a batch
+    query   id of the streaming query, which its checkpoint keeps; of a batch: its txnAppId, or drawn for it
+    run     of the query, another one after each start; empty where Spark does not tell. Of a batch: drawn for it
+    batch   number of the micro-batch; of a batch: its txnVersion, or 0
     number  of the task
     """
 
@@ -65,9 +65,9 @@ def task_of_stream() -> SinkTask:
     return SinkTask(query, run or "", int(batch), context.partitionId())
 
 
-def task_of_batch(query: str) -> SinkTask:
-    """The task of a batch that runs here."""
+def task_of_batch(query: str, run: str, number: int = 0) -> SinkTask:
+    """The task of a batch that runs here; `number` is the batch's."""
     context = TaskContext.get()
     if context is None:
         raise RuntimeError("no task runs here")
-    return SinkTask(query, query, 0, context.partitionId())
+    return SinkTask(query, run, number, context.partitionId())

@@ -10,6 +10,10 @@ lost with the process, and nothing of it is needed to continue:
 Spark writes the end of a micro-batch to its checkpoint, and never the start of the first. Were that resolved again after a crash, "latest"
 would be later by then and records lost. So the first micro-batch of such a query is empty: its end is the start.
 
+Other starts are resolved again after such a crash (`_is_again`), and nothing was read by then. So a partition that has such a start and
+no end in the checkpoint is not gone: it is new, and the next micro-batch has it. What a new query is refused for (a partition that
+startingOffsets does not name, a time after which there is no record) is no reason to refuse a query that goes on.
+
 What the checkpoint says and the log does not have is data loss: records that were removed, partitions that are gone, a topic that was
 deleted and created again.
 
@@ -20,11 +24,13 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from headrace.arrow.errors import DataLoss
 from headrace.arrow.planner import patiently, ranges_between, resolved, selected, tell
 from headrace.arrow.ranges import OffsetRange
+from headrace.arrow.scan_options import Bound
 from headrace.client.admin import Admin
 from headrace.client.cluster import EARLIEST, LATEST, Cluster
 from headrace.errors import HeadraceError
@@ -51,6 +57,10 @@ class StreamPlanner:
         self._sleep = sleep
         self._initial: Offsets | None = None
         self._first_is_empty = False
+        self._refusal: ValueError | None = None  # of the start, if the query is new
+        self._has_ended = False  # a micro-batch, here
+        self._is_again = False  # Spark repeats a micro-batch that another process has planned
+        self._holds = False
         self._frozen: Offsets | None = None
         self._newest: Offsets | None = None
         self._batch_at_s = float("-inf")
@@ -67,9 +77,9 @@ class StreamPlanner:
         return self._newest
 
     def initial(self) -> Offsets:
-        """Where a new query starts.
+        """Where a new query starts; also asked where the first micro-batch is planned again after a crash.
 
-        raises   as `plan` does
+        raises   as `plan` does; what is wrong with the start as such is raised by `latest`, which a new query calls next
         """
         if self._initial is None:
             found = patiently(self._resolve_start, self._options.scan, self._clock, self._sleep)
@@ -88,13 +98,17 @@ class StreamPlanner:
         starts       the end of the last micro-batch that was completed
         is_limited   False: all that is there, whatever the options say
         limit        of offsets to read
-        raises       KafkaError, ConnectionFailed; ValueError, DataLoss
+        raises       KafkaError, ConnectionFailed; ValueError; DataLoss, before Spark writes such an end to its checkpoint
         """
+        if self._refusal is not None and not self._is_again:
+            raise self._refusal
+        self._has_ended = True
         self.commit(starts)
         if self._first_is_empty and starts == self._initial:
             self._first_is_empty = False
             return dict(starts)
         ends = self._ends(starts) if self._frozen is None else self._frozen_ends(starts)
+        ends = self._without_holes(starts, ends)
         if not is_limited:
             return ends
         begins = self._begins(starts, ends)
@@ -107,6 +121,7 @@ class StreamPlanner:
 
         raises   DataLoss, unless the options allow it; KafkaError, ConnectionFailed
         """
+        self._is_again = self._is_again or not self._has_ended
         found = patiently(lambda: self._ranges(starts, ends), self._options.scan, self._clock, self._sleep)
         if found and not self._has_told:
             self._has_told = True
@@ -139,14 +154,22 @@ class StreamPlanner:
             self._check_topics(cluster, names)
             earliest = cluster.offsets(dict.fromkeys(names, EARLIEST)) if names else {}
             latest = cluster.offsets(dict.fromkeys(names, LATEST), options.read_committed) if names else {}
-            return resolved(cluster, options, options.start, names, earliest, latest, is_start=True)
+            try:
+                return resolved(cluster, options, options.start, names, earliest, latest, is_start=True)
+            except ValueError as failure:
+                self._refusal = failure
+            start, names = _applicable(options.start, names)
+            lenient = replace(options, unmatched_timestamp_is_latest=True)
+            return resolved(cluster, lenient, start, names, earliest, latest, is_start=True)
 
     def _ends(self, starts: Mapping[TopicPartition, int]) -> Offsets:
-        """The high watermark of every partition. One below its start is asked for again: a new leader may not know better yet."""
+        """The high watermark of every partition. One that is missing, or below its start, is asked for again: a new leader, or a
+        broker that starts, may not know better yet."""
         options = self._options.scan
         for attempts_left in range(options.attempts - 1, -1, -1):
             ends = patiently(self._high_watermarks, options, self._clock, self._sleep)
-            if not attempts_left or all(starts.get(name, 0) <= offset for name, offset in ends.items()):
+            is_whole = starts.keys() <= ends.keys()
+            if not attempts_left or (is_whole and all(starts.get(name, 0) <= end for name, end in ends.items())):
                 break
             self._sleep(options.retry_pause_s)
         self._newest = ends
@@ -160,6 +183,22 @@ class StreamPlanner:
             ends = self._ends(starts)
             self._frozen.update({name: min(ends[name], starts[name]) for name in early & ends.keys()})
         return dict(self._frozen)
+
+    def _without_holes(self, starts: Offsets, ends: Offsets) -> Offsets:
+        """The ends, or the starts where nothing at all is reported: else all topics would be new in the next micro-batch.
+
+        raises   DataLoss, for partitions without an end, unless the options allow it
+        """
+        gone = sorted(starts.keys() - ends.keys())
+        if gone and self._options.scan.fails_on_data_loss:
+            self._lose(f"{', '.join(map(str, gone))} are gone")
+        if gone and not ends:
+            if not self._holds:
+                _log.warning("no topic is reported: the query stays where it is partitions=%d", len(starts))
+            self._holds = True
+            return dict(starts)
+        self._holds = False
+        return ends
 
     def _high_watermarks(self) -> Offsets:
         options = self._options.scan
@@ -187,14 +226,16 @@ class StreamPlanner:
 
     def _ranges(self, starts: Offsets, ends: Offsets) -> list[OffsetRange]:
         options = self._options.scan
-        gone = sorted(starts.keys() - ends.keys())
-        if gone:
-            self._lose(f"{', '.join(map(str, gone))} of the last micro-batch are gone")
-        if all(starts.get(name) == end for name, end in ends.items()):
+        unended = starts.keys() - ends.keys()
+        if not unended and all(starts.get(name) == end for name, end in ends.items()):
             return []
         with Cluster(options.bootstrap_servers) as cluster:
             present = set(selected(cluster, options))
             self._check_topics(cluster, present)
+            is_unread = self._is_again and starts == self._initial  # no micro-batch has come to such a start
+            gone = sorted(unended - present if is_unread else unended)
+            if gone:
+                self._lose(f"{', '.join(map(str, gone))} of the last micro-batch are gone")
             missing = sorted(ends.keys() - present)
             if missing:
                 self._lose(f"{', '.join(map(str, missing))} were deleted before they were read")
@@ -217,11 +258,12 @@ class StreamPlanner:
                 self._lose(f"{name} is new, and begins at {earliest} and not at 0")
             start = earliest
         if start > end:
-            is_first = self._initial is not None and self._initial.get(name) == start
-            if not (
-                is_first and self._options.may_start_at_latest
-            ):  # else it is the empty micro-batch, after a restart
+            if self._initial is None or self._initial.get(name) != start:
                 self._lose(f"{name}: the offset went back from {start} to {end}")
+            elif not self._options.may_start_at_latest:  # else it is the empty micro-batch, after a restart
+                self._lose(
+                    f"{name}: what the first micro-batch was to read up to {end} is gone, its start is {start} now"
+                )
             return end, end
         if start < end and (start < earliest or end > latest):
             self._lose(f"{name}: {start}..{end} is to be read, the log holds {earliest}..{latest}")
@@ -244,3 +286,12 @@ class StreamPlanner:
         if self._options.scan.fails_on_data_loss:
             raise DataLoss(f"{what}: records may be lost; failOnDataLoss=false reads what is there")
         _log.warning("records may be lost, continuing because failOnDataLoss=false: %s", what)
+
+
+def _applicable(bound: Bound, names: Sequence[TopicPartition]) -> tuple[Bound, list[TopicPartition]]:
+    """What a start says of partitions that there are, and those of which it says something."""
+    given = bound.offsets or bound.timestamps
+    known = [name for name in names if name in given] if given else list(names)
+    offsets = {name: bound.offsets[name] for name in known if name in bound.offsets}
+    times = {name: bound.timestamps[name] for name in known if name in bound.timestamps}
+    return replace(bound, offsets=offsets, timestamps=times), known

@@ -40,6 +40,9 @@ SECOND = datetime.datetime(1970, 1, 1, 0, 0, 1, tzinfo=datetime.UTC)
         (pa.scalar(1000, pa.timestamp("ms", tz="UTC")) <= TIME, Pushed(0, INT64_LAST, 1_000_000)),
         (TIME < SECOND, Pushed()),
         (OFFSET + 1 > 6, Pushed()),
+        (OFFSET > 4.5, Pushed(5)),
+        (OFFSET < 4.5, Pushed()),
+        ((OFFSET > 4.5) & (PARTITION > 0.5), Pushed(5)),
     ],
 )
 def test_bounds_of_a_filter(where, wanted):
@@ -118,6 +121,8 @@ def test_the_plan_is_narrowed(clicks, broker):
     assert planned(broker, datetime.datetime(1980, 1, 1, tzinfo=datetime.UTC) < TIME) == []
     assert planned(broker, (OFFSET > 5) & (OFFSET < 3)) == []
     assert planned(broker, pc.field("topic") == "other") == []
+    assert planned(broker, OFFSET > 37.5) == [(0, 38, 40), (1, 38, 40)]
+    assert planned(broker, PARTITION > 0.5) == [(1, 0, 40)]
     assert planned(broker, VALUE == b"v") == [(0, 0, 40), (1, 0, 40)]
 
 

@@ -119,6 +119,29 @@ def test_where_drops_rows_and_columns_come_in_their_order(log, broker):
     assert found["offset"].to_pylist() == [offset for _, offset, _, value in WANTED if len(value or b"") > 15]
 
 
+WHERES = {
+    "offset": (pc.field("offset") >= 300, lambda offset, value: offset >= 300),
+    "float": (pc.field("offset") > 299.5, lambda offset, value: offset >= 300),
+    "value": (pc.field("value") == b"13" * 6, lambda offset, value: value == b"13" * 6),
+    "null": (pc.is_null(pc.field("value")), lambda offset, value: value is None),
+    "both": (
+        (pc.field("key") < b"k3") & (pc.field("offset") < 400),
+        lambda offset, value: b"k%d" % offset < b"k3" and offset < 400,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WHERES)
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.LZ4])
+def test_where_takes_the_default_columns_and_columns_of_bytes(log, broker, remote_broker, codec, name):
+    where, matches = WHERES[name]
+    log.create(*NAME)
+    fill(log, codecs=(codec,))
+    for address in (broker.address, remote_broker.address):
+        found = rows(headrace.arrow.open("clicks", bootstrap_servers=address, where=where))
+        assert found == [row for row in WANTED if matches(row[1], row[3])]
+
+
 def test_a_tail_gives_what_is_written_from_then_on(log, broker):
     log.create(*NAME)
     log.create(*OTHER)
@@ -151,6 +174,8 @@ def test_a_tail_gives_what_is_written_from_then_on(log, broker):
         ({"start": "now"}, "start 'now'"),
         ({"columns": "values"}, "values"),
         ({"where": "value_length > 3"}, "where"),
+        ({"where": pc.field("page") == "p"}, "where .*page"),
+        ({"where": pc.field("offset") + 1}, "where .*int64"),
         ({"rows_per_batch": 0}, "rows_per_batch 0"),
         ({"follow": True, "end": {0: 3}}, "end and follow"),
     ],

@@ -5,14 +5,24 @@ Holds: load/spark_tasks.py
 
 import pytest
 
+from headrace.ids import TopicPartition
 from headrace.load.audit_report import audit
 from headrace.load.loader import load
 from headrace.spark import table
-from headrace.spark.decoding import json
+from headrace.spark.decoding import csv, json
 from tests.load.loading import fill, load_inline, offsets_in
 from tests.spark.conftest import spark
 
 __all__ = ["spark"]
+
+FLOAT_FILTERS = {
+    "`x.y` > 5": [2],
+    "not (`x.y` < 5)": [2],
+    "`x.y` = double('nan')": [2],
+    "`x.y` >= 2.5": [2, 3],
+    "`x.y` = 0": [5, 6],
+    "`user.id` = 3": [3],
+}
 
 
 def test_executors_write_what_the_driver_commits(spark, log, broker, tmp_path):
@@ -50,3 +60,23 @@ def test_decoded_columns_and_dead_letters(spark, log, broker, tmp_path):
     assert dict(frame.dtypes)["ms"] == "bigint"
     with pytest.raises(ValueError, match="the log does not give them"):
         table(spark, "clicks", history=path, bootstrap_servers=broker.address)
+
+
+def test_the_same_rows_match_in_the_log_and_in_the_history(spark, log, broker, tmp_path):
+    """Floats that readers of Parquet pass over by statistics and dictionaries; names with dots."""
+    path, columns = tmp_path / "out", csv("`user.id` int, `x.y` double")
+    values = [b"1,1.5", b"2,nan", b"3,2.5", b"4,", b"5,-0.0", b"6,-0.0"]
+    given = {"history": path, "bootstrap_servers": broker.address, "decode": columns}
+    found = {}
+    log.append(TopicPartition("clicks", 0), [(None, b"0,0.5")])
+    load_inline(broker, path, decode=columns)
+    log.append(TopicPartition("clicks", 0), [(None, value) for value in values])
+    for moment in ("log", "history"):
+        frame = table(spark, "clicks", **given)
+        assert frame.columns[-2:] == ["user.id", "x.y"]
+        for where in FLOAT_FILTERS:
+            kept = frame.where(where).select("`user.id`").collect()
+            found.setdefault(where, {})[moment] = sorted(row[0] for row in kept)
+        load_inline(broker, path, decode=columns)
+    for where, wanted in FLOAT_FILTERS.items():
+        assert found[where] == {"log": wanted, "history": wanted}, where

@@ -10,7 +10,7 @@ from pyspark.sql import functions
 from headrace.ids import TopicPartition
 from headrace.protocol.record_batch import Record
 from headrace.spark import aggregate, scan
-from headrace.spark.decoding import json
+from headrace.spark.decoding import csv, json
 
 WANTED = {
     "records": "count()",
@@ -81,6 +81,25 @@ def test_decoded_columns_and_filters(spark, clicks, broker):
     frame = scan(spark, "clicks", bootstrap_servers=broker.address, decode=decode, where=where)
     wanted = frame.groupBy("page").agg(functions.count("*").alias("n"), functions.sum("ms").alias("t"))
     assert rows(found) == rows(wanted)
+
+
+def test_floats_and_names_with_dots_are_those_of_spark(spark, log, broker):
+    """NaN, both zeros and infinities; a dot in a name is not a field within. Which of two zeros is the larger is Spark's luck."""
+
+    def rows(frame):
+        return sorted(str(row).replace("-0.0", "0.0") for row in frame.collect())
+
+    values = [b"1,1.5", b"1,nan", b"1,", b"2,-0.0", b"2,0.0", b"3,nan", b"4,inf", b"4,-inf", b"5,-2.5", b"5,-3.5"]
+    log.append(TopicPartition("readings", 0), [(None, value) for value in values])
+    decode = csv("`a.k` int, `x.y` double")
+    wanted = {"the.most": "max(x.y)", "the.least": "min(x.y)", "the.sum": "sum(x.y)", "n": "count()"}
+    given = {"decode": decode, "bootstrap_servers": broker.address}
+    frame = scan(spark, "readings", **given)
+    F = functions
+    calls = [F.max("`x.y`").alias("the.most"), F.min("`x.y`").alias("the.least"), F.sum("`x.y`").alias("the.sum")]
+    found = aggregate(spark, "readings", wanted, by="a.k", **given)
+    assert rows(found) == rows(frame.groupBy("`a.k`").agg(*calls, F.count("*").alias("n")))
+    assert rows(aggregate(spark, "readings", wanted, **given)) == rows(frame.agg(*calls, F.count("*").alias("n")))
 
 
 def test_an_empty_topic_counts_nothing(spark, log, broker):

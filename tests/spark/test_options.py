@@ -73,6 +73,12 @@ def test_what_the_kafka_source_forbids_is_refused_with_advice(option):
         ({"startingOffsetsByTimestampStrategy": "earliest"}, "error or latest"),
         ({"subscribePattern": "a"}, "exactly one of subscribe, subscribePattern, assign"),
         ({"subscribe": " , "}, "subscribe ' , ' contains no topic"),
+        ({"startingTimestamp": "9" * 20}, "option startingTimestamp '9+' must be a whole number of 64 bits"),
+        (
+            {"startingOffsetsByTimestamp": '{"a":{"0":%s}}' % ("9" * 20)},
+            "startingOffsetsByTimestamp .* must have numbers",
+        ),
+        ({"startingOffsets": '{"a":{"0":%s}}' % ("9" * 20)}, "startingOffsets .* must have numbers by partition"),
         ({"minPartitions": "many"}, "option minPartitions 'many' must be a whole number"),
         ({"fetchOffset.numRetries": "-1"}, r"fetchOffset\.numRetries -1 must be at least 0"),
         ({"checkCrcs": "maybe"}, "option checkCrcs 'maybe' must be true or false"),

@@ -9,6 +9,7 @@ from headrace.errors import HeadraceError
 from headrace.spark import partial_aggregates
 from headrace.spark.partial_aggregates import DISTINCT, WINDOW_START, Partials, parse_aggregates
 
+NAN, INF = float("nan"), float("inf")
 READ = pa.schema(
     [
         ("key", pa.binary()),
@@ -99,6 +100,39 @@ def test_merged_partials_are_what_the_records_give(keys, window_us, monkeypatch)
     for bound in (3, 100, 10**6):
         monkeypatch.setattr(partial_aggregates, "PARTIAL_GROUPS_MAX", bound)
         assert merged(partials, batches_of(rows, 37)) == wanted(partials, rows)
+
+
+@pytest.mark.parametrize("kind", [pa.float64(), pa.float32()], ids=str)
+def test_nan_is_the_largest_float_as_in_spark(kind, monkeypatch):
+    read = pa.schema([("page", pa.string()), ("x", kind)])
+    aggregates = parse_aggregates(
+        {"most": "max(x)", "least": "min(x)", "again": "max(x)", "n": "count()", "m": "count()"}
+    )
+    pages = {
+        "a": [2.5, None, NAN],
+        "b": [NAN, NAN],
+        "c": [-1.5, -2.5, None],
+        "d": [None],
+        "e": [-0.0],
+        "f": [-INF, INF],
+    }
+    rows = [{"page": page, "x": x} for page, values in pages.items() for x in values]
+    wanted = {
+        "a": ("nan", "2.5", "nan", "3"),
+        "b": ("nan", "nan", "nan", "2"),
+        "c": ("-1.5", "-2.5", "-1.5", "3"),
+        "d": ("None", "None", "None", "1"),
+        "e": ("-0.0", "-0.0", "-0.0", "1"),
+        "f": ("inf", "-inf", "inf", "2"),
+    }
+    for size in (1, 2, len(rows)):
+        batches = (pa.RecordBatch.from_pylist(rows[at : at + size], read) for at in range(0, len(rows), size))
+        (found,) = Partials(("page",), aggregates).of(batches, read)
+        assert found.schema == Partials(("page",), aggregates).schema(read)
+        assert {
+            row["page"]: tuple(str(row[name]) for name in ("most", "least", "again", "n")) for row in found.to_pylist()
+        } == wanted
+        assert found["n"] == found["m"]
 
 
 def test_few_rows_come_out_of_many():

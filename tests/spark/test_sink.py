@@ -76,6 +76,21 @@ def test_a_broker_that_is_away_for_a_moment_is_waited_for(out, broker):
     assert write_records(options_of(broker, topic="out"), [pa.record_batch({"value": [b"a"]})]) == 1
 
 
+def not_utf8(kind, rows):
+    """Strings as Spark hands them on: it does not look at their bytes."""
+    if kind == pa.string():
+        return pa.array(rows, pa.binary()).view(kind)
+    flat = [pair for row in rows for pair in row]
+    names = pa.array([pair["key"] for pair in flat], pa.binary()).view(pa.string())
+    pairs = pa.StructArray.from_arrays(
+        [names, pa.array([pair["value"] for pair in flat], pa.binary())], ["key", "value"]
+    )
+    ends = [0]
+    for row in rows:
+        ends.append(ends[-1] + len(row))
+    return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), pairs)
+
+
 @pytest.mark.parametrize(
     ("columns", "reason"),
     [
@@ -84,6 +99,15 @@ def test_a_broker_that_is_away_for_a_moment_is_waited_for(out, broker):
             {"value": ["a"], "topic": ["out"], "headers": pa.array([[{"key": None, "value": b""}]], HEADERS_TYPE)},
             "a header without a key",
         ),
+        (
+            {
+                "value": ["a"],
+                "topic": ["out"],
+                "headers": not_utf8(HEADERS_TYPE, [[{"key": b"\xff\xfe", "value": b""}]]),
+            },
+            r"a header whose key is not UTF-8.*b'\\xff\\xfe'",
+        ),
+        ({"value": ["a"], "topic": not_utf8(pa.string(), [b"\xff"])}, "a topic that is not UTF-8"),
     ],
 )
 def test_a_row_that_can_not_be_a_record_is_refused(out, broker, columns, reason):

@@ -1,6 +1,6 @@
 """A row of an exactly-once sink is stored once: whoever dies, whoever wakes up late, and what can't be known is said.
 
-Holds: spark/sink_floors.py, spark/sink_task.py
+Holds: spark/sink_floors.py, spark/sink_task.py, spark/row_digest.py
 """
 
 import json
@@ -13,7 +13,8 @@ from headrace.client.producer import DeliveryFailed
 from headrace.errors import ErrorCode
 from headrace.ids import TopicPartition
 from headrace.protocol.apis import ApiKey
-from headrace.spark.errors import RowsDiffer
+from headrace.spark.errors import RowsDiffer, StaleCheckpoint
+from headrace.spark.row_digest import RowDigest
 from headrace.spark.sink import write_once
 from headrace.spark.sink_attempt import KEYLESS_RUN
 from headrace.spark.sink_floors import NO_BATCH, Floors
@@ -59,6 +60,13 @@ def rows(numbers, partition=0):
             "partition": pa.array([partition] * len(numbers), pa.int32()),
         }
     )
+
+
+def digest_of(batch):
+    found = RowDigest()
+    for row in batch.to_pylist():
+        found.add(row["key"], row["value"], (), row.get("partition"))
+    return found
 
 
 def values(log, *names):
@@ -139,7 +147,96 @@ def test_micro_batches_of_one_run_read_nothing_back(options, out, broker):
             fetched = broker.asked[ApiKey.FETCH]
     assert broker.asked[ApiKey.FETCH] == fetched
     assert values(out) == list(range(30))
-    assert {note for _offset, note in broker.committed.values()} == {'{"batch": 2, "run": "run 1"}'}
+    (note,) = {note for _offset, note in broker.committed.values()}
+    assert json.loads(note) == {"batch": 2, "run": "run 1", "rows": str(digest_of(rows(range(20, 30))))}
+
+
+def committed(options, batch, *tasks, run="run 1"):
+    """A micro-batch, of as many tasks as there are Arrow batches."""
+    writer = HeadraceStreamWriter(options)
+    task = TASK._replace(batch=batch, run=run)
+    written = [writer.write_task(iter([one]), task._replace(number=number)) for number, one in enumerate(tasks)]
+    HeadraceStreamWriter(options).commit(written, batch)
+    return sum(one.records for one in written)
+
+
+def test_a_micro_batch_of_an_older_checkpoint_is_refused_by_its_number(options, out):
+    for batch in range(3):
+        committed(options, batch, rows(range(10 * batch, 10 * batch + 10)))
+    there = values(out)
+    for batch in (0, 1):
+        with pytest.raises(StaleCheckpoint, match=f"micro-batch {batch} of query query comes after micro-batch 2"):
+            committed(options, batch, rows(range(90, 99)), run="run 2")
+    assert values(out) == there
+
+
+def test_other_rows_under_the_last_number_are_refused_and_the_same_ones_are_there(options, out):
+    """A checkpoint that is one micro-batch behind, whose micro-batches have as many rows each."""
+    committed(options, 0, rows(range(10)), rows(range(10, 20), 1))
+    assert committed(options, 0, rows(range(10)), rows(range(10, 20), 1), run="run 2") == 0
+    assert (
+        committed(options, 0, rows(range(10, 20), 1), rows(range(10)), run="run 3") == 0
+    )  # in another order, the same rows
+    for others in (
+        [rows(range(20))],
+        [rows(range(20, 30)), rows(range(10, 20), 1)],
+        [rows(range(10)), rows(range(10, 20))],
+    ):
+        with pytest.raises(StaleCheckpoint, match="micro-batch 0 of query query was committed with other rows"):
+            committed(options, 0, *others, run="run 4")
+    assert sorted(values(out)) == list(range(20))
+    committed(options, 1, rows(range(20, 30)), run="run 4")
+    assert sorted(values(out)) == list(range(30))
+
+
+def test_a_micro_batch_that_an_earlier_version_committed_has_no_rows_to_compare(options, out, broker):
+    committed(options, 0, rows(range(10)))
+    for name, (offset, note) in broker.committed.items():
+        broker.committed[name] = (
+            offset,
+            json.dumps({key: value for key, value in json.loads(note).items() if key != "rows"}),
+        )
+    assert committed(options, 0, rows(range(10)), run="run 2") == 0
+    assert values(out) == list(range(10))
+
+
+def test_a_digest_is_of_rows_whatever_their_order_and_task():
+    one, other = digest_of(rows([1, 2])), digest_of(rows([3]))
+    assert str(one + other) == str(digest_of(rows([3, 2, 1])))
+    assert one != digest_of(rows([1, 3]))
+    assert digest_of(rows([1])) != digest_of(rows([1], 1))
+    assert digest_of(rows([1, 1])) != digest_of(rows([1]))
+    near = [(b"a", b"b|c"), (b"a|b", b"c"), (b"", b"a"), (None, b"a"), (b"a", None), (b"a", b"")]
+    assert len({str(digest_of(pa.record_batch({"key": [key], "value": [value]}))) for key, value in near}) == len(near)
+
+
+def numbered(broker, frame, version, app_id="report", **options):
+    given = {
+        "kafka.bootstrap.servers": broker.address, "topic": "out", "headrace.exactly.once": "true",
+        "txnAppId": app_id, "txnVersion": version, **options,
+    }  # fmt: skip
+    frame.write.format("headrace").options(**given).mode("append").save()
+
+
+def test_a_numbered_batch_of_spark_is_stored_once(spark, out, broker):
+    """As `foreachBatch` writes: the whole micro-batch again, after it was committed and before."""
+    frame = spark.range(0, 60, 1, 2).selectExpr("concat('v', id) AS value", "CAST(id % 2 AS INT) AS partition")
+    for _ in range(2):
+        numbered(broker, frame, 0)
+    assert sorted(values(out)) == list(range(60))
+    after = spark.range(60, 120, 1, 2).selectExpr("concat('v', id) AS value", "CAST(id % 2 AS INT) AS partition")
+    broken = after.selectExpr("IF(value = 'v119', raise_error('dead'), value) AS value", "partition")
+    with pytest.raises(PySparkException, match="dead"):
+        numbered(broker, broken, 1)
+    numbered(broker, after, 1)
+    assert sorted(values(out)) == list(range(120))
+    with pytest.raises(PySparkException, match="micro-batch 0 of query report comes after micro-batch 1"):
+        numbered(broker, after, 0)
+    with pytest.raises(PySparkException, match="micro-batch 1 of query report was committed with other rows"):
+        numbered(broker, frame, 1)
+    assert sorted(values(out)) == list(range(120))
+    numbered(broker, frame, 0, app_id="another")
+    assert len(values(out)) == 180
 
 
 def test_a_late_attempt_of_an_earlier_micro_batch_adds_nothing(options, out):

@@ -57,6 +57,13 @@ def test_what_can_not_be_done_is_refused(option):
         ({"kafka.compression.type": "zip"}, "option kafka.compression.type 'zip' must be none, gzip"),
         ({"kafka.batch.size": "0"}, "option kafka.batch.size 0 must be at least 1"),
         ({"kafka.batch.size": "99999999"}, r"option kafka.batch.size 99999999 must be at most kafka.buffer.memory"),
+        ({"txnAppId": "a", "headrace.exactly.once": "true"}, "options txnAppId .* and txnVersion go together"),
+        ({"txnVersion": "1", "headrace.exactly.once": "true"}, "options txnAppId .* and txnVersion go together"),
+        ({"txnAppId": "a", "txnVersion": "1"}, "go together, and with headrace.exactly.once"),
+        (
+            {"txnAppId": "a", "txnVersion": "-1", "headrace.exactly.once": "true"},
+            "option txnVersion -1 must be at least 0",
+        ),
         ({"kafka.linger.ms": "x"}, "option kafka.linger.ms 'x' must be a whole number"),
         ({"kafka.enable.idempotence": "no"}, "option kafka.enable.idempotence 'no' must be true or false"),
         ({"kafka.ssl.keystore.password": "secret"}, "kafka.ssl.keystore.password is not supported"),

@@ -57,8 +57,12 @@ def test_a_new_query_starts_where_the_options_say(new):
     assert new(startingOffsets='{"a":{"0":7,"1":-1}}').initial() == {A0: 7, A1: 10}
     assert new(startingTimestamp="1000").initial() == {A0: 0, A1: 0}
     by_time = '{"a":{"0":2000,"1":4000}}'
+    refused = new(startingOffsetsByTimestamp=by_time)
     with pytest.raises(ValueError, match="a-0: no record at or after timestamp 2000"):
-        new(startingOffsetsByTimestamp=by_time).initial()
+        refused.latest(refused.initial(), is_limited=False)
+    refused = new(startingOffsets='{"a":{"0":7}}')
+    with pytest.raises(ValueError, match="must name every partition that is read: a-1 missing"):
+        refused.latest(refused.initial(), is_limited=False)
     late = new(startingOffsetsByTimestamp=by_time, startingOffsetsByTimestampStrategy="latest")
     assert late.initial() == {A0: 100, A1: 0}
 
@@ -99,6 +103,89 @@ def test_a_restart_before_the_first_micro_batch_was_done_loses_nothing(new, topi
     assert later == {A0: 105, A1: 10}
     assert second.ranges(later, end) == []
     assert cuts(second.ranges(end, second.latest(end, is_limited=False))) == [(A0, 100, 105)]
+
+
+def resumed(new, topics, is_now=False, **options):
+    """A query whose first micro-batch was planned and not done when a partition and a topic came; what it reads then, and next."""
+    options = {"subscribePattern": "^[ab]$", **options}
+    first = new(**options)
+    if is_now:
+        first.freeze()
+    end = first.latest(first.initial(), is_limited=False)  # what the checkpoint has; the process dies
+    topics.append(TopicPartition("a", 2), [(None, b"x")] * 4)
+    topics.append(B0, [(None, b"x")] * 6)
+    second = new(**options)
+    if is_now:
+        second.freeze()
+    again = cuts(second.ranges(second.initial(), end))
+    after = second.latest(end, is_limited=False)
+    return again, cuts(second.ranges(end, after))
+
+
+@pytest.mark.parametrize("strictness", ["true", "false"])
+@pytest.mark.parametrize("is_now", [True, False])
+@pytest.mark.parametrize(
+    ("start", "firsts"),
+    [
+        ({}, [(A0, 0, 100), (A1, 0, 10)]),
+        ({"startingOffsets": "latest"}, []),
+        ({"startingOffsets": '{"a":{"0":7,"1":-2}}'}, [(A0, 7, 100), (A1, 0, 10)]),
+        ({"startingOffsetsByTimestamp": '{"a":{"0":900,"1":4000}}'}, [(A0, 0, 100), (A1, 0, 10)]),
+        ({"startingTimestamp": "500"}, [(A0, 0, 100), (A1, 0, 10)]),
+    ],
+)
+def test_partitions_that_came_before_the_first_micro_batch_was_done_belong_to_the_next(
+    new, topics, is_now, start, firsts, strictness, caplog
+):
+    news = [(TopicPartition("a", 2), 0, 4), (B0, 0, 6)]
+    assert resumed(new, topics, is_now, failOnDataLoss=strictness, **start) == (firsts, news)
+    assert not [record for record in caplog.records if record.levelname == "WARNING"]
+
+
+def test_a_new_partition_without_a_late_record_does_not_end_a_query_that_goes_on(new, topics):
+    topics.append(B0, [(None, b"x")] * 6, timestamp_ms=1)
+    first = new(startingTimestamp="900")
+    end = first.latest(first.initial(), is_limited=False)
+    second = new(startingTimestamp="900", subscribePattern="^[ab]$")
+    assert cuts(second.ranges(second.initial(), end)) == [(A0, 0, 100), (A1, 0, 10)]
+    assert cuts(second.ranges(end, second.latest(end, is_limited=False))) == [(B0, 0, 6)]
+
+
+def test_what_the_first_micro_batch_was_to_read_and_retention_removed_is_lost(new, topics, caplog):
+    topics.append(A1, [(None, b"x")] * 20)
+    topics.starts[A1] = 20
+    for strictness in ("true", "false"):
+        planner = new(failOnDataLoss=strictness)
+        start = planner.initial()
+        if strictness == "true":
+            with pytest.raises(
+                DataLoss, match="a-1: what the first micro-batch was to read up to 10 is gone, its start is 20"
+            ):
+                planner.ranges(start, {A0: 100, A1: 10})
+        else:
+            assert cuts(planner.ranges(start, {A0: 100, A1: 10})) == [(A0, 0, 100)]
+
+
+def test_a_query_stays_where_it_is_while_no_topic_is_reported(new, topics, time, caplog):
+    planner = new(subscribePattern="^a$", failOnDataLoss="false")
+    end = planner.latest(planner.initial(), is_limited=False)
+    kept = {name: topics.ends.pop(name) for name in (A0, A1)}
+    assert planner.latest(end, is_limited=False) == planner.latest(end, is_limited=True, limit=5) == end
+    assert planner.ranges(end, end) == []
+    assert sum("no topic is reported" in record.message for record in caplog.records) == 1
+    topics.ends.update(kept)
+    topics.append(A0, [(None, b"x")] * 3)
+    assert cuts(planner.ranges(end, planner.latest(end, is_limited=False))) == [(A0, 100, 103)]
+
+
+def test_a_partition_that_is_not_reported_is_asked_for_again_and_never_written_to_the_checkpoint(new, topics, time):
+    planner = new(subscribePattern="^a$")
+    end = planner.latest(planner.initial(), is_limited=False)
+    kept = topics.ends.pop(A1)
+    with pytest.raises(DataLoss, match="a-1 are gone"):
+        planner.latest(end, is_limited=False)
+    planner._sleep = lambda seconds: topics.ends.update({A1: kept})
+    assert planner.latest(end, is_limited=False) == end
 
 
 def test_a_limit_is_shared_by_lag_and_ignored_where_spark_says_so(new):
