@@ -78,6 +78,7 @@ class Cluster:
         self.partitions: dict[TopicPartition, Partition] = {}
         self.internal_topics: set[str] = set()
         self.topic_ids: dict[str, str] = {}  # as 32 hex digits, of those that have one
+        self.leader_epochs: dict[TopicPartition, int] = {}  # as metadata or ListOffsets said last; -1: not known
 
     def __enter__(self) -> Cluster:
         return self
@@ -111,6 +112,7 @@ class Cluster:
             if topic.topic_id != ZERO_UUID:
                 self.topic_ids[name] = topic.topic_id.hex()
             for partition in topic.partitions:
+                self.leader_epochs[TopicPartition(name, partition.partition_index)] = partition.leader_epoch
                 self.partitions[TopicPartition(name, partition.partition_index)] = Partition(
                     partition.leader_id,
                     tuple(partition.isr_nodes),
@@ -181,7 +183,7 @@ class Cluster:
     def _list_offsets(self, wanted: dict[TopicPartition, int], read_committed: bool) -> dict[TopicPartition, int]:
         request_type = messages.ListOffsetsRequest
         found: dict[TopicPartition, int] = {}
-        for leader, names in self._by_leader(wanted).items():
+        for leader, names in self.by_leader(wanted).items():
             topics: dict[str, list[messages.ListOffsetsRequest.ListOffsetsPartition]] = {}
             for name in names:
                 topics.setdefault(name.topic, []).append(
@@ -205,6 +207,8 @@ class Cluster:
                     name = TopicPartition(topic.name, row.partition_index)
                     _check(row.error_code, name)
                     found[name] = row.offset
+                    if wanted[name] == LATEST and row.leader_epoch >= 0:
+                        self.leader_epochs[name] = row.leader_epoch
         return found
 
     def _fetch_once(
@@ -235,7 +239,8 @@ class Cluster:
         told = data.aborted_transactions if read_committed else None
         return memoryview(data.records or b""), [(one.producer_id, one.first_offset) for one in told or ()]
 
-    def _by_leader(self, names: Iterable[TopicPartition]) -> dict[int, list[TopicPartition]]:
+    def by_leader(self, names: Iterable[TopicPartition]) -> dict[int, list[TopicPartition]]:
+        """Partitions by the node id of their leader. raises KafkaError, where one has none"""
         groups: dict[int, list[TopicPartition]] = {}
         for name in names:
             groups.setdefault(self.leader(name), []).append(name)

@@ -262,6 +262,7 @@ SEARCH_07_BYTES_MAX: Final = 1 << 30
 # Clients
 TOPICS_PER_REQUEST_MAX: Final = 500  # whose settings our admin asks for at once
 CLIENT_RETRIES_MAX: Final = 10
+EPOCH_STEPS_MAX: Final = 32  # questions for the leader epoch of a record, from the present one down
 EMPTY_FETCHES_MAX: Final = 20  # in a row: 10 s without a byte below an end that was there when it was frozen
 RESPONSE_BYTES_MAX: Final = 256 << 20
 JOINS_MAX: Final = 30  # in a row, each overtaken by the next rebalance
