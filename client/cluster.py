@@ -20,7 +20,7 @@ from typing import NamedTuple, TypeVar
 from headrace.client.connection import CLIENT_ID, Connection, ConnectionFailed
 from headrace.errors import BadFrame, ErrorCode, HeadraceError, KafkaError
 from headrace.ids import TopicPartition
-from headrace.limits import CLIENT_RETRIES_MAX, EMPTY_FETCHES_MAX
+from headrace.limits import CLIENT_RETRIES_MAX, EMPTY_FETCHES_MAX, LEADER_TRIES_MAX
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.messages import ZERO_UUID
@@ -125,6 +125,46 @@ class Cluster:
         """Offsets for timestamps (LATEST, EARLIEST, or milliseconds); -1 if no record is that late."""
         return self.retried(lambda: self._list_offsets(wanted, read_committed), {name.topic for name in wanted})
 
+    def reachable_offsets(
+        self, wanted: dict[TopicPartition, int], read_committed: bool = False
+    ) -> tuple[dict[TopicPartition, int], dict[TopicPartition, HeadraceError]]:
+        """The same, of partitions whose leaders respond; and why the others can't be asked, after a few tries with fresh metadata.
+
+        raises   KafkaError that is not retriable; ConnectionFailed, if no broker responds
+        """
+        found: dict[TopicPartition, int] = {}
+        failed: dict[TopicPartition, HeadraceError] = {}
+        due, pause_s = wanted, RETRY_PAUSE_FIRST_S
+        for tries_left in range(LEADER_TRIES_MAX - 1, -1, -1):
+            failed = {}
+            found |= self._listed(due, read_committed, failed)
+            if not failed or not tries_left:
+                break
+            due = {name: wanted[name] for name in failed}
+            self.close()
+            time.sleep(pause_s)
+            pause_s *= 2
+            self.refresh(sorted({name.topic for name in due}))
+        return found, failed
+
+    def _listed(
+        self, wanted: dict[TopicPartition, int], read_committed: bool, failed: dict[TopicPartition, HeadraceError]
+    ) -> dict[TopicPartition, int]:
+        """What one try finds; `failed` gets the others. raises KafkaError that is not retriable"""
+        found: dict[TopicPartition, int] = {}
+        groups: dict[int, dict[TopicPartition, int]] = {}
+        for name, timestamp in wanted.items():
+            try:
+                groups.setdefault(self.leader(name), {})[name] = timestamp
+            except KafkaError as failure:
+                failed[name] = failure
+        for names in groups.values():
+            try:
+                found |= self._list_offsets(names, read_committed, failed)
+            except ConnectionFailed as failure:
+                failed |= dict.fromkeys(names, failure)
+        return found
+
     def log_directories(self) -> dict[tuple[int, TopicPartition], str]:
         """The log directory of every replica, by (broker, partition), as far as brokers respond."""
         found = {}
@@ -180,7 +220,13 @@ class Cluster:
             connection.close()
         self._connections.clear()
 
-    def _list_offsets(self, wanted: dict[TopicPartition, int], read_committed: bool) -> dict[TopicPartition, int]:
+    def _list_offsets(
+        self,
+        wanted: dict[TopicPartition, int],
+        read_committed: bool,
+        failed: dict[TopicPartition, HeadraceError] | None = None,
+    ) -> dict[TopicPartition, int]:
+        """failed   gets the retriable errors of partitions; None: the first of them is raised"""
         request_type = messages.ListOffsetsRequest
         found: dict[TopicPartition, int] = {}
         for leader, names in self.by_leader(wanted).items():
@@ -205,7 +251,12 @@ class Cluster:
             for topic in answer.topics:
                 for row in topic.partitions:
                     name = TopicPartition(topic.name, row.partition_index)
-                    _check(row.error_code, name)
+                    if row.error_code:
+                        failure = error_of(row.error_code, str(name))
+                        if failed is None or not failure.code.retriable:
+                            raise failure
+                        failed[name] = failure
+                        continue
                     found[name] = row.offset
                     if wanted[name] == LATEST and row.leader_epoch >= 0:
                         self.leader_epochs[name] = row.leader_epoch

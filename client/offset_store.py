@@ -96,7 +96,9 @@ def commit_topics(
     known = epochs or {}
     topics: dict[str, list[messages.OffsetCommitRequest.OffsetCommitRequestPartition]] = {}
     for name, offset in sorted(offsets.items()):
-        row = kind.OffsetCommitRequestPartition(name.partition, offset, known.get(name, -1), committed_metadata=metadata)
+        row = kind.OffsetCommitRequestPartition(
+            name.partition, offset, known.get(name, -1), committed_metadata=metadata
+        )
         topics.setdefault(name.topic, []).append(row)
     return [kind.OffsetCommitRequestTopic(topic, rows) for topic, rows in topics.items()]
 

@@ -68,10 +68,15 @@ class LoadedRange:
 
 @dataclass(frozen=True, slots=True)
 class TopicOffsets:
-    """The next offset of each partition of a topic, which its id tells from another of its name."""
+    """The next offset of each partition of a topic, which its id tells from another of its name.
+
+    epochs   the leader epoch of the last record before that offset, by partition, as far as it is known: commits of earlier
+             versions have none
+    """
 
     topic_id: str
     next_offsets: Mapping[int, int]
+    epochs: Mapping[int, int] = field(default_factory=dict)
 
 
 Offsets = Mapping[str, TopicOffsets]
@@ -134,6 +139,14 @@ class Snapshot:
             TopicPartition(topic, index): offset
             for topic, one in self.offsets.items()
             for index, offset in one.next_offsets.items()
+        }
+
+    def epochs(self) -> dict[TopicPartition, int]:
+        """Leader epochs of the last records that were loaded, where they are known."""
+        return {
+            TopicPartition(topic, index): epoch
+            for topic, one in self.offsets.items()
+            for index, epoch in one.epochs.items()
         }
 
 
@@ -346,17 +359,28 @@ def _check_format(found: Mapping[str, Any]) -> None:
 
 
 def _offsets_to_json(offsets: Offsets) -> dict[str, Any]:
-    return {
-        topic: {"id": one.topic_id, "next": {str(index): offset for index, offset in sorted(one.next_offsets.items())}}
-        for topic, one in sorted(offsets.items())
-    }
+    """Earlier versions pass `epochs` over."""
+    found: dict[str, Any] = {}
+    for topic, one in sorted(offsets.items()):
+        found[topic] = {"id": one.topic_id, "next": _by_text(one.next_offsets)}
+        if one.epochs:
+            found[topic]["epochs"] = _by_text(one.epochs)
+    return found
 
 
 def _offsets_from_json(found: Mapping[str, Any]) -> Offsets:
     return {
-        topic: TopicOffsets(one["id"], {int(index): int(offset) for index, offset in one["next"].items()})
+        topic: TopicOffsets(one["id"], _by_number(one["next"]), _by_number(one.get("epochs", {})))
         for topic, one in found.items()
     }
+
+
+def _by_text(numbers: Mapping[int, int]) -> dict[str, int]:
+    return {str(index): number for index, number in sorted(numbers.items())}
+
+
+def _by_number(found: Mapping[str, Any]) -> dict[int, int]:
+    return {int(index): int(number) for index, number in found.items()}
 
 
 def _counts_to_json(counts: Counts) -> list[list[Any]]:

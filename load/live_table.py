@@ -29,10 +29,11 @@ from headrace.arrow.errors import DataLoss
 from headrace.arrow.planner import plan
 from headrace.arrow.ranges import OffsetRange
 from headrace.arrow.scan_options import Bound, ScanOptions
-from headrace.client.cluster import EARLIEST
+from headrace.client.cluster import EARLIEST, LATEST, Cluster
+from headrace.client.leader_epochs import Position, truncations
 from headrace.ids import TopicPartition
 from headrace.limits import LOAD_LIST_TRIES_MAX
-from headrace.load.commits import Snapshot, same_topic
+from headrace.load.commits import Snapshot, TopicOffsets, same_topic
 from headrace.load.contents import Contents, contents_of
 from headrace.load.errors import TopicReplaced
 from headrace.load.history import schema_of
@@ -175,6 +176,7 @@ def read_moment(
             continue
         if known is not None:
             _check_ids(topic, known.topic_id, ranges)
+            _check_epochs(bootstrap_servers, target.name, topic, known)
         return snapshot, ranges
     raise DataLoss(f"{target.name}: each commit that was read ends before the log's start, {LOAD_LIST_TRIES_MAX} times")
 
@@ -186,6 +188,28 @@ def _check_ids(topic: str, known: str, ranges: Sequence[OffsetRange]) -> None:
             raise TopicReplaced(
                 f"{topic} was deleted and created again after it was loaded (its id was {known}, it is {one.topic_id} now)"
             )
+
+
+def _check_epochs(bootstrap_servers: str, target: str, topic: str, known: TopicOffsets) -> None:
+    """That the log still has the records before the commit's offsets.
+
+    raises   DataLoss, KafkaError, ConnectionFailed
+    """
+    if not known.epochs:
+        return
+    positions = {
+        TopicPartition(topic, index): Position(known.next_offsets[index], epoch)
+        for index, epoch in known.epochs.items()
+    }
+    with Cluster(bootstrap_servers) as cluster:
+        cluster.offsets(dict.fromkeys(positions, LATEST))
+        cuts = truncations(cluster, positions)
+    if cuts:
+        some = ", ".join(f"{name} from {'an unknown offset' if at < 0 else at} on" for name, at in sorted(cuts.items()))
+        raise DataLoss(
+            f"{target} has records that the log no longer has: it was truncated, and has others now ({some}); "
+            "headrace load rewind takes the table back to what both have"
+        )
 
 
 def loaded_paths(target: Target, snapshot: Snapshot, topic: str) -> list[str]:

@@ -111,6 +111,12 @@ class FileLog:
         self._segments[name] = path_of(self.partition_directory(name), self.ends[name], ".log")
         self._segments[name].touch()
 
+    def cut(self, name: TopicPartition, offset: int) -> None:
+        """The log loses its batches from `offset` on, which begins one; it has one segment."""
+        kept = b"".join(data for header, data in self.batches(name) if header.base_offset < offset)
+        self._segments[name].write_bytes(kept)
+        self.ends[name] = offset
+
     def partition_directory(self, name: TopicPartition) -> Path:
         return self.directory / str(name)
 
