@@ -89,23 +89,34 @@ class RecordEpochs:
     def __init__(self) -> None:
         self._spans: dict[TopicPartition, _Span] = {}
 
-    def before(self, cluster: Cluster, offsets: Mapping[TopicPartition, int]) -> Epochs:
-        """The epoch of the last record before each offset, of those where the leader knows it.
+    def remembered(
+        self, offsets: Mapping[TopicPartition, int], leader_epochs: Mapping[TopicPartition, int]
+    ) -> tuple[Epochs, Epochs]:
+        """(the epochs of the last records before these offsets that are known already, the offsets to ask for).
 
-        offsets   at most the ends that `Cluster.offsets` found with this cluster
-        raises    KafkaError, ConnectionFailed
+        leader_epochs   of the present leaders; a partition without one is in neither
         """
         found: Epochs = {}
-        asked: Epochs = {}
+        left: Epochs = {}
         for name, offset in offsets.items():
-            present = cluster.leader_epochs.get(name, NO_EPOCH)
+            present = leader_epochs.get(name, NO_EPOCH)
             span = self._spans.get(name)
             if offset <= 0 or present == NO_EPOCH:
                 continue
             if span is not None and span.leader_epoch == present and span.begin < offset <= span.end:
                 found[name] = span.epoch
             else:
-                asked[name] = present
+                left[name] = offset
+        return found, left
+
+    def before(self, cluster: Cluster, offsets: Mapping[TopicPartition, int]) -> Epochs:
+        """The epoch of the last record before each offset, of those where the leader knows it.
+
+        offsets   at most the ends that the log has
+        raises    KafkaError, ConnectionFailed
+        """
+        found, left = self.remembered(offsets, cluster.leader_epochs)
+        asked = {name: cluster.leader_epochs[name] for name in left}
         above: dict[TopicPartition, EpochEnd] = {}
         for _step in range(EPOCH_STEPS_MAX):
             answers = epoch_ends(cluster, asked)
