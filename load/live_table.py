@@ -16,6 +16,7 @@ Source: Arrow PyCapsule interface.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -86,7 +87,7 @@ class LiveTable:
             for batch in past.to_batches(filter=self._where):
                 if batch.num_rows:
                     yield batch
-        contents = Contents(tuple(self.schema.names), self._contents.decode)
+        contents = dataclasses.replace(self._contents, names=tuple(self.schema.names), span=self._target.time_span)
         for one in ranges:
             for batch, _dead in contents.batches(one):
                 batch = conformed(batch, self.schema)

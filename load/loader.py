@@ -105,6 +105,7 @@ def load(
     with_headers: bool = False,
     decode: Decode | None = None,
     decode_mode: str = "fail",
+    bad_times: str = "dead",
     start: Start = "earliest",
     out_of_range: str = "fail",
     recreated: str = "refuse",
@@ -129,6 +130,7 @@ def load(
     columns        of kafka's and the decoded ones; topic, partition, offset and timestamp are always among them
     decode         how values and keys are parsed, as in `headrace.spark.scan` (needs PySpark, no session)
     decode_mode    for a record that does not decode: "fail", "null", or "dead": it goes to the dead letters
+    bad_times      for a record whose time the table can't hold: "dead", "null", "nearest", "fail" (`record_times.py`)
     group          whose committed offsets follow; None: headrace-load.NAME of the target, "": none
     spark          a session: its executors run the tasks, near the brokers
     is_stopped     asked between rounds and while waiting
@@ -143,7 +145,7 @@ def load(
     options = LoadOptions(
         bootstrap_servers,
         pattern_of(topics),
-        contents_of(columns, decode, decode_mode, with_headers),
+        contents_of(columns, decode, decode_mode, with_headers, bad_times),
         start,
         every_s,
         out_of_range,
@@ -218,7 +220,8 @@ class Loader:
 
     def _executor(self, run: Run) -> Executor:
         options = self._options
-        job = Job(str(self._target.root), options.contents, options.compression)
+        contents = dataclasses.replace(options.contents, span=self._target.time_span)
+        job = Job(str(self._target.root), contents, options.compression)
         if self._make_executor is not None:
             return self._make_executor(job, run)
         if options.spark is None:

@@ -1,8 +1,8 @@
 """Leader epochs of a stream's offsets, and whether the logs still have what was read.
 
 Runs in: a Python process beside Spark's driver. Before a micro-batch is planned, the epochs that the checkpoint has with its offsets are
-compared with the leaders' (`client/leader_epochs.py`); where a log was truncated since, the records that were read from the cut on are no longer
-in it, and those that took their place would be passed over. A checkpoint without epochs is not compared.
+compared with the leaders' (`client/leader_epochs.py`); where a log was truncated since, the records that were read from the cut on are
+no longer in it, and those that took their place would be passed over. A checkpoint without epochs is not compared.
 
 What is kept here is lost with the process: which leader epochs were compared already, and where epochs begin.
 """
@@ -52,7 +52,9 @@ class StreamEpochs:
                 _log.info("leader epochs of a micro-batch are not known: %s", failure)
         return kept | found
 
-    def checked(self, starts: Offsets, known: Offsets, ends: Offsets, known_ends: Offsets, leaders: LeaderEpochs) -> Offsets:
+    def checked(
+        self, starts: Offsets, known: Offsets, ends: Offsets, known_ends: Offsets, leaders: LeaderEpochs
+    ) -> Offsets:
         """Where to begin: at `starts`, or before them, at the place where a log was cut, if the options read what is there.
 
         known_ends   epochs of `ends`: of a micro-batch that is repeated, they may be cut off as well
@@ -93,7 +95,9 @@ class StreamEpochs:
 
     def _lose(self, name: TopicPartition, offset: int, at: int) -> None:
         """raises   DataLoss, unless failOnDataLoss is false"""
-        since = f"it has other records from offset {at} on" if at >= 0 else "it knows nothing of the leader that wrote them"
+        since = (
+            f"it has other records from offset {at} on" if at >= 0 else "it knows nothing of the leader that wrote them"
+        )
         what = f"{name}: the log was truncated, and no longer has the records before offset {offset} that were read: {since}"
         if self._options.fails_on_data_loss:
             raise DataLoss(f"{what}; failOnDataLoss=false reads what is there")

@@ -74,7 +74,10 @@ class HeadraceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """One for each range; of descriptors one for all."""
         starts, ends = from_json(start), from_json(end)
-        leaders, self._planner.leader_epochs = self._planner.leader_epochs, {}  # of the ends found last: they are new once
+        leaders, self._planner.leader_epochs = (
+            self._planner.leader_epochs,
+            {},
+        )  # of the ends found last: they are new once
         starts = self._epochs.checked(starts, epochs_from_json(start), ends, epochs_from_json(end), leaders)
         found = [one.to_bytes() for one in self._planner.ranges(starts, ends)]
         if self._options.descriptors:
