@@ -23,6 +23,7 @@ from headrace.arrow.column_types import ARROW_TYPES, TIMESTAMP_MS, check_columns
 from headrace.arrow.errors import TimestampOverflow
 from headrace.arrow.ranges import ROWS_PER_BATCH, OffsetRange, read_range
 from headrace.load.record_times import ANY_TIME, POLICIES, TimeSpan, outside, reason, timestamps
+from headrace.spark.errors import UndecodableRecord
 
 if TYPE_CHECKING:
     from headrace.spark.decoding.decode_plan import Decode, DecodePlan
@@ -32,6 +33,7 @@ MODES = {"fail": "fail", "null": "null", "dead": "column"}
 RAW = ("key", "value")
 REASON = "reason"
 CORRUPT = "_corrupt"
+ADVICE = "decode mode null or dead loads the others"
 DEAD_SCHEMA = pa.schema([(name, ARROW_TYPES[name]) for name in (*ALWAYS, *RAW)] + [(REASON, pa.string())])
 
 
@@ -82,7 +84,10 @@ class Contents:
             if self.decode is None:
                 yield batch.select(list(self.names)), late
                 continue
-            made = self.decode.apply(batch, names, one.topic, one.partition)
+            try:
+                made = self.decode.apply(batch, names, one.topic, one.partition)
+            except UndecodableRecord as failure:
+                raise UndecodableRecord(failure.what, ADVICE) from None
             good, dead = self._parted(batch, made) if self.has_dead_letters else (made, None)
             yield good, dead if late is None else late if dead is None else pa.concat_batches([dead, late])
 

@@ -35,7 +35,7 @@ from headrace.client.leader_epochs import RecordEpochs
 from headrace.errors import HeadraceError, KafkaError
 from headrace.ids import TopicPartition
 from headrace.limits import LOAD_LEFT_NAMED_MAX, LOAD_WENT_BACK_TRIES_MAX
-from headrace.load.commits import Change, Snapshot, check_change, joined
+from headrace.load.commits import LOAD, Change, Snapshot, check_change, joined
 from headrace.load.contents import contents_of
 from headrace.load.data_files import Attempt
 from headrace.load.errors import LoadFenced, OutOfRange, TargetUnavailable, TaskFailed, UnknownOutcome
@@ -87,12 +87,16 @@ class Loaded:
 
     records, dead_letters   that it committed, the second among the first
     snapshot                after its last commit
+    has_topics              whether a topic matched
+    left                    partitions that had no leader in the last round
     """
 
     commits: int
     records: int
     dead_letters: int
     snapshot: Snapshot
+    has_topics: bool = True
+    left: tuple[TopicPartition, ...] = ()
 
 
 def load(
@@ -195,6 +199,7 @@ class Loader:
         self._leaves_files = False
         self._epochs = RecordEpochs()
         self._left: set[TopicPartition] = set()
+        self._has_topics: bool | None = None
 
     def run(self) -> Loaded:
         """raises   as `load` does"""
@@ -216,7 +221,8 @@ class Loader:
         finally:
             executor.close()
             run.close(keeps_file=self._leaves_files)
-        return Loaded(self._commits, self._records, self._bad, snapshot)
+        left = tuple(sorted(self._left))
+        return Loaded(self._commits, self._records, self._bad, snapshot, self._has_topics is not False, left)
 
     def _executor(self, run: Run) -> Executor:
         options = self._options
@@ -282,6 +288,7 @@ class Loader:
             if frozen is None and self._waits_for_leaders(plan, deadline_s):
                 continue
             self._report_left(plan)
+            self._report_topics(plan)
             frozen = plan.ends if frozen is None else frozen
             self._meter.expect(_left(plan, frozen))
             before, snapshot = snapshot, self._round(run, executor, snapshot, plan, ranges)
@@ -309,6 +316,13 @@ class Loader:
             else:
                 _log.info("all partitions have a leader again")
             self._left = set(plan.left)
+
+    def _report_topics(self, plan: RoundPlan) -> None:
+        """That no topic matches, once."""
+        has_topics = bool(plan.topic_ids)
+        if has_topics != self._has_topics and not has_topics:
+            _log.warning("no topic matches %r", self._options.pattern)
+        self._has_topics = has_topics
 
     def _went_back(self, plan: RoundPlan, tries: int) -> int:
         """raises   OutOfRange, when it stays so"""
@@ -355,11 +369,12 @@ class Loader:
         change = Change(
             run.id,
             int(self._clock() * 1000),
-            "load",
+            LOAD,
             offsets,
             (*plan.gaps, *sorted(loaded, key=lambda one: (one.topic, one.partition, one.start))),
             tuple(sorted(files, key=lambda one: one.path)),
             schema=self._new_schema(snapshot),
+            is_read_committed=self._options.read_committed,
         )
         check_change(snapshot, change)
         self._target.step("tasks done")
