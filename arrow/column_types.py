@@ -13,6 +13,9 @@ import pyarrow as pa
 HEADERS_TYPE = pa.list_(pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())]))
 KAFKA_COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType")
 ALL_COLUMNS = (*KAFKA_COLUMNS, "headers", "key_length", "value_length")
+TIMESTAMP_MS = (
+    "timestamp_ms"  # milliseconds as the record has them, for who has a policy of its own for those no timestamp holds
+)
 ARROW_TYPES: dict[str, Any] = {
     "key": pa.binary(),
     "value": pa.binary(),
@@ -24,6 +27,7 @@ ARROW_TYPES: dict[str, Any] = {
     "headers": HEADERS_TYPE,
     "key_length": pa.int32(),
     "value_length": pa.int32(),
+    TIMESTAMP_MS: pa.int64(),
 }
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from headrace.arrow.column_types import ARROW_TYPES, arrow_schema
+from headrace.arrow.column_types import ARROW_TYPES, TIMESTAMP_MS, arrow_schema
 from headrace.arrow.errors import TimestampOverflow
 from headrace.arrow.gathered import GATHER_BYTES_FIRST, BinaryColumn
 from headrace.arrow.header_lists import HeaderLists
@@ -41,6 +41,7 @@ TIMESTAMP_MS_MAX = (2**63 - 1) // 1000  # Spark counts microseconds in an int64
 # The fields of a record that a column is made of; OFFSET is always read, to know how far
 COLUMN_FIELDS = {
     "timestamp": (TIMESTAMP,),
+    TIMESTAMP_MS: (TIMESTAMP,),
     "timestampType": (TYPE,),
     "headers": (HEADERS_START, HEADERS_LENGTH),
     "key_length": (KEY_LENGTH,),
@@ -184,6 +185,8 @@ class Chunk:
             return pa.array(self._field(OFFSET)[:rows])
         if name == "timestamp":
             return self._timestamps(self._field(TIMESTAMP)[:rows])
+        if name == TIMESTAMP_MS:
+            return pa.array(self._field(TIMESTAMP)[:rows])
         if name == "timestampType":
             return pa.array(self._field(TYPE)[:rows].astype(np.int32))
         if name == "headers":

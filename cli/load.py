@@ -18,10 +18,11 @@ if TYPE_CHECKING:
     from headrace.load.audit_report import Audit
 
 MODES = ("fail", "null", "dead")
+BAD_TIMES = ("dead", "null", "nearest", "fail")
 OUT_OF_RANGE = ("fail", "earliest", "skip")
 RECREATED = ("refuse", "load")
-_DURATION = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?)(s|m|h|d)\Z")
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+_DURATION = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?)(ms|s|m|h|d)\Z")
+_SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 EXAMPLES = (
     "[bold]Examples[/bold]\n\nheadrace load --topics clicks --to /data/clicks\n\n"
@@ -60,7 +61,9 @@ def load(
     every: Annotated[
         str | None,
         typer.Option(
-            "--every", metavar="TIME", help="Repeat with this period: 30s, 1m. Default: once, up to the present end."
+            "--every",
+            metavar="TIME",
+            help="Repeat with this period: 500ms, 30s, 1m. Default: once, up to the present end.",
         ),
     ] = None,
     start: Annotated[
@@ -94,6 +97,17 @@ def load(
     decode_mode: Annotated[
         str, typer.Option("--decode-mode", metavar="MODE", help="A record that does not decode: fail, null, dead.")
     ] = "fail",
+    bad_times: Annotated[
+        str,
+        typer.Option(
+            "--bad-times",
+            metavar="POLICY",
+            help="A record's time is beyond what the table holds (microseconds for milliseconds, say): dead, null, nearest, fail.",
+        ),
+    ] = "dead",
+    read_committed: Annotated[
+        bool, typer.Option("--read-committed", help="Leave out records of open and aborted transactions.")
+    ] = False,
     out_of_range: Annotated[
         str,
         typer.Option(
@@ -140,6 +154,7 @@ def load(
         if not text:
             raise typer.BadParameter("is required", param_hint=option)
     parse_word("--decode-mode", decode_mode, MODES)
+    parse_word("--bad-times", bad_times, BAD_TIMES)
     parse_word("--out-of-range", out_of_range, OUT_OF_RANGE)
     parse_word("--recreated", recreated, RECREATED)
     arguments: dict[str, Any] = {
@@ -149,6 +164,8 @@ def load(
         "with_headers": headers,
         "decode": _decoder(decode, schema, decode_options or []),
         "decode_mode": decode_mode,
+        "bad_times": bad_times,
+        "read_committed": read_committed,
         "out_of_range": out_of_range,
         "recreated": recreated,
         "group": group,
@@ -222,10 +239,10 @@ def rewind(
 
 
 def parse_duration(option: str, text: str) -> float:
-    """Seconds of 30s, 1m, 2h."""
+    """Seconds of 500ms, 30s, 1m, 2h."""
     found = _DURATION.match(text)
     if found is None or float(found[1]) <= 0:
-        raise bad(option, text, "is not a time: expected 30s, 1m or 2h")
+        raise bad(option, text, "is not a time: expected 500ms, 30s, 1m or 2h")
     return float(found[1]) * _SECONDS[found[2]]
 
 
@@ -251,6 +268,12 @@ def _run(topics: str, to: str, servers: str, arguments: dict[str, Any], quiet: b
             line.clear()
         dead = f", {found.dead_letters:,} of them dead letters" if found.dead_letters else ""
         print(f"loaded {found.records:,} records{dead} in {found.commits} commits to {to}")
+        if not found.has_topics:
+            print(f"headrace: no topic matches {topics!r}", file=sys.stderr)
+        if found.left:
+            print(
+                f"headrace: {len(found.left)} partitions had no leader and are left for the next load", file=sys.stderr
+            )
         return interrupt.exit_code
 
 

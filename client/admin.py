@@ -247,11 +247,19 @@ class Admin:
         finally:
             coordinator.close()
 
-    def alter_group_offsets(self, group_id: str, offsets: Mapping[TopicPartition, int]) -> None:
-        """Commit offsets for a group without members; raises KafkaError, which names the partition"""
+    def alter_group_offsets(
+        self,
+        group_id: str,
+        offsets: Mapping[TopicPartition, int],
+        epochs: Mapping[TopicPartition, int] | None = None,
+    ) -> None:
+        """Commit offsets for a group without members; raises KafkaError, which names the partition
+
+        epochs   leader epochs of the last records before the offsets, as far as they are known
+        """
         coordinator = CoordinatorClient(self._cluster, group_id)
         try:
-            store_offsets(coordinator, offsets)
+            store_offsets(coordinator, offsets, epochs=epochs)
         finally:
             coordinator.close()
 

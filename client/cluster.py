@@ -20,7 +20,7 @@ from typing import NamedTuple, TypeVar
 from headrace.client.connection import CLIENT_ID, Connection, ConnectionFailed
 from headrace.errors import BadFrame, ErrorCode, HeadraceError, KafkaError
 from headrace.ids import TopicPartition
-from headrace.limits import CLIENT_RETRIES_MAX, EMPTY_FETCHES_MAX
+from headrace.limits import CLIENT_RETRIES_MAX, EMPTY_FETCHES_MAX, LEADER_TRIES_MAX
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.messages import ZERO_UUID
@@ -78,6 +78,7 @@ class Cluster:
         self.partitions: dict[TopicPartition, Partition] = {}
         self.internal_topics: set[str] = set()
         self.topic_ids: dict[str, str] = {}  # as 32 hex digits, of those that have one
+        self.leader_epochs: dict[TopicPartition, int] = {}  # as metadata or ListOffsets said last; -1: not known
 
     def __enter__(self) -> Cluster:
         return self
@@ -111,6 +112,7 @@ class Cluster:
             if topic.topic_id != ZERO_UUID:
                 self.topic_ids[name] = topic.topic_id.hex()
             for partition in topic.partitions:
+                self.leader_epochs[TopicPartition(name, partition.partition_index)] = partition.leader_epoch
                 self.partitions[TopicPartition(name, partition.partition_index)] = Partition(
                     partition.leader_id,
                     tuple(partition.isr_nodes),
@@ -122,6 +124,46 @@ class Cluster:
     def offsets(self, wanted: dict[TopicPartition, int], read_committed: bool = False) -> dict[TopicPartition, int]:
         """Offsets for timestamps (LATEST, EARLIEST, or milliseconds); -1 if no record is that late."""
         return self.retried(lambda: self._list_offsets(wanted, read_committed), {name.topic for name in wanted})
+
+    def reachable_offsets(
+        self, wanted: dict[TopicPartition, int], read_committed: bool = False
+    ) -> tuple[dict[TopicPartition, int], dict[TopicPartition, HeadraceError]]:
+        """The same, of partitions whose leaders respond; and why the others can't be asked, after a few tries with fresh metadata.
+
+        raises   KafkaError that is not retriable; ConnectionFailed, if no broker responds
+        """
+        found: dict[TopicPartition, int] = {}
+        failed: dict[TopicPartition, HeadraceError] = {}
+        due, pause_s = wanted, RETRY_PAUSE_FIRST_S
+        for tries_left in range(LEADER_TRIES_MAX - 1, -1, -1):
+            failed = {}
+            found |= self._listed(due, read_committed, failed)
+            if not failed or not tries_left:
+                break
+            due = {name: wanted[name] for name in failed}
+            self.close()
+            time.sleep(pause_s)
+            pause_s *= 2
+            self.refresh(sorted({name.topic for name in due}))
+        return found, failed
+
+    def _listed(
+        self, wanted: dict[TopicPartition, int], read_committed: bool, failed: dict[TopicPartition, HeadraceError]
+    ) -> dict[TopicPartition, int]:
+        """What one try finds; `failed` gets the others. raises KafkaError that is not retriable"""
+        found: dict[TopicPartition, int] = {}
+        groups: dict[int, dict[TopicPartition, int]] = {}
+        for name, timestamp in wanted.items():
+            try:
+                groups.setdefault(self.leader(name), {})[name] = timestamp
+            except KafkaError as failure:
+                failed[name] = failure
+        for names in groups.values():
+            try:
+                found |= self._list_offsets(names, read_committed, failed)
+            except ConnectionFailed as failure:
+                failed |= dict.fromkeys(names, failure)
+        return found
 
     def log_directories(self) -> dict[tuple[int, TopicPartition], str]:
         """The log directory of every replica, by (broker, partition), as far as brokers respond."""
@@ -178,10 +220,16 @@ class Cluster:
             connection.close()
         self._connections.clear()
 
-    def _list_offsets(self, wanted: dict[TopicPartition, int], read_committed: bool) -> dict[TopicPartition, int]:
+    def _list_offsets(
+        self,
+        wanted: dict[TopicPartition, int],
+        read_committed: bool,
+        failed: dict[TopicPartition, HeadraceError] | None = None,
+    ) -> dict[TopicPartition, int]:
+        """failed   gets the retriable errors of partitions; None: the first of them is raised"""
         request_type = messages.ListOffsetsRequest
         found: dict[TopicPartition, int] = {}
-        for leader, names in self._by_leader(wanted).items():
+        for leader, names in self.by_leader(wanted).items():
             topics: dict[str, list[messages.ListOffsetsRequest.ListOffsetsPartition]] = {}
             for name in names:
                 topics.setdefault(name.topic, []).append(
@@ -203,8 +251,15 @@ class Cluster:
             for topic in answer.topics:
                 for row in topic.partitions:
                     name = TopicPartition(topic.name, row.partition_index)
-                    _check(row.error_code, name)
+                    if row.error_code:
+                        failure = error_of(row.error_code, str(name))
+                        if failed is None or not failure.code.retriable:
+                            raise failure
+                        failed[name] = failure
+                        continue
                     found[name] = row.offset
+                    if wanted[name] == LATEST and row.leader_epoch >= 0:
+                        self.leader_epochs[name] = row.leader_epoch
         return found
 
     def _fetch_once(
@@ -235,7 +290,8 @@ class Cluster:
         told = data.aborted_transactions if read_committed else None
         return memoryview(data.records or b""), [(one.producer_id, one.first_offset) for one in told or ()]
 
-    def _by_leader(self, names: Iterable[TopicPartition]) -> dict[int, list[TopicPartition]]:
+    def by_leader(self, names: Iterable[TopicPartition]) -> dict[int, list[TopicPartition]]:
+        """Partitions by the node id of their leader. raises KafkaError, where one has none"""
         groups: dict[int, list[TopicPartition]] = {}
         for name in names:
             groups.setdefault(self.leader(name), []).append(name)

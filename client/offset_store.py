@@ -16,10 +16,14 @@ from headrace.protocol.apis import ApiKey
 
 
 class Committed(NamedTuple):
-    """What is committed of a partition."""
+    """What is committed of a partition.
+
+    leader_epoch   of the last record before the offset; -1: not known
+    """
 
     offset: int
     metadata: str
+    leader_epoch: int = -1
 
 
 def committed_offsets(
@@ -55,20 +59,26 @@ def committed(
             if row.error_code:
                 raise error_of(row.error_code, f"offset of {name} in group {coordinator.group_id}")
             if row.committed_offset >= 0:
-                found[name] = Committed(row.committed_offset, row.metadata or "")
+                found[name] = Committed(row.committed_offset, row.metadata or "", row.committed_leader_epoch)
     return found
 
 
-def store_offsets(coordinator: CoordinatorClient, offsets: Mapping[TopicPartition, int], metadata: str = "") -> None:
+def store_offsets(
+    coordinator: CoordinatorClient,
+    offsets: Mapping[TopicPartition, int],
+    metadata: str = "",
+    epochs: Mapping[TopicPartition, int] | None = None,
+) -> None:
     """Commit offsets for a group without members, all or none; the coordinator refuses if it has some.
 
     metadata   noted beside each, `offset.metadata.max.bytes` at most
-    raises   KafkaError with the first partition that was refused; ConnectionFailed
+    epochs     leader epochs of the last records before the offsets, as far as they are known
+    raises     KafkaError with the first partition that was refused; ConnectionFailed
     """
     request = messages.OffsetCommitRequest(
         group_id=coordinator.group_id,
         generation_id_or_member_epoch=NO_GENERATION,
-        topics=commit_topics(offsets, metadata),
+        topics=commit_topics(offsets, metadata, epochs),
     )
     answer = coordinator.ask(ApiKey.OFFSET_COMMIT, (2, 8), request, _first_code)
     for topic in answer.topics:
@@ -79,13 +89,16 @@ def store_offsets(coordinator: CoordinatorClient, offsets: Mapping[TopicPartitio
 
 
 def commit_topics(
-    offsets: Mapping[TopicPartition, int], metadata: str = ""
+    offsets: Mapping[TopicPartition, int], metadata: str = "", epochs: Mapping[TopicPartition, int] | None = None
 ) -> list[messages.OffsetCommitRequest.OffsetCommitRequestTopic]:
-    """Offsets as the topics of an OffsetCommit request."""
+    """Offsets as the topics of an OffsetCommit request, which has leader epochs from v6 on."""
     kind = messages.OffsetCommitRequest
+    known = epochs or {}
     topics: dict[str, list[messages.OffsetCommitRequest.OffsetCommitRequestPartition]] = {}
     for name, offset in sorted(offsets.items()):
-        row = kind.OffsetCommitRequestPartition(name.partition, offset, committed_metadata=metadata)
+        row = kind.OffsetCommitRequestPartition(
+            name.partition, offset, known.get(name, -1), committed_metadata=metadata
+        )
         topics.setdefault(name.topic, []).append(row)
     return [kind.OffsetCommitRequestTopic(topic, rows) for topic, rows in topics.items()]
 

@@ -262,6 +262,8 @@ SEARCH_07_BYTES_MAX: Final = 1 << 30
 # Clients
 TOPICS_PER_REQUEST_MAX: Final = 500  # whose settings our admin asks for at once
 CLIENT_RETRIES_MAX: Final = 10
+LEADER_TRIES_MAX: Final = 3  # at a partition without a leader, where the others can be read without it
+EPOCH_STEPS_MAX: Final = 32  # questions for the leader epoch of a record, from the present one down
 EMPTY_FETCHES_MAX: Final = 20  # in a row: 10 s without a byte below an end that was there when it was frozen
 RESPONSE_BYTES_MAX: Final = 256 << 20
 JOINS_MAX: Final = 30  # in a row, each overtaken by the next rebalance
@@ -443,6 +445,7 @@ LOAD_OPEN_FILES_MAX: Final = 32  # of a task, one for each hour that it meets; t
 LOAD_BUFFER_BYTES_MAX: Final = 64 << 20  # of a task's records that are not in a row group yet
 LOAD_MESSAGE_BYTES_MAX: Final = 64 << 20  # between driver and worker
 LOAD_MANIFEST_BYTES_MAX: Final = 1 << 30  # of a commit, or a checkpoint of all of them
+LOAD_LEFT_NAMED_MAX: Final = 5  # partitions without a leader, in one log line
 PARQUET_DICTIONARY_BYTES_MAX: Final = (
     64 << 10
 )  # of different values in a row group; more are stored without a dictionary

@@ -24,6 +24,7 @@ from headrace.load.errors import BrokenTarget, Gap
 
 FORMAT = 1
 COMPACT = "compact"
+LOAD = "load"
 RETIRED_KNOWN_MS = 7 * 86_400_000  # for this time commits know what they removed
 
 
@@ -68,10 +69,15 @@ class LoadedRange:
 
 @dataclass(frozen=True, slots=True)
 class TopicOffsets:
-    """The next offset of each partition of a topic, which its id tells from another of its name."""
+    """The next offset of each partition of a topic, which its id tells from another of its name.
+
+    epochs   the leader epoch of the last record before that offset, by partition, as far as it is known: commits of earlier
+             versions have none
+    """
 
     topic_id: str
     next_offsets: Mapping[int, int]
+    epochs: Mapping[int, int] = field(default_factory=dict)
 
 
 Offsets = Mapping[str, TopicOffsets]
@@ -88,6 +94,7 @@ class Change:
     removed   paths of files that the table no longer has; their bytes stay for readers of earlier snapshots
     forgotten ranges of the snapshot that others, or none, replace
     schema    of the table from this commit on, serialized by Arrow and in hex; '' if it stays
+    is_read_committed   of a load: it read up to the last stable offset, without records of aborted transactions
     """
 
     loader: str
@@ -99,6 +106,7 @@ class Change:
     removed: tuple[str, ...] = ()
     forgotten: tuple[LoadedRange, ...] = ()
     schema: str = ""
+    is_read_committed: bool = False
 
     def counts(self) -> dict[tuple[str, str], tuple[int, int]]:
         """Records by topic and hour, in the files that it adds."""
@@ -113,6 +121,7 @@ class Snapshot:
     ranges    what was loaded, neighbours joined
     counts    records by topic and hour, as the commits counted them: the audit compares them with the files
     retired   files that were removed, with the time in ms
+    is_read_committed   as the last load read
     """
 
     number: int = 0
@@ -123,6 +132,7 @@ class Snapshot:
     counts: Counts = field(default_factory=dict)
     retired: Mapping[str, int] = field(default_factory=dict)
     schema: str = ""
+    is_read_committed: bool = False
 
     def next_offset(self, name: TopicPartition) -> int | None:
         """Where loading continues; None for a partition that was never loaded."""
@@ -134,6 +144,14 @@ class Snapshot:
             TopicPartition(topic, index): offset
             for topic, one in self.offsets.items()
             for index, offset in one.next_offsets.items()
+        }
+
+    def epochs(self) -> dict[TopicPartition, int]:
+        """Leader epochs of the last records that were loaded, where they are known."""
+        return {
+            TopicPartition(topic, index): epoch
+            for topic, one in self.offsets.items()
+            for index, epoch in one.epochs.items()
         }
 
 
@@ -191,6 +209,7 @@ def apply(snapshot: Snapshot, change: Change) -> Snapshot:
             **dict.fromkeys(change.removed, change.at_ms),
         },
         change.schema or snapshot.schema,
+        change.is_read_committed if change.reason == LOAD else snapshot.is_read_committed,
     )
 
 
@@ -280,6 +299,7 @@ def change_to_json(change: Change) -> dict[str, Any]:
         "removed": list(change.removed),
         "forgotten": [asdict(one) for one in change.forgotten],
         "schema": change.schema,
+        "read_committed": change.is_read_committed,
         "audit": _counts_to_json(change.counts()),
     }
 
@@ -298,6 +318,7 @@ def change_from_json(found: Mapping[str, Any]) -> Change:
             tuple(found["removed"]),
             tuple(LoadedRange(**one) for one in found["forgotten"]),
             found["schema"],
+            found.get("read_committed", False),
         )
         audit = _counts_from_json(found["audit"])
     except (KeyError, TypeError, ValueError) as failure:
@@ -318,6 +339,7 @@ def snapshot_to_json(snapshot: Snapshot) -> dict[str, Any]:
         "audit": _counts_to_json(snapshot.counts),
         "retired": dict(snapshot.retired),
         "schema": snapshot.schema,
+        "read_committed": snapshot.is_read_committed,
     }
 
 
@@ -334,6 +356,7 @@ def snapshot_from_json(found: Mapping[str, Any]) -> Snapshot:
             _counts_from_json(found["audit"]),
             dict(found["retired"]),
             found["schema"],
+            found.get("read_committed", False),
         )
     except (KeyError, TypeError, ValueError) as failure:
         raise BrokenTarget(f"a checkpoint can't be read: {failure!r}") from None
@@ -346,17 +369,28 @@ def _check_format(found: Mapping[str, Any]) -> None:
 
 
 def _offsets_to_json(offsets: Offsets) -> dict[str, Any]:
-    return {
-        topic: {"id": one.topic_id, "next": {str(index): offset for index, offset in sorted(one.next_offsets.items())}}
-        for topic, one in sorted(offsets.items())
-    }
+    """Earlier versions pass `epochs` over."""
+    found: dict[str, Any] = {}
+    for topic, one in sorted(offsets.items()):
+        found[topic] = {"id": one.topic_id, "next": _by_text(one.next_offsets)}
+        if one.epochs:
+            found[topic]["epochs"] = _by_text(one.epochs)
+    return found
 
 
 def _offsets_from_json(found: Mapping[str, Any]) -> Offsets:
     return {
-        topic: TopicOffsets(one["id"], {int(index): int(offset) for index, offset in one["next"].items()})
+        topic: TopicOffsets(one["id"], _by_number(one["next"]), _by_number(one.get("epochs", {})))
         for topic, one in found.items()
     }
+
+
+def _by_text(numbers: Mapping[int, int]) -> dict[str, int]:
+    return {str(index): number for index, number in sorted(numbers.items())}
+
+
+def _by_number(found: Mapping[str, Any]) -> dict[int, int]:
+    return {int(index): int(number) for index, number in found.items()}
 
 
 def _counts_to_json(counts: Counts) -> list[list[Any]]:

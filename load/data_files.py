@@ -4,7 +4,8 @@
                                     topic-partition-start-end-run.attempt[.again].parquet
     .clicks-0-100-200-1f2e3d4c.7.parquet.tmp    still being written
 
-`again` counts files of one attempt and hour, after the first.
+`again` counts files of one attempt and hour, after the first. Of a topic whose name is long its beginning is in that of the file: the
+folder has all of it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from headrace.load.target import DEAD_LETTERS
+from headrace.log.names import bounded_name
 
+HIDDEN_PREFIX, HIDDEN_SUFFIX = ".", ".tmp"
 _NAME = re.compile(
     r"\.?(?P<topic>.+)-(?P<partition>\d+)-(?P<start>\d+)-(?P<end>\d+)-(?P<run>[0-9a-f]{8})\.(?P<attempt>[0-9a-f]+)"
     r"(?:\.\d+)?\.parquet(?:\.tmp)?\Z"
@@ -39,12 +42,13 @@ def folder_of(topic: str, hour: str, is_bad: bool) -> str:
 
 def file_name(topic: str, partition: int, start: int, end: int, attempt: Attempt, again: int = 0) -> str:
     suffix = f".{again}" if again else ""
-    return f"{topic}-{partition}-{start}-{end}-{attempt}{suffix}.parquet"
+    ending = f"-{partition}-{start}-{end}-{attempt}{suffix}.parquet"
+    return bounded_name(topic, ending, len(HIDDEN_PREFIX) + len(HIDDEN_SUFFIX))
 
 
 def hidden(path: Path) -> Path:
     """Its name while it is written."""
-    return path.with_name(f".{path.name}.tmp")
+    return path.with_name(f"{HIDDEN_PREFIX}{path.name}{HIDDEN_SUFFIX}")
 
 
 def attempt_of(name: str) -> Attempt | None:

@@ -30,6 +30,7 @@ import pyarrow as pa
 from headrace.load.commits import COMPACT, Change, DataFile, Snapshot
 from headrace.load.durable import make_directory, sync_directory, write_synced
 from headrace.load.errors import BrokenTarget, SchemaConflict
+from headrace.load.hour_files import NO_HOUR
 from headrace.load.manifest_chain import ChainedTarget, Overtaken
 from headrace.load.schemas import evolved, schema_from_text
 from headrace.load.target import Step, no_step
@@ -221,17 +222,12 @@ def _metadata(table: Any, schema: pa.Schema) -> dict[str, Any]:
     }
 
 
-def _values(one: DataFile) -> dict[str, str]:
-    return {"topic": one.topic, "hour": one.hour}
+def _values(one: DataFile) -> dict[str, str | None]:
+    return {"topic": one.topic, "hour": None if one.hour == NO_HOUR else one.hour}
 
 
 def _add(one: DataFile, now_ms: int, is_data: bool) -> dict[str, Any]:
-    stats = {
-        "numRecords": one.rows,
-        "minValues": {"partition": one.partition, "offset": one.first_offset},
-        "maxValues": {"partition": one.partition, "offset": one.last_offset},
-        "nullCount": {"partition": 0, "offset": 0},
-    }
+    stats = {"numRecords": one.rows}  # bounds of some columns alone: deltalake prunes by those that are missing
     return {
         "path": quote(one.path),
         "partitionValues": _values(one),

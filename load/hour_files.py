@@ -8,7 +8,6 @@ files are open: for one more, that not used for longest is finished, and another
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -22,13 +21,13 @@ from headrace.load.data_files import Attempt, file_name, folder_of
 from headrace.load.durable import sync_directory
 
 HOUR_US = 3_600_000_000
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_HOURS_LEAST, _HOURS_MOST = -17_259_888, 69_899_000  # years 1 to 9943: what a path can say
+NO_HOUR = "__HIVE_DEFAULT_PARTITION__"  # of records without a time, as readers of such folders know it
+_NO_HOUR = -(2**62)
 
 
 def hour_text(hour: int) -> str:
-    """YYYY-MM-DD-HH of hours since 1970; a time beyond what a calendar has is in the first or the last hour of it."""
-    return (EPOCH + timedelta(hours=min(max(hour, _HOURS_LEAST), _HOURS_MOST))).strftime("%Y-%m-%d-%H").zfill(13)
+    """YYYY-MM-DD-HH of hours since 1970, also before the year 1 and after 9999; NO_HOUR for what no hour has."""
+    return NO_HOUR if hour == _NO_HOUR else str(np.datetime64(hour, "h")).replace("T", "-")
 
 
 class HourFiles:
@@ -49,8 +48,10 @@ class HourFiles:
         """Rows with `timestamp` and `offset`, in order."""
         if batch.num_rows == 0:
             return
-        times = batch.column("timestamp").cast(pa.int64()).to_numpy(zero_copy_only=False)
-        hours = times // HOUR_US
+        times = batch.column("timestamp")
+        hours = times.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False) // HOUR_US
+        if times.null_count:
+            hours = np.where(times.is_null().to_numpy(zero_copy_only=False), _NO_HOUR, hours)
         if hours.min() == hours.max():
             self._add(hour_text(int(hours[0])), batch, is_bad)
             return

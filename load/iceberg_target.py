@@ -26,7 +26,9 @@ import pyarrow as pa
 from headrace.load.commits import Change, Snapshot
 from headrace.load.durable import make_directory
 from headrace.load.errors import BrokenTarget, TargetUnavailable, UnknownOutcome
+from headrace.load.iceberg_files import iceberg_data_file, with_any_hours
 from headrace.load.manifest_chain import POINTER, ChainedTarget, Overtaken
+from headrace.load.record_times import HOUR_MS, TimeSpan
 from headrace.load.schemas import schema_from_text
 from headrace.load.target import Step, no_step
 
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction
 
 OFFSETS = "headrace.offsets"
+HOURS_MOST = 2**31  # the partition is an int of hours since 1970
 
 
 class IcebergTarget(ChainedTarget):
@@ -46,6 +49,7 @@ class IcebergTarget(ChainedTarget):
 
     kind = "iceberg"
     fences_before_removal = True
+    time_span = TimeSpan(-HOURS_MOST * HOUR_MS, HOURS_MOST * HOUR_MS - 1)
 
     def __init__(self, catalog: Catalog, table: str, step: Step = no_step) -> None:
         self._catalog = catalog
@@ -135,24 +139,24 @@ class IcebergTarget(ChainedTarget):
 
     def _stage(self, transaction: Transaction, table: Table, change: Change, properties: dict[str, str]) -> None:
         """The updates of one snapshot, not sent yet."""
-        added = [f"file://{self.root / one.path}" for one in change.added if not one.is_bad]
-        if added and not change.removed:
-            transaction.add_files(added, snapshot_properties=properties, check_duplicate_files=False)
-            return
-        if not change.removed:
-            with transaction.update_snapshot(snapshot_properties=properties).fast_append():
-                return
-        from pyiceberg.table import _parquet_files_to_data_files
+        from pyiceberg.table import TableProperties
 
+        added = [self.root / one.path for one in change.added if not one.is_bad]
+        if not change.removed:
+            if added and transaction.table_metadata.name_mapping() is None:
+                mapping = transaction.table_metadata.schema().name_mapping.model_dump_json()
+                transaction.set_properties({TableProperties.DEFAULT_NAME_MAPPING: mapping})
+            with with_any_hours(transaction._append_snapshot_producer(properties)) as append:
+                for path in added:
+                    append.append_data_file(iceberg_data_file(transaction.table_metadata, path))
+            return
         removed = {f"file://{self.root / path}" for path in change.removed}
-        with transaction.update_snapshot(snapshot_properties=properties).overwrite() as overwrite:
+        with with_any_hours(transaction.update_snapshot(snapshot_properties=properties).overwrite()) as overwrite:
             for task in table.scan().plan_files():
                 if task.file.file_path in removed:
                     overwrite.delete_data_file(task.file)
-            for file in _parquet_files_to_data_files(
-                table_metadata=transaction.table_metadata, file_paths=added, io=table.io
-            ):
-                overwrite.append_data_file(file)
+            for path in added:
+                overwrite.append_data_file(iceberg_data_file(transaction.table_metadata, path))
 
 
 def iceberg_target(rest: str, step: Step = no_step) -> IcebergTarget:

@@ -16,6 +16,7 @@ Source: Arrow PyCapsule interface.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -29,10 +30,11 @@ from headrace.arrow.errors import DataLoss
 from headrace.arrow.planner import plan
 from headrace.arrow.ranges import OffsetRange
 from headrace.arrow.scan_options import Bound, ScanOptions
-from headrace.client.cluster import EARLIEST
+from headrace.client.cluster import EARLIEST, LATEST, Cluster
+from headrace.client.leader_epochs import Position, truncations
 from headrace.ids import TopicPartition
 from headrace.limits import LOAD_LIST_TRIES_MAX
-from headrace.load.commits import Snapshot, same_topic
+from headrace.load.commits import Snapshot, TopicOffsets, same_topic
 from headrace.load.contents import Contents, contents_of
 from headrace.load.errors import TopicReplaced
 from headrace.load.history import schema_of
@@ -61,6 +63,7 @@ class LiveTable:
         columns: Sequence[str] | None,
         bootstrap_servers: str,
         where: pc.Expression | None = None,
+        read_committed: bool | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._topic = topic
@@ -69,6 +72,7 @@ class LiveTable:
         self._columns = columns
         self._servers = bootstrap_servers
         self._where = where
+        self._read_committed = read_committed
         self._sleep = sleep
         self.schema = joint_schema(target.read(), contents, columns)
 
@@ -78,29 +82,43 @@ class LiveTable:
         raises   DataLoss, TopicReplaced, FileNotFoundError (files that a commit removed long before the pass ended), what
                  `read_range` raises
         """
-        snapshot, ranges = read_moment(self._target, self._topic, self._servers, plan, self._sleep)
+        yield from self._once(None)
+
+    def _once(self, given: pa.Schema | None) -> Iterator[pa.RecordBatch]:
+        """given   the types of every batch; None: those that the history has by then"""
+        snapshot, ranges = read_moment(
+            self._target, self._topic, self._servers, plan, self._read_committed, self._sleep
+        )
+        self._widen(snapshot)
+        schema = self.schema
         paths = loaded_paths(self._target, snapshot, self._topic)
         if paths:
-            past = ds.dataset(paths, schema=self.schema, format="parquet", partitioning=None)
+            past = ds.dataset(paths, schema=schema, format="parquet", partitioning=None)
             for batch in past.to_batches(filter=self._where):
                 if batch.num_rows:
-                    yield batch
-        contents = Contents(tuple(self.schema.names), self._contents.decode)
+                    yield batch if given is None else conformed(batch, given)
+        contents = dataclasses.replace(self._contents, names=tuple(schema.names), span=self._target.time_span)
         for one in ranges:
             for batch, _dead in contents.batches(one):
-                batch = conformed(batch, self.schema)
+                batch = conformed(batch, schema)
                 if self._where is not None:
                     batch = batch.filter(self._where)
                 if batch.num_rows:
-                    yield batch
+                    yield batch if given is None else conformed(batch, given)
+
+    def _widen(self, snapshot: Snapshot) -> None:
+        """The types that the history has by now: its columns may have become wider since. Columns that came later stay out."""
+        self.schema = joint_schema(snapshot, self._contents, self.schema.names)
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        reader = pa.RecordBatchReader.from_batches(self.schema, iter(self))
+        self._widen(self._target.read())
+        reader = pa.RecordBatchReader.from_batches(self.schema, self._once(self.schema))
         return reader.__arrow_c_stream__(requested_schema)
 
     def read_all(self) -> pa.Table:
         """All of it, in memory."""
-        return pa.Table.from_batches(self, self.schema)
+        batches = list(self)
+        return pa.Table.from_batches(batches, self.schema)
 
 
 def table(
@@ -111,15 +129,18 @@ def table(
     columns: str | Sequence[str] | None = None,
     decode: Decode | None = None,
     decode_mode: str = "fail",
+    bad_times: str = "dead",
     where: pc.Expression | None = None,
+    read_committed: bool | None = None,
 ) -> LiveTable:
     """A topic as one table: its loaded history and the live log after it. Each query over it sees all records that were acknowledged
     before it began, each once.
 
     history       where `headrace load` loads the topic to
     columns       to read; None: all that the history has
-    decode        as of the load: the live part is parsed by it; decode_mode as well
+    decode        as of the load: the live part is parsed by it; decode_mode and bad_times as well
     where         an expression of pyarrow.compute over these columns
+    read_committed   the live part without records of open and aborted transactions; None: as the last load read
     raises        ValueError: an argument is wrong, or the log does not give a column that the history has
     """
     if not isinstance(topic, str) or not topic or "," in topic:
@@ -128,8 +149,8 @@ def table(
         raise ValueError(f"where {where!r}: an expression, such as pyarrow.compute.field('offset') > 100")
     if isinstance(columns, str):
         columns = [part.strip() for part in columns.split(",") if part.strip()]
-    contents = contents_of(None, decode, decode_mode, with_headers=True)
-    return LiveTable(topic, open_target(history), contents, columns, bootstrap_servers, where)
+    contents = contents_of(None, decode, decode_mode, with_headers=True, bad_times=bad_times)
+    return LiveTable(topic, open_target(history), contents, columns, bootstrap_servers, where, read_committed)
 
 
 def joint_schema(snapshot: Snapshot, contents: Contents, columns: Sequence[str] | None) -> pa.Schema:
@@ -152,17 +173,25 @@ def joint_schema(snapshot: Snapshot, contents: Contents, columns: Sequence[str] 
 
 
 def read_moment(
-    target: Target, topic: str, bootstrap_servers: str, planned: Live, sleep: Callable[[float], None] = time.sleep
+    target: Target,
+    topic: str,
+    bootstrap_servers: str,
+    planned: Live,
+    read_committed: bool | None = None,
+    sleep: Callable[[float], None] = time.sleep,
 ) -> tuple[Snapshot, Any]:
     """A commit, and the plan of the log from exactly its offsets.
 
+    read_committed   of the plan; None: as the last load read
     raises   DataLoss, if the log lost records that no commit has; TopicReplaced
     """
     for tries_left in range(LOAD_LIST_TRIES_MAX - 1, -1, -1):
         snapshot = target.read()
         known = snapshot.offsets.get(topic)
         starts = {TopicPartition(topic, index): at for index, at in known.next_offsets.items()} if known else {}
-        options = ScanOptions(bootstrap_servers, (topic,), start=Bound(EARLIEST, offsets=starts))
+        isolation = snapshot.is_read_committed if read_committed is None else read_committed
+        start = Bound(EARLIEST, offsets=starts)
+        options = ScanOptions(bootstrap_servers, (topic,), start=start, read_committed=isolation)
         try:
             ranges = planned(options)
         except DataLoss as failure:
@@ -175,6 +204,7 @@ def read_moment(
             continue
         if known is not None:
             _check_ids(topic, known.topic_id, ranges)
+            _check_epochs(bootstrap_servers, target.name, topic, known)
         return snapshot, ranges
     raise DataLoss(f"{target.name}: each commit that was read ends before the log's start, {LOAD_LIST_TRIES_MAX} times")
 
@@ -186,6 +216,28 @@ def _check_ids(topic: str, known: str, ranges: Sequence[OffsetRange]) -> None:
             raise TopicReplaced(
                 f"{topic} was deleted and created again after it was loaded (its id was {known}, it is {one.topic_id} now)"
             )
+
+
+def _check_epochs(bootstrap_servers: str, target: str, topic: str, known: TopicOffsets) -> None:
+    """That the log still has the records before the commit's offsets.
+
+    raises   DataLoss, KafkaError, ConnectionFailed
+    """
+    if not known.epochs:
+        return
+    positions = {
+        TopicPartition(topic, index): Position(known.next_offsets[index], epoch)
+        for index, epoch in known.epochs.items()
+    }
+    with Cluster(bootstrap_servers) as cluster:
+        cluster.offsets(dict.fromkeys(positions, LATEST))
+        cuts = truncations(cluster, positions)
+    if cuts:
+        some = ", ".join(f"{name} from {'an unknown offset' if at < 0 else at} on" for name, at in sorted(cuts.items()))
+        raise DataLoss(
+            f"{target} has records that the log no longer has: it was truncated, and has others now ({some}); "
+            "headrace load rewind takes the table back to what both have"
+        )
 
 
 def loaded_paths(target: Target, snapshot: Snapshot, topic: str) -> list[str]:

@@ -31,9 +31,11 @@ from headrace.arrow.scan_options import ScanOptions
 from headrace.client.admin import Admin
 from headrace.client.cluster import Cluster
 from headrace.client.connection import ConnectionFailed
+from headrace.client.leader_epochs import RecordEpochs
 from headrace.errors import HeadraceError, KafkaError
-from headrace.limits import LOAD_WENT_BACK_TRIES_MAX
-from headrace.load.commits import Change, Snapshot, check_change, joined
+from headrace.ids import TopicPartition
+from headrace.limits import LOAD_LEFT_NAMED_MAX, LOAD_WENT_BACK_TRIES_MAX
+from headrace.load.commits import LOAD, Change, Snapshot, check_change, joined
 from headrace.load.contents import contents_of
 from headrace.load.data_files import Attempt
 from headrace.load.errors import LoadFenced, OutOfRange, TargetUnavailable, TaskFailed, UnknownOutcome
@@ -61,6 +63,7 @@ if TYPE_CHECKING:
 
 POLL_S = 0.1
 WENT_BACK_PAUSE_S = 0.5
+LEADER_WAIT_S = 10.0  # of a load that does not repeat, for partitions without a leader: a node restarts in less
 RETRY_S = 5.0  # after a round of a load that repeats failed for want of a broker
 
 _log = logging.getLogger("headrace.load")
@@ -84,12 +87,16 @@ class Loaded:
 
     records, dead_letters   that it committed, the second among the first
     snapshot                after its last commit
+    has_topics              whether a topic matched
+    left                    partitions that had no leader in the last round
     """
 
     commits: int
     records: int
     dead_letters: int
     snapshot: Snapshot
+    has_topics: bool = True
+    left: tuple[TopicPartition, ...] = ()
 
 
 def load(
@@ -102,6 +109,7 @@ def load(
     with_headers: bool = False,
     decode: Decode | None = None,
     decode_mode: str = "fail",
+    bad_times: str = "dead",
     start: Start = "earliest",
     out_of_range: str = "fail",
     recreated: str = "refuse",
@@ -126,6 +134,7 @@ def load(
     columns        of kafka's and the decoded ones; topic, partition, offset and timestamp are always among them
     decode         how values and keys are parsed, as in `headrace.spark.scan` (needs PySpark, no session)
     decode_mode    for a record that does not decode: "fail", "null", or "dead": it goes to the dead letters
+    bad_times      for a record whose time the table can't hold: "dead", "null", "nearest", "fail" (`record_times.py`)
     group          whose committed offsets follow; None: headrace-load.NAME of the target, "": none
     spark          a session: its executors run the tasks, near the brokers
     is_stopped     asked between rounds and while waiting
@@ -140,7 +149,7 @@ def load(
     options = LoadOptions(
         bootstrap_servers,
         pattern_of(topics),
-        contents_of(columns, decode, decode_mode, with_headers),
+        contents_of(columns, decode, decode_mode, with_headers, bad_times),
         start,
         every_s,
         out_of_range,
@@ -169,20 +178,28 @@ class Loader:
         target: Target,
         progress: Callable[[Progress], None] | None = None,
         clock: Callable[[], float] = time.time,
+        steady: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
         executor: Callable[[Job, Run], Executor] | None = None,
     ) -> None:
-        """executor   makes what runs the tasks; None: as the options say"""
+        """clock      seconds since 1970, for the time of a commit
+        steady     seconds of a clock that nobody sets, for pauses
+        executor   makes what runs the tasks; None: as the options say
+        """
         self._options = options
         self._make_executor = executor
         self._target = target
         self._meter = ProgressMeter(progress)
         self._clock = clock
+        self._steady = steady
         self._sleep = sleep
         self._schema: pa.Schema = options.contents.schema()
         self._commits = self._records = self._bad = 0
         self._group_fails = False
         self._leaves_files = False
+        self._epochs = RecordEpochs()
+        self._left: set[TopicPartition] = set()
+        self._has_topics: bool | None = None
 
     def run(self) -> Loaded:
         """raises   as `load` does"""
@@ -204,11 +221,13 @@ class Loader:
         finally:
             executor.close()
             run.close(keeps_file=self._leaves_files)
-        return Loaded(self._commits, self._records, self._bad, snapshot)
+        left = tuple(sorted(self._left))
+        return Loaded(self._commits, self._records, self._bad, snapshot, self._has_topics is not False, left)
 
     def _executor(self, run: Run) -> Executor:
         options = self._options
-        job = Job(str(self._target.root), options.contents, options.compression)
+        contents = dataclasses.replace(options.contents, span=self._target.time_span)
+        job = Job(str(self._target.root), contents, options.compression)
         if self._make_executor is not None:
             return self._make_executor(job, run)
         if options.spark is None:
@@ -222,7 +241,7 @@ class Loader:
             return self._catch_up(run, executor, snapshot)
         is_stale = False
         while not self._options.is_stopped():
-            due_s = self._clock() + self._options.every_s
+            due_s = self._steady() + self._options.every_s
             try:
                 snapshot = self._target.read() if is_stale else snapshot
                 is_stale = False
@@ -236,7 +255,7 @@ class Loader:
                     failure,
                 )
                 self._undo(run, executor)
-                due_s = max(due_s, self._clock() + RETRY_S)
+                due_s = max(due_s, self._steady() + RETRY_S)
                 is_stale = True
             self._wait_until(due_s)
         return snapshot
@@ -253,37 +272,72 @@ class Loader:
             self._leaves_files = True
 
     def _wait_until(self, due_s: float) -> None:
-        while not self._options.is_stopped() and (left_s := due_s - self._clock()) > 0:
+        while not self._options.is_stopped() and (left_s := due_s - self._steady()) > 0:
             self._sleep(min(left_s, POLL_S))
 
     def _catch_up(self, run: Run, executor: Executor, snapshot: Snapshot) -> Snapshot:
         """Rounds until the ends of the first one are reached."""
         frozen: Ends | None = None
         tries = 0
+        deadline_s = self._steady() + (LEADER_WAIT_S if self._options.every_s is None else 0)
         while True:
             plan, ranges = patiently(lambda: self._planned(snapshot, frozen), self._scan_options())  # noqa: B023
             if plan.went_back and not plan.bounds:
                 tries = self._went_back(plan, tries)
                 continue
+            if frozen is None and self._waits_for_leaders(plan, deadline_s):
+                continue
+            self._report_left(plan)
+            self._report_topics(plan)
             frozen = plan.ends if frozen is None else frozen
             self._meter.expect(_left(plan, frozen))
             before, snapshot = snapshot, self._round(run, executor, snapshot, plan, ranges)
             if snapshot is before or not plan.bounds or self._options.is_stopped():
                 return snapshot
 
+    def _waits_for_leaders(self, plan: RoundPlan, deadline_s: float) -> bool:
+        """Whether to plan again, since a partition that has no leader may have one soon."""
+        if not plan.left or self._steady() >= deadline_s or self._options.is_stopped():
+            return False
+        self._sleep(WENT_BACK_PAUSE_S)
+        return True
+
+    def _report_left(self, plan: RoundPlan) -> None:
+        """Which partitions wait for the next round, where these are others than before."""
+        if plan.left.keys() != self._left:
+            if plan.left:
+                some = [f"{name} ({plan.left[name]})" for name in sorted(plan.left)[:LOAD_LEFT_NAMED_MAX]]
+                _log.warning(
+                    "%d partitions have no leader that responds, and are left for the next round: %s%s",
+                    len(plan.left),
+                    ", ".join(some),
+                    ", ..." if len(some) < len(plan.left) else "",
+                )
+            else:
+                _log.info("all partitions have a leader again")
+            self._left = set(plan.left)
+
+    def _report_topics(self, plan: RoundPlan) -> None:
+        """That no topic matches, once."""
+        has_topics = bool(plan.topic_ids)
+        if has_topics != self._has_topics and not has_topics:
+            _log.warning("no topic matches %r", self._options.pattern)
+        self._has_topics = has_topics
+
     def _went_back(self, plan: RoundPlan, tries: int) -> int:
         """raises   OutOfRange, when it stays so"""
         if tries + 1 >= LOAD_WENT_BACK_TRIES_MAX:
             raise OutOfRange(
                 f"{'; '.join(plan.went_back)}: the log lost records that were loaded (an unclean election, a restored disk), or the topic "
-                "was deleted and created again"
+                "was deleted and created again. headrace load rewind takes the table back to an offset that the log has, and the next load "
+                "continues there; out-of-range policy skip leaves the partition as it is"
             )
         self._sleep(WENT_BACK_PAUSE_S)
         return tries + 1
 
     def _planned(self, snapshot: Snapshot, frozen: Ends | None) -> tuple[RoundPlan, list[OffsetRange]]:
         with Cluster(self._options.bootstrap_servers) as cluster:
-            plan = plan_round(cluster, self._options, snapshot, frozen)
+            plan = plan_round(cluster, self._options, snapshot, frozen, self._epochs)
             if not plan.bounds:
                 return plan, []
             directories = cluster.log_directories()
@@ -301,7 +355,7 @@ class Loader:
     ) -> Snapshot:
         """Tasks, check, commit; the same snapshot where there is nothing to commit, or where it is stopped at once."""
         for text in plan.went_back:
-            _log.warning("%s: nothing of it is loaded until it is longer", text)
+            _log.warning("%s: nothing of it is loaded", text)
         results = []
         for result in executor.run(ranges, never):
             results.append(result)
@@ -315,11 +369,12 @@ class Loader:
         change = Change(
             run.id,
             int(self._clock() * 1000),
-            "load",
+            LOAD,
             offsets,
             (*plan.gaps, *sorted(loaded, key=lambda one: (one.topic, one.partition, one.start))),
             tuple(sorted(files, key=lambda one: one.path)),
             schema=self._new_schema(snapshot),
+            is_read_committed=self._options.read_committed,
         )
         check_change(snapshot, change)
         self._target.step("tasks done")
@@ -375,7 +430,7 @@ class Loader:
         try:
             with Cluster(self._options.bootstrap_servers) as cluster:
                 wanted = {name: offset for name, offset in snapshot.next_offsets().items() if self._is_ours(name.topic)}
-                Admin(cluster).alter_group_offsets(group, wanted)
+                Admin(cluster).alter_group_offsets(group, wanted, snapshot.epochs())
         except HeadraceError as failure:
             if not self._group_fails:
                 _log.warning("offsets of the load are not committed for group %s: %s", group, failure)

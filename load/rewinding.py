@@ -11,7 +11,8 @@ import re
 import time
 from collections.abc import Sequence
 
-from headrace.client.cluster import EARLIEST, Cluster
+from headrace.client.cluster import EARLIEST, LATEST, Cluster
+from headrace.client.leader_epochs import Epochs, RecordEpochs
 from headrace.ids import TopicPartition
 from headrace.load.commits import Change, LoadedRange, Snapshot, TopicOffsets
 from headrace.load.errors import OutOfRange
@@ -41,9 +42,11 @@ def rewind(
     with Cluster(bootstrap_servers) as cluster:
         earliest = cluster.offsets(dict.fromkeys(names, EARLIEST))
         wanted = _wanted(cluster, names, start, earliest)
-    cuts = {name: _cut(snapshot, name, offset) for name, offset in wanted.items()}
-    next_offsets = snapshot.next_offsets()
-    cuts = {name: cut for name, cut in cuts.items() if cut < next_offsets[name]}
+        cuts = {name: _cut(snapshot, name, offset) for name, offset in wanted.items()}
+        next_offsets = snapshot.next_offsets()
+        cuts = {name: cut for name, cut in cuts.items() if cut < next_offsets[name]}
+        ends = cluster.offsets(dict.fromkeys(cuts, LATEST)) if cuts else {}
+        epochs = RecordEpochs().before(cluster, {name: cut for name, cut in cuts.items() if cut <= ends[name]})
     lost = [
         f"{name} would go back to {cut}, the log begins at {earliest[name]}"
         for name, cut in cuts.items()
@@ -52,7 +55,7 @@ def rewind(
     if lost:
         raise OutOfRange(f"{'; '.join(lost)}: nothing was changed, since those records could not be loaded again")
     if cuts:
-        target.commit(_change(snapshot, cuts), snapshot)
+        target.commit(_change(snapshot, cuts, epochs), snapshot)
     return cuts
 
 
@@ -85,7 +88,7 @@ def _cut(snapshot: Snapshot, name: TopicPartition, offset: int) -> int:
     return offset
 
 
-def _change(snapshot: Snapshot, cuts: dict[TopicPartition, int]) -> Change:
+def _change(snapshot: Snapshot, cuts: dict[TopicPartition, int], epochs: Epochs) -> Change:
     removed, forgotten, kept = [], [], []
     for name, cut in cuts.items():
         topic_id = snapshot.offsets[name.topic].topic_id
@@ -101,10 +104,15 @@ def _change(snapshot: Snapshot, cuts: dict[TopicPartition, int]) -> Change:
                     kept.append(
                         LoadedRange(name.topic, topic_id, name.partition, one.start, cut, rows, bad, one.is_gap)
                     )
+    kept_epochs = {name: epoch for name, epoch in snapshot.epochs().items() if name not in cuts} | epochs
+    by_topic: dict[str, dict[int, int]] = {}
+    for name, epoch in kept_epochs.items():
+        by_topic.setdefault(name.topic, {})[name.partition] = epoch
     offsets = {
         topic: TopicOffsets(
             one.topic_id,
             {index: cuts.get(TopicPartition(topic, index), offset) for index, offset in one.next_offsets.items()},
+            by_topic.get(topic, {}),
         )
         for topic, one in snapshot.offsets.items()
     }

@@ -6,9 +6,13 @@ Runs in: the driver. Where a partition begins, only the target says; policies sa
     none          low..high                  from `start`; a partition that came later, from low
     at            low <= at <= high          at..high
     at < low      retention was faster       fail | earliest: a gap at..low, then low..high | skip: nothing of it
-    at > high     the log was cut, or a new  nothing yet; when it stays so, an error
+    at > high     the log was cut, or a new  nothing yet; when it stays so, an error | skip: nothing of it
                   leader does not know better
+    other epochs  the log was cut, and has   the same
+    before at     grown again
     other id      deleted and created again  refuse | load: low..high of the new one
+    no leader     a node is away, or its     nothing of it in this round
+                  directory is offline
 """
 
 from __future__ import annotations
@@ -16,9 +20,11 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from headrace.client.cluster import EARLIEST, LATEST, Cluster
+from headrace.client.leader_epochs import NO_EPOCH, Epochs, Position, RecordEpochs, truncations
+from headrace.errors import HeadraceError
 from headrace.ids import TopicPartition
 from headrace.load.commits import LoadedRange, Snapshot, TopicOffsets, same_topic
 from headrace.load.errors import OutOfRange, TopicReplaced
@@ -36,8 +42,10 @@ class RoundPlan:
     bounds      start and end of what to read, by partition; none is empty
     gaps        what is passed over
     topic_ids   by topic; '' for a cluster that has none
-    went_back   partitions whose log ends before the last commit
+    went_back   partitions whose log ends before the last commit, or has other records before it
     ends        high watermarks: what all rounds together load
+    epochs      leader epochs of the last records within the bounds, where they are known
+    left        partitions whose leader can't be asked, with the reason
     """
 
     bounds: Mapping[TopicPartition, tuple[int, int]]
@@ -46,24 +54,35 @@ class RoundPlan:
     begun: Mapping[TopicPartition, int]
     went_back: tuple[str, ...]
     ends: Ends
+    epochs: Epochs = field(default_factory=dict)
+    left: Mapping[TopicPartition, HeadraceError] = field(default_factory=dict)
 
     def offsets_after(self, snapshot: Snapshot) -> dict[str, TopicOffsets]:
         """The offsets to commit when all of it is loaded."""
-        found = {topic: TopicOffsets(one.topic_id, dict(one.next_offsets)) for topic, one in snapshot.offsets.items()}
+        found = dict(snapshot.offsets)
         after = {**self.begun, **{name: end for name, (_start, end) in self.bounds.items()}}
         for name, offset in after.items():
             topic_id = self.topic_ids.get(name.topic, "")
             known = found.get(name.topic, TopicOffsets(topic_id, {}))
-            before = known.next_offsets if same_topic(known.topic_id, topic_id) else {}
-            found[name.topic] = TopicOffsets(topic_id or known.topic_id, {**before, name.partition: offset})
+            is_same = same_topic(known.topic_id, topic_id)
+            next_offsets, epochs = (dict(known.next_offsets), dict(known.epochs)) if is_same else ({}, {})
+            if next_offsets.get(name.partition) != offset:
+                epochs.pop(name.partition, None)  # it is that of another record
+                if name in self.epochs:
+                    epochs[name.partition] = self.epochs[name]
+            next_offsets[name.partition] = offset
+            found[name.topic] = TopicOffsets(topic_id or known.topic_id, next_offsets, epochs)
         return found
 
 
-def plan_round(cluster: Cluster, options: LoadOptions, snapshot: Snapshot, frozen: Ends | None) -> RoundPlan:
+def plan_round(
+    cluster: Cluster, options: LoadOptions, snapshot: Snapshot, frozen: Ends | None, epochs: RecordEpochs
+) -> RoundPlan:
     """Plan by fresh metadata.
 
     frozen   ends beyond which nothing is loaded; None: the high watermarks
-    raises   OutOfRange, TopicReplaced, KafkaError, ConnectionFailed
+    epochs   finds those of the records to load
+    raises   OutOfRange, TopicReplaced, KafkaError, ConnectionFailed: also where no leader at all can be asked
     """
     pattern = re.compile(options.pattern)
     topics = {topic for topic in cluster.refresh(None) if pattern.fullmatch(topic)} - cluster.internal_topics
@@ -72,13 +91,34 @@ def plan_round(cluster: Cluster, options: LoadOptions, snapshot: Snapshot, froze
     _check_ids(options, snapshot, ids)
     if not names:
         return RoundPlan({}, (), ids, {}, (), {})
-    earliest = cluster.offsets(dict.fromkeys(names, EARLIEST))
-    latest = cluster.offsets(dict.fromkeys(names, LATEST), options.read_committed)
+    earliest, left = cluster.reachable_offsets(dict.fromkeys(names, EARLIEST))
+    latest, more = cluster.reachable_offsets(dict.fromkeys(earliest, LATEST), options.read_committed)
+    left |= more
+    if not latest:
+        raise next(iter(left.values()))
+    names = [name for name in names if name in latest]
     ends = {name: min(latest[name], frozen[name]) if frozen and name in frozen else latest[name] for name in names}
     if frozen is not None:
         names = [name for name in names if name in frozen]
     starts = _starts(cluster, options, snapshot, names, ids, earliest, latest)
-    return _bounded(options, snapshot, names, ids, starts, earliest, latest, ends)
+    cuts = _cuts(cluster, snapshot, ids, starts, latest)
+    plan = _bounded(options, snapshot, names, ids, starts, earliest, latest, ends, cuts)
+    found = epochs.before(cluster, {name: end for name, (_start, end) in plan.bounds.items()})
+    return replace(plan, epochs=found, left=left)
+
+
+def _cuts(cluster: Cluster, snapshot: Snapshot, ids: Mapping[str, str], starts: Ends, latest: Ends) -> Ends:
+    """Where logs differ from what was loaded of them; -1 where that is not known. raises KafkaError, ConnectionFailed"""
+    epochs = snapshot.epochs()
+    positions = {
+        name: Position(start, epochs.get(name, NO_EPOCH))
+        for name, start in starts.items()
+        if name.topic in snapshot.offsets
+        and same_topic(snapshot.offsets[name.topic].topic_id, ids[name.topic])
+        and start == snapshot.next_offset(name)
+        and start <= latest[name]
+    }
+    return truncations(cluster, positions)
 
 
 def _bounded(
@@ -90,13 +130,18 @@ def _bounded(
     earliest: Ends,
     latest: Ends,
     ends: Ends,
+    cuts: Ends,
 ) -> RoundPlan:
     """raises   OutOfRange"""
     bounds, begun, gaps, went_back = {}, {}, [], []
     for name in names:
         start, low, high = starts[name], earliest[name], latest[name]
-        if start > high:
-            went_back.append(f"{name}: the last commit is at {start}, the log ends at {high}")
+        if start > high or name in cuts:
+            what = f"{name}: {_cut(start, high, cuts.get(name))}"
+            if options.out_of_range == "skip":
+                _log.warning("%s, it is left as it is", what)
+            else:
+                went_back.append(what)
             continue
         if start < low:
             if options.out_of_range == "skip":
@@ -114,6 +159,15 @@ def _bounded(
         if start < ends[name]:
             bounds[name] = (start, ends[name])
     return RoundPlan(limited(bounds, options.records_per_commit), tuple(gaps), ids, begun, tuple(went_back), ends)
+
+
+def _cut(start: int, high: int, at: int | None) -> str:
+    if at is None:
+        return f"the last commit is at {start}, the log ends at {high}"
+    since = f"has other records from offset {at} on" if at >= 0 else "knows nothing of the leader that wrote them"
+    return (
+        f"the last commit is at {start}, and the log no longer has the records before it: it was truncated, and {since}"
+    )
 
 
 def _lost(start: int, low: int) -> str:

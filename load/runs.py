@@ -1,10 +1,13 @@
 """Which loaders of a target are alive: each has a file that it, and its task workers, hold locked.
 
-    _headrace/runs/1f2e3d4c    {"host": ..., "boot": ..., "pid": ..., "is_local": true}, flock
+    _headrace/runs/1f2e3d4c    {"host": ..., "machine": ..., "boot": ..., "pid": ..., "is_local": true}, flock
 
 The kernel drops the lock when the last process that holds it is gone, however it ended: who can take the lock of a file of this host
-has the proof that the run, its workers included, is dead. A file of an earlier boot of this host proves the same. For
-another host, or tasks that Spark ran elsewhere, there is no proof, only age.
+has the proof that the run, its workers included, is dead. A lock that is held is never taken for dead, whatever the file says: over
+NFS, and of a virtual file system, it may be held elsewhere.
+
+A file is of this host if it has its name, and its boot or the id of its machine: containers of one compose file may have one name, and
+several hosts may be called localhost. Where that is not so, and for tasks that Spark ran elsewhere, there is no proof, only age.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from typing import Any
 from headrace.load.durable import make_directory, sync_directory
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+MACHINE_IDS = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
 
 
 def runs_of(control: Path) -> Path:
@@ -91,21 +95,45 @@ def forget_run(control: Path, run_id: str) -> None:
 
 
 def _identity() -> dict[str, Any]:
-    return {"host": socket.gethostname(), "boot": BOOT_ID.read_text().strip(), "pid": os.getpid()}
+    return {
+        "host": socket.gethostname(),
+        "machine": _machine(),
+        "boot": BOOT_ID.read_text().strip(),
+        "pid": os.getpid(),
+    }
+
+
+def _machine() -> str:
+    """The id that a machine gets when it is installed; '' where it has none, as in most containers."""
+    for path in MACHINE_IDS:
+        try:
+            if found := path.read_text().strip():
+                return found
+        except OSError:
+            continue
+    return ""
 
 
 def _is_dead(descriptor: int) -> bool:
+    """Whether that is proven. The lock is held from then on."""
     try:
         found = json.loads(os.read(descriptor, 4096) or b"{}")
     except ValueError:
         return False
-    mine = _identity()
-    if not isinstance(found, dict) or found.get("host") != mine["host"] or not found.get("is_local"):
+    if not isinstance(found, dict) or not found.get("is_local") or not _is_of_this_host(found):
         return False
-    if found.get("boot") != mine["boot"]:
-        return True
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         return False
     return True
+
+
+def _is_of_this_host(found: dict[str, Any]) -> bool:
+    """Of this boot, or of an earlier one of the same machine; a file of an earlier version names no machine."""
+    mine = _identity()
+    if found.get("host") != mine["host"]:
+        return False
+    if found.get("boot") == mine["boot"]:
+        return True
+    return bool(mine["machine"]) and found.get("machine") == mine["machine"]

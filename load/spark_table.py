@@ -33,6 +33,7 @@ def table(
     columns: str | Sequence[str] | None = None,
     decode: Decode | None = None,
     decode_mode: str = "fail",
+    read_committed: bool | None = None,
 ) -> DataFrame:
     """One topic, past and present; frozen now, at a commit and at the high watermarks. Call it again for newer records.
 
@@ -49,7 +50,7 @@ def table(
         return _live(spark, topic, bootstrap_servers, options, schema.names, decode, decode_mode)
 
     schema = joint_schema(target.read(), contents, columns)
-    snapshot, live = read_moment(target, topic, bootstrap_servers, planned)
+    snapshot, live = read_moment(target, topic, bootstrap_servers, planned, read_committed)
     live = live.select(*(live[quoted(field.name)].cast(_spark_type(field.type)).alias(field.name) for field in schema))
     paths = loaded_paths(target, snapshot, topic)
     if not paths:
@@ -79,6 +80,7 @@ def _live(
         decode=decode,
         decode_mode=mode,
         start=dict(options.start.offsets),
+        read_committed=options.read_committed,
     )
     return frame.where(f"{CORRUPT} is null").drop(CORRUPT) if mode == "column" else frame
 

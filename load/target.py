@@ -18,6 +18,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from headrace.load.commits import Change, Snapshot
+from headrace.load.record_times import ANY_TIME
 
 CONTROL = "_headrace"
 DEAD_LETTERS = "dead_letters"
@@ -32,11 +33,13 @@ def no_step(_name: str) -> None:
 class Target(ABC):
     """A table, or a directory.
 
-    root   below which data files are written; paths in commits are below it
-    name   as users know it
+    root        below which data files are written; paths in commits are below it
+    name        as users know it
+    time_span   the times that its column timestamp holds
     """
 
     kind: str
+    time_span = ANY_TIME
     fences_before_removal = False  # a commit that a dead loader sent may still happen
 
     def __init__(self, root: Path, name: str, step: Step = no_step) -> None:

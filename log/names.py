@@ -52,8 +52,15 @@ def aside_name(name: str, suffix: str) -> str:
     source   Kafka `LocalLog.logDirNameWithSuffixCappedLength`
     """
     topic, dash, partition = name.rpartition("-")
-    ending = f"{dash}{partition}.{uuid.uuid4().hex}{suffix}"
-    return topic[: FILE_NAME_BYTES_MAX - len(ending)] + ending
+    return bounded_name(topic, f"{dash}{partition}.{uuid.uuid4().hex}{suffix}")
+
+
+def bounded_name(topic: str, ending: str, more_bytes: int = 0) -> str:
+    """A name made of a topic's and an ending, which is whole: of a long topic as much is left as file systems take.
+
+    more_bytes   that will be added to it
+    """
+    return topic[: FILE_NAME_BYTES_MAX - len(ending) - more_bytes] + ending
 
 
 def path_of(directory: Path, base_offset: int, suffix: str) -> Path:

@@ -18,7 +18,14 @@ class StaleCheckpoint(HeadraceError):
 
 
 class UndecodableRecord(HeadraceError):
-    """A record that `decode=` could not decode, under mode "fail"; names topic, partition and offset."""
+    """A record that `decode=` could not decode, under mode "fail"; names topic, partition and offset.
+
+    what   is wrong, without the advice
+    """
+
+    def __init__(self, what: str, advice: str = "decode mode null or column reads the others") -> None:
+        super().__init__(f"{what}; {advice}")
+        self.what = what
 
 
 class RegistryUnavailable(HeadraceError):

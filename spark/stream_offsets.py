@@ -4,26 +4,51 @@ Runs in: a Python process beside Spark's driver. Pure arithmetic. The JSON of a 
 
     {"clicks": {"0": 23, "1": 42}}      the first offset that was not read, by topic and partition
 
+Beside these it has leader epochs (KIP-320), those of the last records before the offsets, where they are known:
+
+    {"clicks": {"0": 23, "1": 42}, "leader epochs {\"clicks\": {\"0\": 3, \"1\": 3}}": {}}
+
+That is a topic without partitions to the connector, and to earlier versions: they read the same offsets, and pass it over
+(docs/decisions/077). No topic can have such a name.
+
 Source: Spark's `JsonUtils` (partitionOffsets), `KafkaMicroBatchStream` (rateLimit, delayBatch).
 """
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from typing import Any
 
 from headrace.ids import TopicPartition
 
+EPOCHS = "leader epochs "
+
 Offsets = dict[TopicPartition, int]
 
 
-def to_json(offsets: Mapping[TopicPartition, int]) -> dict[str, dict[str, int]]:
+def to_json(
+    offsets: Mapping[TopicPartition, int], epochs: Mapping[TopicPartition, int] | None = None
+) -> dict[str, dict[str, int]]:
     """Always in the same order: Spark compares the text."""
-    found: dict[str, dict[str, int]] = {}
-    for name in sorted(offsets):
-        found.setdefault(name.topic, {})[str(name.partition)] = offsets[name]
+    found = _by_topic(offsets)
+    if epochs:
+        found[EPOCHS + json.dumps(_by_topic(epochs))] = {}
     return found
+
+
+def _by_topic(numbers: Mapping[TopicPartition, int]) -> dict[str, dict[str, int]]:
+    found: dict[str, dict[str, int]] = {}
+    for name in sorted(numbers):
+        found.setdefault(name.topic, {})[str(name.partition)] = numbers[name]
+    return found
+
+
+def epochs_from_json(found: Any) -> Offsets:
+    """The leader epochs of a checkpoint; none in that of the connector, or of an earlier version. raises ValueError"""
+    texts = [key for key in found if key.startswith(EPOCHS)]
+    return from_json(json.loads(texts[0].removeprefix(EPOCHS))) if texts else {}
 
 
 def from_json(found: Any) -> Offsets:

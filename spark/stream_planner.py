@@ -63,6 +63,7 @@ class StreamPlanner:
         self._holds = False
         self._frozen: Offsets | None = None
         self._newest: Offsets | None = None
+        self.leader_epochs: dict[TopicPartition, int] = {}  # as they were when the high watermarks were found last
         self._batch_at_s = float("-inf")
         self._topic_ids: dict[str, str] = {}
         self._directories: dict[tuple[int, TopicPartition], str] = {}
@@ -128,8 +129,10 @@ class StreamPlanner:
             tell(found)
         return found
 
-    def commit(self, ends: Offsets) -> None:
+    def commit(self, ends: Offsets, epochs: Offsets | None = None) -> None:
         """Commit `ends` for the consumer group of the options, if there is one, so that its lag is the query's.
+
+        epochs   leader epochs of the last records before `ends`, as far as they are known
 
         A failure is a warning: the checkpoint counts, and not the group.
         """
@@ -138,7 +141,7 @@ class StreamPlanner:
             return
         try:
             with Cluster(self._options.scan.bootstrap_servers) as cluster:
-                Admin(cluster).alter_group_offsets(group, ends)
+                Admin(cluster).alter_group_offsets(group, ends, epochs)
         except HeadraceError as failure:
             if not self._commit_fails:
                 _log.warning("offsets of the query are not committed for group %s: %s", group, failure)
@@ -205,7 +208,9 @@ class StreamPlanner:
         with Cluster(options.bootstrap_servers) as cluster:
             names = selected(cluster, options)
             self._check_topics(cluster, names)
-            return cluster.offsets(dict.fromkeys(names, LATEST), options.read_committed) if names else {}
+            found = cluster.offsets(dict.fromkeys(names, LATEST), options.read_committed) if names else {}
+            self.leader_epochs = dict(cluster.leader_epochs)
+            return found
 
     def _begins(self, starts: Offsets, ends: Offsets) -> Offsets:
         """A start for each of `ends`: of new partitions the beginning of their log."""

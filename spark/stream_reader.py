@@ -23,7 +23,8 @@ from pyspark.sql.streaming.datasource import (
 
 from headrace.arrow.ranges import OffsetRange
 from headrace.spark.reading import Reading
-from headrace.spark.stream_offsets import from_json, to_json
+from headrace.spark.stream_epochs import StreamEpochs
+from headrace.spark.stream_offsets import epochs_from_json, from_json, to_json
 from headrace.spark.stream_options import StreamOptions
 from headrace.spark.stream_planner import StreamPlanner
 
@@ -41,6 +42,7 @@ class HeadraceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._options = options
         self._reading = reading
         self._planner = StreamPlanner(options)
+        self._epochs = StreamEpochs(options.scan)
 
     def initialOffset(self) -> dict[str, Any]:
         return to_json(self._planner.initial())
@@ -59,7 +61,10 @@ class HeadraceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         """The end of the next micro-batch; `start`, if there is none yet."""
         most = limit.max_rows if isinstance(limit, ReadMaxRows) else None
-        return to_json(self._planner.latest(from_json(start), not isinstance(limit, ReadAllAvailable), most))
+        starts, known = from_json(start), epochs_from_json(start)
+        self._planner.commit(starts, known)
+        ends = self._planner.latest(starts, not isinstance(limit, ReadAllAvailable), most)
+        return to_json(ends, self._epochs.of_ends(starts, known, ends, self._planner.leader_epochs))
 
     def reportLatestOffset(self) -> dict[str, Any] | None:
         """For the query's progress."""
@@ -68,7 +73,13 @@ class HeadraceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """One for each range; of descriptors one for all."""
-        found = [one.to_bytes() for one in self._planner.ranges(from_json(start), from_json(end))]
+        starts, ends = from_json(start), from_json(end)
+        leaders, self._planner.leader_epochs = (
+            self._planner.leader_epochs,
+            {},
+        )  # of the ends found last: they are new once
+        starts = self._epochs.checked(starts, epochs_from_json(start), ends, epochs_from_json(end), leaders)
+        found = [one.to_bytes() for one in self._planner.ranges(starts, ends)]
         if self._options.descriptors:
             return [Descriptors(found)] if found else []
         return [Descriptors([one]) for one in found]
@@ -83,4 +94,4 @@ class HeadraceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def commit(self, end: dict[str, Any]) -> None:
         """Everything below `end` was processed."""
-        self._planner.commit(from_json(end))
+        self._planner.commit(from_json(end), epochs_from_json(end))

@@ -54,7 +54,7 @@ class DecodePlan:
                 row = min(found.reasons)
                 raise UndecodableRecord(
                     f"{topic}-{partition}: the {source} of the record at offset {batch.column('offset')[row].as_py()} can't be decoded: "
-                    f"{found.reasons[row]}; decode mode null or column reads the others"
+                    f"{found.reasons[row]}"
                 )
             columns.update(zip(wanted, found.columns, strict=True))
             for row, reason in found.reasons.items():

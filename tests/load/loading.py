@@ -54,7 +54,7 @@ def load_inline(broker, target, topics="clicks", **given):
     if not hasattr(target, "commit"):
         target = ParquetTarget(target)
     decode, mode = given.pop("decode", None), given.pop("decode_mode", "fail")
-    contents = contents_of(given.pop("columns", None), decode, mode)
+    contents = contents_of(given.pop("columns", None), decode, mode, bad_times=given.pop("bad_times", "dead"))
     options = LoadOptions(broker.address, topics, contents, **given)
     return Loader(options, target, executor=InlineTasks).run()
 

@@ -1,21 +1,25 @@
 """Loads into an Iceberg table: one snapshot a commit, fenced by the snapshot before it.
 
-Holds: load/manifest_chain.py
+Holds: load/manifest_chain.py, load/iceberg_files.py
 """
+
+from datetime import UTC, datetime
 
 import pyarrow as pa
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.utils.concurrent import ExecutorFactory
 
+from headrace.ids import TopicPartition
 from headrace.load.audit_report import audit
 from headrace.load.compaction import compact
 from headrace.load.errors import BrokenTarget, LoadFenced, TargetUnavailable, UnknownOutcome
 from headrace.load.history import dead_letters
 from headrace.load.iceberg_target import OFFSETS, IcebergTarget, iceberg_target
 from headrace.load.rewinding import rewind
+from headrace.protocol.record_batch import Record
 from headrace.spark.decoding import json
-from tests.load.loading import HOUR_MS, fill, load_inline, load_until, offsets_in
+from tests.load.loading import HOUR_MS, T0, fill, load_inline, load_until, offsets_in
 
 STEPS = ("tasks done", "manifest written", "table commit made", "table committed", "committed")
 
@@ -223,3 +227,47 @@ class _Away:
 
     def load_table(self, _table):
         raise OSError("away")
+
+
+def times_in(target, **filters):
+    table = target._catalog.load_table("web.clicks")
+    found = table.scan(selected_fields=("timestamp",), **filters).to_arrow()["timestamp"]
+    return sorted(time // 1000 for time in found.cast(pa.int64()).to_pylist())
+
+
+def with_times(log, *times):
+    for time_ms in times:
+        log.append(TopicPartition("clicks", 0), [Record(0, time_ms, b"k", b"v")])
+
+
+def test_it_takes_times_that_datetime_does_not_and_merges_and_finds_them(log, broker, table, caplog):
+    year_1, year_10000, micros = -62_135_596_800_000, 253_402_300_800_000, T0 * 1000
+    with_times(log, T0, micros, year_10000, year_1, year_1 - 1, -1, 0)
+    assert load_inline(broker, table()).dead_letters == 0
+    assert times_in(table()) == [year_1 - 1, year_1, -1, 0, T0, year_10000, micros]
+    with_times(log, T0 + 1, micros + 1)
+    load_inline(broker, table())
+    compact(table())
+    assert times_in(table()) == [year_1 - 1, year_1, -1, 0, T0, T0 + 1, year_10000, micros, micros + 1]
+    assert times_in(table(), row_filter="timestamp > '2100-01-01T00:00:00+00:00'") == [year_10000, micros, micros + 1]
+    assert times_in(table(), row_filter="timestamp < '1970-01-01T00:00:00+00:00'") == [year_1 - 1, year_1, -1]
+    at = datetime.fromtimestamp(T0 / 1000, UTC).isoformat()
+    assert times_in(table(), row_filter=f"timestamp = '{at}'") == [T0]
+    assert audit(table(), is_deep=True).faults == []
+    assert "statistics missing" not in caplog.text
+
+
+def test_it_holds_the_hours_that_its_partitions_can_have_and_the_rest_are_dead_letters(log, broker, table):
+    least, last = -(2**31) * HOUR_MS, 2**31 * HOUR_MS - 1
+    with_times(log, last, last + 1, least, least - 1, T0)
+    assert load_inline(broker, table()).dead_letters == 2
+    assert times_in(table()) == [least, T0, last]
+    assert audit(table(), is_deep=True).faults == []
+
+
+def test_rows_without_a_time_are_in_a_partition_without_an_hour(log, broker, table):
+    with_times(log, T0, T0 * 1_000_000)
+    load_inline(broker, table(), bad_times="null")
+    scan = table()._catalog.load_table("web.clicks").scan
+    assert scan().to_arrow()["timestamp"].null_count == 1
+    assert len(scan(row_filter="timestamp is null").to_arrow()) == 1

@@ -6,7 +6,7 @@ import random
 import pytest
 
 from headrace.ids import TopicPartition
-from headrace.spark.stream_offsets import from_json, lag_of, prorated, to_json
+from headrace.spark.stream_offsets import epochs_from_json, from_json, lag_of, prorated, to_json
 
 A0, A1, B0 = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0)
 
@@ -15,6 +15,24 @@ def test_the_json_is_the_connectors_and_always_in_one_order():
     many = {TopicPartition("a", number): number for number in (10, 9, 0)}
     assert json.dumps(to_json({B0: 1, **many})) == '{"a": {"0": 0, "9": 9, "10": 10}, "b": {"0": 1}}'
     assert from_json(json.loads('{"a":{"0":23,"1":42},"b":{"0":7}}')) == {A0: 23, A1: 42, B0: 7}
+
+
+def test_leader_epochs_go_beside_the_offsets_in_a_topic_without_partitions():
+    text = json.dumps(to_json({A0: 23, A1: 42, B0: 7}, {A0: 3, B0: 0}))
+    assert text == (
+        '{"a": {"0": 23, "1": 42}, "b": {"0": 7}, "leader epochs {\\"a\\": {\\"0\\": 3}, \\"b\\": {\\"0\\": 0}}": {}}'
+    )
+    found = json.loads(text)
+    assert from_json(found) == {A0: 23, A1: 42, B0: 7}
+    assert epochs_from_json(found) == {A0: 3, B0: 0}
+    # as the connector reads it: Serialization.read[Map[String, Map[Int, Long]]], flattened
+    assert {(topic, int(part)): at for topic, parts in found.items() for part, at in parts.items()} == {
+        ("a", 0): 23,
+        ("a", 1): 42,
+        ("b", 0): 7,
+    }
+    assert epochs_from_json({"a": {"0": 23}}) == {}
+    assert to_json({A0: 1}, {}) == {"a": {"0": 1}}
 
 
 @pytest.mark.parametrize("found", [{"offset": 5}, {"a": {"x": 1}}, [1], {"a": {"0": None}}, 7])

@@ -374,7 +374,7 @@ class Group:
     def __call__(self, _cluster):
         return self
 
-    def alter_group_offsets(self, group, offsets):
+    def alter_group_offsets(self, group, offsets, _epochs=None):
         if self.failure is not None:
             raise self.failure
         self.committed.append((group, offsets))

@@ -94,6 +94,24 @@ def test_available_now_reads_everything_in_limited_batches_and_a_restart_only_wh
     ]
 
 
+def test_the_checkpoint_keeps_leader_epochs_and_a_log_that_was_cut_since_is_data_loss(stream, clicks, broker, batches):
+    clicks.append(A0, [(None, b"old")] * 50)
+    broker.epochs = {A0: [(0, 0), (1, 100)], A1: [(0, 0)]}
+    batches.run(stream())
+    last = json.loads((batches.checkpoint / "offsets" / "0").read_text().splitlines()[-1])
+    epochs = 'leader epochs {"clicks": {"0": 1, "1": 0}}'
+    assert last == {"clicks": {"0": 150, "1": 100}, epochs: {}}
+    batches.run(stream())
+    assert batches.runs[1] == []
+    clicks.cut(A0, 100)
+    clicks.append(A0, [(None, b"new")] * 80)
+    broker.epochs[A0] = [(0, 0), (4, 100)]
+    with pytest.raises(PySparkException, match="clicks-0: the log was truncated"):
+        batches.run(stream())
+    batches.run(stream(failOnDataLoss="false"))
+    assert batches.rows(3) == [("clicks", 0, offset) for offset in range(100, 180)]
+
+
 def test_a_batch_that_was_not_committed_is_read_again_and_the_same(stream, clicks, batches):
     batches.run(stream(maxOffsetsPerTrigger="80"))
     (batches.checkpoint / "commits" / "2").unlink()

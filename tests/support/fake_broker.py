@@ -18,6 +18,7 @@ from typing import Any
 from headrace.errors import ErrorCode
 from headrace.ids import TopicPartition
 from headrace.log.names import path_of, segment_bases
+from headrace.log.state.leader_epochs import end_offset_for
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
@@ -44,6 +45,7 @@ SERVED = {
     ApiKey.OFFSET_COMMIT: (2, 8),
     ApiKey.OFFSET_FETCH: (2, 7),
     ApiKey.DESCRIBE_PRODUCERS: (0, 0),
+    ApiKey.OFFSET_FOR_LEADER_EPOCH: (0, 4),
 }
 FLEXIBLE_FROM = {
     ApiKey.PRODUCE: 9,
@@ -57,6 +59,7 @@ FLEXIBLE_FROM = {
     ApiKey.OFFSET_COMMIT: 8,
     ApiKey.OFFSET_FETCH: 6,
     ApiKey.DESCRIBE_PRODUCERS: 0,
+    ApiKey.OFFSET_FOR_LEADER_EPOCH: 4,
 }
 
 
@@ -108,6 +111,12 @@ class FileLog:
         self._segments[name] = path_of(self.partition_directory(name), self.ends[name], ".log")
         self._segments[name].touch()
 
+    def cut(self, name: TopicPartition, offset: int) -> None:
+        """The log loses its batches from `offset` on, which begins one; it has one segment."""
+        kept = b"".join(data for header, data in self.batches(name) if header.base_offset < offset)
+        self._segments[name].write_bytes(kept)
+        self.ends[name] = offset
+
     def partition_directory(self, name: TopicPartition) -> Path:
         return self.directory / str(name)
 
@@ -139,6 +148,9 @@ class FakeBroker:
     aborted            (producer id, first offset) of aborted transactions, told with every fetch
     topic_ids          topic -> its id as 32 hex digits, of those that have one
     committed          (group, partition) -> (offset, metadata)
+    committed_epochs   the same -> the leader epoch committed with it
+    epochs             partition -> [(leader epoch, its first offset)], of those that have epochs
+    leader_epochs      partition -> the leader's epoch, where it is not the last of these
     asked              requests by api key
     """
 
@@ -153,6 +165,9 @@ class FakeBroker:
         self.aborted: list[tuple[int, int]] = []
         self.topic_ids: dict[str, str] = {}
         self.committed: dict[tuple[str, TopicPartition], tuple[int, str]] = {}
+        self.committed_epochs: dict[tuple[str, TopicPartition], int] = {}
+        self.epochs: dict[TopicPartition, list[tuple[int, int]]] = {}
+        self.leader_epochs: dict[TopicPartition, int] = {}
         self._sequences: dict[tuple[int, TopicPartition], tuple[int, int]] = {}  # epoch, the next one
         self._stored: dict[tuple[int, TopicPartition], tuple[int, int, int, int]] = {}  # the last batch, and its offset
         self._producer_ids = itertools.count(77)
@@ -247,6 +262,7 @@ class FakeBroker:
                 kind.MetadataResponsePartition(
                     partition_index=name.partition,
                     leader_id=self.leaders.get(name, self.node_id),
+                    leader_epoch=self.leader_epoch(name),
                     replica_nodes=[self.node_id],
                     isr_nodes=[self.node_id],
                 )
@@ -277,6 +293,7 @@ class FakeBroker:
                             partition_index=row.partition_index,
                             error_code=error,
                             offset=self._offset_at(TopicPartition(topic.name, row.partition_index), row.timestamp),
+                            leader_epoch=self.leader_epoch(TopicPartition(topic.name, row.partition_index)),
                         )
                         for row in topic.partitions
                     ],
@@ -291,6 +308,24 @@ class FakeBroker:
         if timestamp == -2:
             return self.log.starts[name]
         return next((record.offset for record in self.log.records(name) if record.timestamp_ms >= timestamp), -1)
+
+    def leader_epoch(self, name: TopicPartition) -> int:
+        known = self.epochs.get(name)
+        return self.leader_epochs.get(name, known[-1][0] if known else -1)
+
+    def _offset_for_leader_epoch(self, request: Any, error: int) -> Any:
+        kind = messages.OffsetForLeaderEpochResponse
+        topics = []
+        for topic in request.topics:
+            rows = []
+            for row in topic.partitions:
+                name = TopicPartition(topic.topic, row.partition)
+                epoch, end = end_offset_for(self.epochs.get(name, []), row.leader_epoch, self.log.ends[name])
+                is_fenced = row.current_leader_epoch not in (-1, self.leader_epoch(name))
+                code = error or (ErrorCode.FENCED_LEADER_EPOCH if is_fenced else 0)
+                rows.append(kind.EpochEndOffset(code, row.partition, epoch, end))
+            topics.append(kind.OffsetForLeaderTopicResult(topic.topic, rows))
+        return kind(topics=topics)
 
     def _produce(self, request: Any, error: int) -> Any:
         kind = messages.ProduceResponse
@@ -367,6 +402,7 @@ class FakeBroker:
                 if not error:
                     name = TopicPartition(topic.name, row.partition_index)
                     self.committed[request.group_id, name] = (row.committed_offset, row.committed_metadata)
+                    self.committed_epochs[request.group_id, name] = row.committed_leader_epoch
             rows = [kind.OffsetCommitResponsePartition(row.partition_index, error) for row in topic.partitions]
             topics.append(kind.OffsetCommitResponseTopic(topic.name, rows))
         return kind(topics=topics)
@@ -376,7 +412,8 @@ class FakeBroker:
         topics: dict[str, list[Any]] = {}
         for (group, name), (offset, metadata) in self.committed.items():
             if group == request.group_id:
-                row = kind.OffsetFetchResponsePartition(name.partition, committed_offset=offset, metadata=metadata)
+                epoch = self.committed_epochs.get((group, name), -1)
+                row = kind.OffsetFetchResponsePartition(name.partition, offset, epoch, metadata)
                 topics.setdefault(name.topic, []).append(row)
         return kind(error_code=error, topics=[kind.OffsetFetchResponseTopic(*one) for one in topics.items()])
 

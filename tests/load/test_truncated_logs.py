@@ -1,0 +1,180 @@
+"""Logs that lost records which were loaded, and partitions without a leader: what a load, a rewind and a table do.
+
+Holds: load/round_plan.py, load/rewinding.py, load/live_table.py
+"""
+
+import json
+import logging
+
+import pytest
+
+from headrace.arrow.errors import DataLoss
+from headrace.client.cluster import Cluster
+from headrace.errors import ErrorCode, KafkaError
+from headrace.ids import TopicPartition
+from headrace.load import live_table
+from headrace.load.audit_report import audit
+from headrace.load.contents import contents_of
+from headrace.load.errors import OutOfRange
+from headrace.load.loader import Loader
+from headrace.load.options import LoadOptions
+from headrace.load.parquet_target import ParquetTarget
+from headrace.load.rewinding import rewind
+from tests.load.loading import InlineTasks, fill, load_inline, offsets_in
+
+
+@pytest.fixture
+def loaded(log, broker, tmp_path):
+    """150 records, of which the last 50 are of epoch 1."""
+    name = fill(log, count=100)
+    fill(log, count=50)
+    broker.epochs[name] = [(0, 0), (1, 100)]
+    load_inline(broker, tmp_path / "out", group="group")
+    return name
+
+
+def cut(log, broker, name, grown=80):
+    """The log loses its last 50 records, and grows again under a later leader."""
+    log.cut(name, 100)
+    broker.epochs[name] = [(0, 0), (4, 100)]
+    fill(log, count=grown)
+
+
+def load_at_once(broker, path, **given):
+    """Without pauses between tries."""
+    options = LoadOptions(broker.address, "clicks|views", contents_of(None, None, "fail"), **given)
+    return Loader(options, ParquetTarget(path), sleep=lambda _s: None, executor=InlineTasks).run()
+
+
+def test_the_epoch_of_the_last_record_is_in_the_commit_and_with_the_groups_offset(loaded, broker, tmp_path):
+    assert ParquetTarget(tmp_path / "out").read().epochs() == {loaded: 1}
+    assert broker.committed_epochs["group", loaded] == 1
+
+
+def test_a_log_that_was_cut_and_grew_beyond_the_commit_is_refused(loaded, log, broker, tmp_path):
+    cut(log, broker, loaded)
+    with pytest.raises(
+        OutOfRange, match=r"clicks-0: the last commit is at 150.* truncated.*from offset 100 on.*rewind"
+    ):
+        load_at_once(broker, tmp_path / "out")
+    assert offsets_in(tmp_path / "out")["clicks", 0] == [*range(150)]
+
+
+def test_other_partitions_are_loaded_before_it_is_refused_and_skip_leaves_it(loaded, log, broker, tmp_path):
+    cut(log, broker, loaded)
+    fill(log, "views", count=7)
+    with pytest.raises(OutOfRange, match="truncated"):
+        load_at_once(broker, tmp_path / "out")
+    assert offsets_in(tmp_path / "out")["views", 0] == [*range(7)]
+    fill(log, "views", count=7)
+    load_at_once(broker, tmp_path / "out", out_of_range="skip")
+    assert offsets_in(tmp_path / "out") == {("clicks", 0): [*range(150)], ("views", 0): [*range(14)]}
+
+
+def test_a_table_that_was_taken_back_is_loaded_again_from_what_the_log_has(log, broker, tmp_path):
+    name = fill(log, count=100)
+    broker.epochs[name] = [(0, 0)]
+    load_inline(broker, tmp_path / "out")
+    fill(log, count=50)
+    broker.epochs[name] = [(0, 0), (1, 100)]
+    load_inline(broker, tmp_path / "out")
+    cut(log, broker, name)
+    assert rewind("clicks", tmp_path / "out", 100, bootstrap_servers=broker.address) == {name: 100}
+    assert ParquetTarget(tmp_path / "out").read().epochs() == {name: 0}
+    load_at_once(broker, tmp_path / "out")
+    assert offsets_in(tmp_path / "out")["clicks", 0] == [*range(180)]
+    assert ParquetTarget(tmp_path / "out").read().epochs() == {name: 4}
+    assert audit(tmp_path / "out", is_deep=True).faults == []
+
+
+def test_a_later_leader_of_the_same_log_is_no_reason(loaded, log, broker, tmp_path):
+    broker.epochs[loaded].append((7, 150))
+    fill(log, count=10)
+    assert load_at_once(broker, tmp_path / "out").records == 10
+    broker.leader_epochs[loaded] = 9
+    assert load_at_once(broker, tmp_path / "out").commits == 0
+    assert ParquetTarget(tmp_path / "out").read().epochs() == {loaded: 7}
+
+
+def test_commits_of_an_earlier_version_have_no_epochs_and_are_continued(loaded, log, broker, tmp_path):
+    (path,) = (tmp_path / "out" / "_headrace").glob("0*.json")
+    found = json.loads(path.read_text())
+    assert found["offsets"]["clicks"].pop("epochs") == {"0": 1}
+    path.write_text(json.dumps(found))
+    assert ParquetTarget(tmp_path / "out").read().epochs() == {}
+    fill(log, count=10)
+    assert load_at_once(broker, tmp_path / "out").records == 10
+    assert ParquetTarget(tmp_path / "out").read().epochs() == {loaded: 1}
+
+
+def test_a_broker_without_epochs_leaves_none(log, broker, tmp_path):
+    name = fill(log, count=5)
+    load_inline(broker, tmp_path / "out")
+    assert ParquetTarget(tmp_path / "out").read().epochs() == {}
+    log.cut(name, 0)
+    fill(log, count=8)
+    assert load_inline(broker, tmp_path / "out").records == 3  # as Kafka's consumers, which know of nothing
+
+
+def test_a_table_over_such_a_log_says_so(loaded, log, broker, tmp_path):
+    table = live_table.table("clicks", history=tmp_path / "out", bootstrap_servers=broker.address)
+    fill(log, count=5)
+    assert table.read_all().num_rows == 155
+    cut(log, broker, loaded)
+    with pytest.raises(DataLoss, match=r"clicks-0 from 100 on"):
+        table.read_all()
+
+
+def test_partitions_without_a_leader_are_left_and_do_not_stop_the_others(log, broker, tmp_path, caplog):
+    lost = fill(log, count=10)
+    fill(log, "views", count=7)
+    broker.leaders[lost] = -1
+    with caplog.at_level(logging.WARNING):
+        assert load_at_once(broker, tmp_path / "out", every_s=0.001, is_stopped=_after(3)).records == 7
+    assert offsets_in(tmp_path / "out") == {("views", 0): [*range(7)]}
+    assert caplog.text.count("1 partitions have no leader that responds") == 1
+    del broker.leaders[lost]
+    assert load_at_once(broker, tmp_path / "out").records == 10
+
+
+def test_a_load_that_does_not_repeat_waits_for_a_leader_first(log, broker, tmp_path):
+    lost = fill(log, count=10)
+    fill(log, "views", count=7)
+    broker.leaders[lost] = -1
+    naps = []
+
+    def nap(seconds):
+        naps.append(seconds)
+        if len(naps) == 3:
+            del broker.leaders[lost]
+
+    options = LoadOptions(broker.address, "clicks|views", contents_of(None, None, "fail"))
+    done = Loader(options, ParquetTarget(tmp_path / "out"), sleep=nap, executor=InlineTasks).run()
+    assert done.records == 17
+
+
+def test_where_no_leader_at_all_responds_the_load_fails(log, broker, tmp_path, monkeypatch):
+    broker.leaders[fill(log, count=10)] = -1
+    monkeypatch.setattr("headrace.arrow.planner.ATTEMPT_S", 0.01)
+    with pytest.raises(KafkaError) as failure:
+        load_inline(broker, tmp_path / "out")
+    assert failure.value.code == ErrorCode.LEADER_NOT_AVAILABLE
+
+
+def test_errors_of_one_partition_are_its_own_and_those_that_do_not_pass_are_raised(log, broker):
+    name, other = fill(log, count=10), fill(log, "views", count=7)
+    broker.leaders[name] = 9
+    with Cluster(broker.address) as cluster:
+        cluster.refresh(["clicks", "views"])
+        found, failed = cluster.reachable_offsets({name: -1, other: -1})
+        assert (found, failed.keys()) == ({other: 7}, {name})
+        broker.fail[2, ErrorCode.TOPIC_AUTHORIZATION_FAILED] = 1
+        with pytest.raises(KafkaError, match="views-0"):
+            cluster.reachable_offsets({other: -1})
+    assert TopicPartition("views", 0) == other
+
+
+def _after(rounds):
+    """True from the n-th time on that it is asked."""
+    left = iter(range(rounds))
+    return lambda: next(left, None) is None
