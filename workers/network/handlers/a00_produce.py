@@ -1,7 +1,8 @@
 """Produce (key 0), v0 to v9.
 
 The shape of each batch is checked here only as far as the partition worker's ring must be protected;
-checksums, offsets and sequences are its business. The records of uncompressed ones are compared with their header. Where
+checksums, offsets and sequences are its business. The records of uncompressed ones are compared with their header, the frames of
+compressed ones with what clients write. Where
 the topic asks for more, and for v0 to v2, which carry the old message formats, the batch goes through the topic's `record_policy.py` first.
 
 Source: Kafka `KafkaApis.handleProduceRequest`, `ProduceRequest.validateRecords`.
@@ -17,6 +18,7 @@ from headrace.limits import PLACED_BYTES_MIN, TEMPLATES_MAX, TOPIC_NAME_LENGTH_M
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import encode_response
+from headrace.protocol.codec_frames import has_usual_frame
 from headrace.protocol.message_set import ENTRY_BYTES_MIN
 from headrace.protocol.record_batch import CODEC_MASK, HEADER_BYTES, MAGIC_V2, TRANSACTIONAL_BIT
 from headrace.settings import topic_values
@@ -112,11 +114,15 @@ def _hand_on_all(
                 error, batch = _apply_policy(context, pending, index, version, records, route, budget)
                 if budget.is_heavy:  # one request may hold many batches, each within its bound
                     context.seat.beat(context.clock.monotonic_ns())
-            elif not records[ATTRIBUTES_LOW_BYTE] & CODEC_MASK and records[MAGIC_BYTE] == MAGIC_V2:
-                try:
-                    check_plain(records)
-                except KafkaError as failure:
-                    error = _keep_reason(pending, index, failure)
+            elif records[MAGIC_BYTE] == MAGIC_V2:
+                if not records[ATTRIBUTES_LOW_BYTE] & CODEC_MASK:
+                    try:
+                        check_plain(records)
+                    except KafkaError as failure:
+                        error = _keep_reason(pending, index, failure)
+                elif not has_usual_frame(records):
+                    budget = budget or OpeningBudget(len(body))
+                    error, batch = _reopen(context, pending, index, records, route, budget)
             if not error and acks != 0 and len(batch) >= PLACED_BYTES_MIN and batch is records:
                 place = connection.place_of(len(body), row.position)
                 if place >= 0:
@@ -229,6 +235,19 @@ def _apply_policy(
         return 0, route.policy.admit(records, context.clock.now_ms(), budget)
     except KafkaError as failure:
         return _keep_reason(pending, index, failure), b""
+
+
+def _reopen(
+    context: Context, pending: PendingProduce, index: int, records: memoryview, route: Route, budget: OpeningBudget
+) -> tuple[int, Buffer]:
+    """The same, of a compressed batch of which nothing is asked but that clients can read it."""
+    try:
+        reopened = context.routes.policy(route.topic).reopen(records, budget)
+    except KafkaError as failure:
+        return _keep_reason(pending, index, failure), b""
+    if budget.is_heavy:
+        context.seat.beat(context.clock.monotonic_ns())
+    return 0, reopened
 
 
 def _keep_reason(pending: PendingProduce, index: int, failure: KafkaError) -> int:
