@@ -43,7 +43,7 @@ from headrace.workers.network.placed_frames import PlacedFrames
 from headrace.workers.network.produce_request import LastName
 from headrace.workers.network.produce_template import ProduceTemplate
 from headrace.workers.network.receive_arena import ReceiveArena
-from headrace.workers.network.refused_batches import Refused
+from headrace.workers.network.refused_batches import Missing, Refused
 
 LARGE_ANSWERS: Final = frozenset(
     {
@@ -75,7 +75,7 @@ class Connection(PlacedFrames):
 
     Who writes what: everything is written by the methods here, but
 
-    a00_produce.py   template
+    a00_produce.py   template, missing
     loop.py          cycle, cycle_requests, registered_events, last_active_ms, sending_since_ms, is_closed: its own notes
     ring_sender.py   stalled: its queue for this connection
     """
@@ -100,6 +100,7 @@ class Connection(PlacedFrames):
         "is_short",
         "last_active_ms",
         "last_topic",
+        "missing",
         "outbox",
         "parked_partitions",
         "peer",
@@ -137,6 +138,7 @@ class Connection(PlacedFrames):
         self._large: Exchange | None = None  # the last one whose answer may be large
         self.held_bytes = 0  # of answers that wait for their turn, file ranges not counted
         self.refused: Refused = {}
+        self.missing: Missing = {}
         self.last_topic = LastName()
         self.template: ProduceTemplate | None = None  # of its last produce
         self.parked_partitions = 0  # that its fetches wait for, each as often as it is waited for

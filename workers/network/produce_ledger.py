@@ -17,7 +17,7 @@ from headrace.errors import ErrorCode
 from headrace.shm.messages import PRODUCE_HEADER, PRODUCE_PLACE, RESULT_ENTRY, RESULT_TEXT_HEADER, unpack_result
 from headrace.workers.network.exchange import Exchange
 from headrace.workers.network.receive_arena import Block
-from headrace.workers.network.refused_batches import error_to_tell
+from headrace.workers.network.refused_batches import error_to_tell, note_missing
 
 # (error, base_offset, log_append_time_ms, log_start_offset)
 Result = tuple[int, int, int, int]
@@ -71,12 +71,17 @@ class PendingProduce:
             block.pin()
         assert self.block is block
 
-    def settle(self, index: int, result: Result) -> None:
-        """Take the result of one partition; the last one answers the request. A second result changes nothing."""
+    def settle(self, index: int, result: Result, *, is_lost: bool = False) -> None:
+        """Take the result of one partition; the last one answers the request. A second result changes nothing.
+
+        is_lost   no log has seen the batch, as far as anybody knows
+        """
         if self.results[index] is None:
             refused = self.exchange.connection.refused
             if result[0] or refused:
                 topic, partition = self._place(index)
+                if is_lost:
+                    note_missing(self.exchange.connection.missing, topic, partition, result[0], None)
                 result = (error_to_tell(refused, topic, partition, result[0], self.is_current), *result[1:])
             self.results[index] = result
             self.remaining -= 1
@@ -157,7 +162,7 @@ class ProduceLedger:
         request_id, _slot, _key, index, *_ = PRODUCE_HEADER.unpack_from(header)
         pending = self._pending.get(request_id)
         if pending is not None:
-            pending.settle(index, (int(ErrorCode.NOT_LEADER_OR_FOLLOWER), -1, -1, -1))
+            pending.settle(index, (int(ErrorCode.NOT_LEADER_OR_FOLLOWER), -1, -1, -1), is_lost=True)
             if pending.remaining == 0:
                 del self._pending[request_id]
 
@@ -174,6 +179,6 @@ class ProduceLedger:
         for request_id, pending in list(self._pending.items()):
             for index, owner in enumerate(pending.owners):
                 if owner == process_id:
-                    pending.settle(index, (int(ErrorCode.REQUEST_TIMED_OUT), -1, -1, -1))
+                    pending.settle(index, (int(ErrorCode.REQUEST_TIMED_OUT), -1, -1, -1), is_lost=True)
             if pending.remaining == 0:
                 del self._pending[request_id]

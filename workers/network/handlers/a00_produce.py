@@ -24,6 +24,7 @@ from headrace.protocol.record_batch import CODEC_MASK, HEADER_BYTES, MAGIC_V2, T
 from headrace.settings import topic_values
 from headrace.shm.counters import PRODUCE_REQUESTS
 from headrace.shm.messages import (
+    AFTER_REFUSAL,
     PRODUCE,
     PRODUCE_AT,
     PRODUCE_HEADER,
@@ -42,6 +43,7 @@ from headrace.workers.network.produce_ledger import PendingProduce, Result
 from headrace.workers.network.produce_request import ProduceRequest, read_produce
 from headrace.workers.network.produce_template import MARKS, ProduceTemplate
 from headrace.workers.network.record_policy import Buffer, RejectedRecords
+from headrace.workers.network.refused_batches import follows_missing, note_missing
 from headrace.workers.network.routes import Route
 
 ATTRIBUTES_LOW_BYTE: Final = 22
@@ -105,6 +107,7 @@ def _hand_on_all(
         error = _refusal(context, version, acks, records, route)
         batch: Buffer = b""
         begun = 0
+        told = version
         if not error:
             assert route is not None
             assert records is not None
@@ -123,21 +126,25 @@ def _hand_on_all(
                 elif not has_usual_frame(records):
                     budget = budget or OpeningBudget(len(body))
                     error, batch = _reopen(context, pending, index, records, route, budget)
+            if connection.missing and not error and follows_missing(connection.missing, row.topic, row.index, batch):
+                told = version | AFTER_REFUSAL
             if not error and acks != 0 and len(batch) >= PLACED_BYTES_MIN and batch is records:
                 place = connection.place_of(len(body), row.position)
                 if place >= 0:
-                    _send_placed(context, pending, request_id, index, route, acks, timeout_ms, place, len(batch))
+                    _send_placed(context, pending, request_id, index, route, acks, timeout_ms, told, place, len(batch))
                     continue
                 connection.begin_placing()
             if not error and PRODUCE_HEADER_BYTES + len(batch) > context.sender.message_bytes_max(route.owner):
                 error, begun = _begin(context, connection, request_id, index, route, batch)
         if error:
+            if records is not None and version >= VERSION_OF_MAGIC_2:
+                note_missing(connection.missing, row.topic, row.index, error, records)
             _refuse(pending, index, error, acks, f"{row.topic}-{row.index}")
         else:
             assert route is not None
             pending.owners[index] = route.owner
             header = context.produce.header
-            pack_produce(header, 0, request_id, route.slot, route.key, index, timeout_ms, acks, version, begun)
+            pack_produce(header, 0, request_id, route.slot, route.key, index, timeout_ms, acks, told, begun)
             payload = memoryview(batch)[begun:] if begun else batch
             context.sender.send(connection, route.owner, PRODUCE, header, payload)
     if budget is not None and budget.is_heavy:
@@ -152,6 +159,7 @@ def _send_placed(
     route: Route,
     acks: int,
     timeout_ms: int,
+    told: int,
     place: int,
     length: int,
 ) -> None:
@@ -161,8 +169,7 @@ def _send_placed(
     pending.place_in(connection.block)
     pending.owners[index] = route.owner
     header = context.produce.placed
-    version = pending.exchange.api_version
-    pack_produce(header, 0, request_id, route.slot, route.key, index, timeout_ms, acks, version, 0)
+    pack_produce(header, 0, request_id, route.slot, route.key, index, timeout_ms, acks, told, 0)
     pack_place(header, PRODUCE_HEADER_BYTES, place, length)
     context.sender.send(connection, route.owner, PRODUCE_AT, header, None)
 
