@@ -275,6 +275,7 @@ LOGGED_ID_LENGTH_MAX: Final = 200  # of a transactional id in a log line
 ACCEPTS_PER_CYCLE_MAX: Final = 64
 SHARE_BYTES_MIN: Final = 16 * 1024
 EMPTY_RANGES_MAX: Final = 64  # of markers alone, one after the other
+INDEX_BYTES_MIN: Final = 16  # of an index: two entries, so that a segment takes a batch
 REFUSED_PRODUCERS_MAX: Final = 10_000  # of a partition worker: producers whose batch was refused, 2 MB
 REFUSED_PRODUCER_MS: Final = 60_000  # how long that is remembered
 PRODUCE_IN_FLIGHT_MAX: Final = 5  # of an idempotent producer, for one partition: as many as a log remembers
