@@ -40,8 +40,6 @@ from headrace.workers.partition.refused_producers import RefusedProducers
 from headrace.workers.partition.replica import Replica
 from headrace.workers.partition.replicas import Replicas
 
-ACKS_NONE: Final = 0
-ACKS_LEADER: Final = 1
 ACKS_ALL: Final = -1
 
 PRODUCE_HEADER_BYTES: Final = 32
@@ -227,8 +225,8 @@ class Appender:
                 if error == _CORRUPT:
                     self._refused.note(replica.key, batches[number], self._monotonic_ms)
                 answers.result(process_id, request_id, index, error, -1, -1, -1)
-            elif acks == ACKS_LEADER or (acks == ACKS_ALL and is_committed):
+            elif acks != ACKS_ALL or is_committed:
                 answers.result(process_id, request_id, index, _NONE, base_offset, append_time_ms, log_start)
-            elif acks == ACKS_ALL:
+            else:
                 deadline_ms = self._monotonic_ms + timeout_ms
                 self._purgatory.park(replica, ticket, base_offset, append_time_ms, end_offset, deadline_ms)

@@ -267,3 +267,9 @@ def test_refusals_are_remembered_within_a_bound_and_for_a_while():
     refused.note(1, memoryview(batch()), 1_000)
     refused.note(1, memoryview(bytes(20)), 1_000)
     assert not len(refused), "no idempotent producer's"
+
+
+def test_what_is_not_to_be_acknowledged_has_a_result_all_the_same(worker):
+    """Its network worker serves what comes after it on its connection once it is there."""
+    worker.send("plain", acks=0)
+    assert [one[1:3] for one in worker.cycle()] == [(0, 0)]

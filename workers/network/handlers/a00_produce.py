@@ -71,21 +71,21 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
     connection = exchange.connection
     request_id = context.produce.next_id(connection.serial)
     count = len(request.rows)
-    pending = PendingProduce(exchange, request.topics, count, _respond, context.is_control_current)
-    if acks == 0:
+    is_silent = acks == 0
+    pending = PendingProduce(exchange, request.topics, count, _respond, context.is_control_current, is_silent=is_silent)
+    if is_silent:
         exchange.answer_nothing()
     elif count == 0:
         _respond(pending)
-    else:
+    if count:
         context.produce.open(request_id, pending)
     try:
         _hand_on_all(context, connection, pending, request, request_id, version, body)
     except Exception:
-        if acks != 0:
-            pending.settle_unsent(int(ErrorCode.UNKNOWN_SERVER_ERROR))  # what was sent has its result yet to come
+        pending.settle_unsent(int(ErrorCode.UNKNOWN_SERVER_ERROR))  # what was sent has its result yet to come
         raise
     finally:
-        if acks != 0 and pending.remaining == 0:
+        if count and pending.remaining == 0:
             context.produce.close(request_id)
 
 
@@ -139,7 +139,7 @@ def _hand_on_all(
         if error:
             if records is not None and version >= VERSION_OF_MAGIC_2:
                 note_missing(connection.missing, row.topic, row.index, error, records)
-            _refuse(pending, index, error, acks, f"{row.topic}-{row.index}")
+            pending.settle(index, (int(error), -1, -1, -1))
         else:
             assert route is not None
             pending.owners[index] = route.owner
@@ -263,13 +263,6 @@ def _keep_reason(pending: PendingProduce, index: int, failure: KafkaError) -> in
     if isinstance(failure, RejectedRecords):
         pending.record_errors = {**(pending.record_errors or {}), index: (failure.indexes, failure.reason)}
     return failure.code
-
-
-def _refuse(pending: PendingProduce, index: int, error: int, acks: int, partition: str) -> None:
-    if acks == 0:
-        pending.exchange.close_connection(f"produce acks=0 failed partition={partition} error={ErrorCode(error).name}")
-        return
-    pending.settle(index, (int(error), -1, -1, -1))
 
 
 def _respond(pending: PendingProduce) -> None:
