@@ -9,12 +9,12 @@ An unknown key of the file is reported on standard error; an invalid value is re
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from headrace.cli.printable import print_line
 from headrace.limits import REQUEST_TIMEOUT_MS_MAX
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _read(path: Path) -> dict[str, str]:
         raise ConfigError("security.protocol", protocol, "only PLAINTEXT is supported so far")
     unknown = sorted(given.keys() - {"bootstrap.servers", "client.id", "request.timeout.ms"})
     if unknown:
-        print(f"headrace: {path}: ignored unknown keys: {', '.join(unknown)}", file=sys.stderr)
+        print_line(f"headrace: {path}: ignored unknown keys: {', '.join(unknown)}", is_error=True)
     return given
 
 

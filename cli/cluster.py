@@ -10,6 +10,7 @@ import typer
 
 from headrace.cli import cluster_holds, cluster_moves
 from headrace.cli.client_options import Bootstrap, CommandConfig, open_cluster
+from headrace.cli.printable import print_line
 from headrace.cli.topics import AsJson
 
 if TYPE_CHECKING:
@@ -81,7 +82,9 @@ def describe(
     else:
         _print_health(health, KINDS)
         if health.count("offline"):
-            print("offline partitions that wait for replicas which may have more: headrace cluster describe --held")
+            print_line(
+                "offline partitions that wait for replicas which may have more: headrace cluster describe --held"
+            )
     return 0
 
 
@@ -120,9 +123,9 @@ def _print_health(health: ClusterHealth, kinds: Sequence[str]) -> None:
     from headrace.cli.table import print_table
 
     controller = "none" if health.controller_id is None else health.controller_id
-    print(f"cluster {health.cluster_id or '-'}  controller {controller}")
+    print_line(f"cluster {health.cluster_id or '-'}  controller {controller}")
     counts = "  ".join(f"{kind} {health.count(kind)}" for kind in kinds)
-    print(f"topics {health.topics}  partitions {health.partition_count}  {counts}")
+    print_line(f"topics {health.topics}  partitions {health.partition_count}  {counts}")
     print_table(
         ["BROKER", "ADDRESS", "RACK", "STATE", "LEADERS", "REPLICAS"],
         [

@@ -7,13 +7,13 @@ can reach, --zookeeper has another.
 from __future__ import annotations
 
 import json
-import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from headrace.cli.arguments import bad
 from headrace.cli.client_options import Bootstrap, CommandConfig, open_cluster
+from headrace.cli.printable import print_line
 
 if TYPE_CHECKING:
     from headrace.client.cluster import Cluster
@@ -52,10 +52,10 @@ def accept_loss(
     with open_cluster(bootstrap, command_config) as cluster:
         held = accept(zookeeper or _zookeeper_of(cluster), topic, int(index))
     if not held:
-        print(f"headrace: {topic}:{index} is held by nobody, nothing was done", file=sys.stderr)
+        print_line(f"headrace: {topic}:{index} is held by nobody, nothing was done", is_error=True)
         return 1
     brokers = ", ".join(str(one.broker) for one in held)
-    print(f"{topic}:{index} is led in some seconds by the best replica that is there (held by {brokers})")
+    print_line(f"{topic}:{index} is led in some seconds by the best replica that is there (held by {brokers})")
     return 0
 
 

@@ -7,7 +7,6 @@ watched until it is done. Ctrl-C ends the watching, not the moves.
 from __future__ import annotations
 
 import json
-import sys
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,6 +15,7 @@ import typer
 
 from headrace.cli.arguments import parse_topic_partitions, parse_word
 from headrace.cli.client_options import Bootstrap, CommandConfig, open_cluster
+from headrace.cli.printable import print_line
 from headrace.cli.topics import AsJson
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def rebalance(
             return 0
         if not execute:
             if not as_json:
-                print("dry run: nothing was changed, apply with --execute")
+                print_line("dry run: nothing was changed, apply with --execute")
             return 0
         return _run(admin, cluster, moves)
 
@@ -166,7 +166,7 @@ def _run(admin: ReplicaAdmin, cluster: Cluster, moves: Sequence[Move]) -> int:
     exit_code = _report({name: error for name, error in errors.items() if error is not None}, str)
     _watch(admin, begun)
     _report(admin.elect(sorted(begun)), None)
-    print(f"moved {len(begun)} partitions")
+    print_line(f"moved {len(begun)} partitions")
     return exit_code
 
 
@@ -226,7 +226,7 @@ def _print_plan(
             )
         return
     if not moves:
-        print("balanced: nothing is to be moved")
+        print_line("balanced: nothing is to be moved")
         return
     print_table(
         ["TOPIC", "PARTITION", "BEFORE", "AFTER", "BYTES"],
@@ -248,7 +248,8 @@ def _print_plan(
     known = sum(move.size_bytes or 0 for move in moves)
     unknown = sum(move.size_bytes is None for move in moves)
     more = f" and {unknown} partitions of unknown size" if unknown else ""
-    print(f"\n{len(moves)} partitions change, {copied} replicas are copied: {bytes_text(known)}{more}")
+    print()
+    print_line(f"{len(moves)} partitions change, {copied} replicas are copied: {bytes_text(known)}{more}")
 
 
 def _held(rows: Mapping[TopicPartition, tuple[int, ...]], broker: int) -> int:
@@ -287,11 +288,11 @@ def _report(errors: Errors, said: Any) -> int:
     for name, error in sorted(errors.items()):
         if error is None:
             if said is not None:
-                print(said(name))
+                print_line(said(name))
             continue
-        print(f"headrace: {error}", file=sys.stderr)
+        print_line(f"headrace: {error}", is_error=True)
         if advice := advice_for(error):
-            print(f"  {advice}", file=sys.stderr)
+            print_line(f"  {advice}", is_error=True)
         exit_code = 1
     return exit_code
 

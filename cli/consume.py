@@ -11,6 +11,7 @@ import typer
 
 from headrace.cli.arguments import Start, bad, parse_group, parse_partitions, parse_start, parse_topic
 from headrace.cli.client_options import Bootstrap, CommandConfig, open_cluster
+from headrace.cli.printable import print_line
 from headrace.cli.record_text import DEFAULT_FORMAT, Render, compile_format, render_json
 
 if TYPE_CHECKING:
@@ -255,9 +256,9 @@ class GroupReader:
             positions[name] = begins[name]
             if offset is not None:
                 valid = f"valid offsets are {starts[name]} to {lasts[name]}"
-                print(
+                print_line(
                     f"headrace: offset {offset} of {name} is out of range, {valid}: continuing at {begins[name]}",
-                    file=sys.stderr,
+                    is_error=True,
                 )
             if self._begin.is_latest:
                 self._done[name] = begins[name]  # or the next run would begin elsewhere

@@ -19,6 +19,8 @@ headrace dump-log data/clicks-0/00000000000000000000.log --deep
 
 headrace dump-log data/clicks-0/*.index --verify-index-only
 
+headrace dump-log data/clicks-0/*.log --deep --skip
+
 headrace dump-log data/clicks-0/* --data --json | jq 'select(.type == "record")'
 """
 
@@ -32,6 +34,9 @@ def dump_log(
         bool,
         typer.Option("--verify-index-only", help="For indexes, print only entries that don't match their segment."),
     ] = False,
+    skips: Annotated[
+        bool, typer.Option("--skip", help="Go on after bytes that are no batch, where the next batch begins.")
+    ] = False,
     bytes_max: Annotated[
         int,
         typer.Option("--max-bytes", min=0, metavar="N", help="Read only the first N bytes of each segment; 0: all."),
@@ -41,7 +46,8 @@ def dump_log(
 
     Takes segments (.log, and .kafka of Kafka 0.7), indexes (.index, .timeindex, .txnindex), producer snapshots (.snapshot),
     checkpoints, partition.metadata and meta.properties, recognized by name. An index is checked against the segment beside it.
-    Nothing is changed; the node may be running.
+    A batch whose records can't be read is reported with the offset at which consumers can go on. Nothing is changed; the node may
+    be running.
 
     Exit codes: 0 no faults, 1 faults: each is a line on standard error (with [bold]--json[/bold] an item of type "fault" in
     the output).
@@ -49,7 +55,7 @@ def dump_log(
     from headrace.cli.dump_text import text_of
     from headrace.log.inspection.log_dump import DumpOptions, dump
 
-    options = DumpOptions(is_deep, has_data, is_verify, bytes_max)
+    options = DumpOptions(is_deep, has_data, is_verify, bytes_max, skips)
     is_faulty = False
     write = sys.stdout.write
     for path in files:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+from headrace.cli.printable import printable
+
 Item = dict[str, Any]
 _MS = 1000
 
@@ -13,11 +15,6 @@ def text_of(item: Item) -> str:
     """One line; an item of a kind that has no line of its own is shown as its fields."""
     line = _LINES.get(item["type"])
     return printable(line(item) if line is not None else f"  {_fields(item)}")
-
-
-def printable(text: str) -> str:
-    """One line for a terminal, with any other character escaped: file names may hold anything."""
-    return text if text.isprintable() else text.encode("unicode_escape").decode()
 
 
 def time_text(timestamp_ms: int) -> str:

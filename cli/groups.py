@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +21,7 @@ from headrace.cli.arguments import (
     parse_word,
 )
 from headrace.cli.client_options import Bootstrap, CommandConfig, open_cluster
+from headrace.cli.printable import print_line
 from headrace.cli.topics import AsJson, print_descriptions, report
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ def reset_offsets(
         names = partitions_of(cluster, scope, stored)
         shifted = names if reset.target is not None else shiftable(names, scope, stored)
         for left_out in sorted(set(names) - set(shifted)):
-            print(f"headrace: skipped {left_out}: no committed offset to shift", file=sys.stderr)
+            print_line(f"headrace: skipped {left_out}: no committed offset to shift", is_error=True)
         wanted = new_offsets(cluster, shifted, stored, reset)
         if execute and wanted:
             admin.alter_group_offsets(name, wanted)
@@ -252,7 +252,7 @@ def _refuse_live(admin: Admin, name: str) -> None:
 
 
 def _described(cluster: Cluster, admin: Admin, group_id: str) -> dict[str, Any]:
-    from headrace.client.cluster import LATEST
+    from headrace.client.cluster import EARLIEST, LATEST
     from headrace.errors import ErrorCode, KafkaError
 
     group = admin.describe_group(group_id)
@@ -268,6 +268,7 @@ def _described(cluster: Cluster, admin: Admin, group_id: str) -> dict[str, Any]:
             pass  # deleted, its offsets are still there
     led = [name for name in names if name in cluster.partitions and cluster.partitions[name].leader in cluster.brokers]
     ends = cluster.offsets(dict.fromkeys(led, LATEST)) if led else {}
+    starts = cluster.offsets(dict.fromkeys(led, EARLIEST)) if led else {}
     rows = []
     for name in names:
         offset, end, owner = stored.get(name), ends.get(name), owners.get(name)
@@ -277,7 +278,7 @@ def _described(cluster: Cluster, admin: Admin, group_id: str) -> dict[str, Any]:
                 "partition": name.partition,
                 "offset": offset,
                 "end": end,
-                "lag": max(0, end - offset) if end is not None and offset is not None else None,
+                "lag": _lag(offset, starts.get(name, 0), end),
                 "member": owner.member_id if owner else None,
                 "host": owner.host if owner else None,
             }
@@ -299,11 +300,16 @@ def _described(cluster: Cluster, admin: Admin, group_id: str) -> dict[str, Any]:
     }
 
 
+def _lag(offset: int | None, start: int, end: int | None) -> int | None:
+    """Records that a group has not read; of those below the log's start none is there to be read."""
+    return None if offset is None or end is None else max(0, end - max(offset, start))
+
+
 def _print_description(description: dict[str, Any]) -> None:
     from headrace.cli.table import print_table
 
     protocol = f"  assignor {description['protocol']}" if description["protocol"] else ""
-    print(
+    print_line(
         f"group {description['group']}  state {description['state']}  members {len(description['members'])}{protocol}"
     )
     keys = ("topic", "partition", "offset", "end", "lag", "member", "host")
@@ -324,4 +330,4 @@ def _print_reset(
         ["TOPIC", "PARTITION", "OFFSET", "NEW"],
         [[name.topic, name.partition, stored.get(name), offset] for name, offset in sorted(wanted.items())],
     )
-    print(f"committed for group {group}" if is_done else "dry run: nothing was changed, apply with --execute")
+    print_line(f"committed for group {group}" if is_done else "dry run: nothing was changed, apply with --execute")

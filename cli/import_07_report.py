@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 
-from headrace.cli.dump_text import printable
+from headrace.cli.printable import printable
 from headrace.cli.progress import ProgressLine, bytes_text
 from headrace.limits import DAMAGES_SHOWN_MAX
 from headrace.log.kafka07.log_07 import Damage

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 import time
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +11,7 @@ import typer
 
 from headrace.cli.arguments import bad, parse_pairs, parse_start, parse_word
 from headrace.cli.client_options import Bootstrap, CommandConfig, open_cluster
+from headrace.cli.printable import print_line
 from headrace.cli.topics import AsJson
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ def compact(
     target = _target(to)
     before = len(files(target))
     compacted(target, small_bytes=small << 20, compression=compression)
-    print(f"{before} files before, {len(files(target))} now")
+    print_line(f"{before} files before, {len(files(target))} now")
     return 0
 
 
@@ -234,7 +234,7 @@ def rewind(
 
     found = rewound(topics, _target(to), _start(start), bootstrap_servers=_servers(bootstrap, command_config))
     for name, offset in sorted(found.items()):
-        print(f"{name} is at {offset}")
+        print_line(f"{name} is at {offset}")
     return 0
 
 
@@ -267,7 +267,7 @@ def _run(topics: str, to: str, servers: str, arguments: dict[str, Any], quiet: b
         finally:
             line.clear()
         dead = f", {found.dead_letters:,} of them dead letters" if found.dead_letters else ""
-        print(f"loaded {found.records:,} records{dead} in {found.commits} commits to {to}")
+        print_line(f"loaded {found.records:,} records{dead} in {found.commits} commits to {to}")
         if not found.has_topics:
             print(f"headrace: no topic matches {topics!r}", file=sys.stderr)
         if found.left:
@@ -347,9 +347,9 @@ def _print(found: Audit) -> None:
         ],
     )
     if found.orphans:
-        print(
+        print_line(
             f"{len(found.orphans)} files that no commit names: a load is writing, or was killed; the next load removes the latter"
         )
     for fault in found.faults:
-        print(f"headrace: {fault}", file=sys.stderr)
-    print(f"{found.records:,} records in {found.commits} commits: {'FAULTS' if found.faults else 'all agree'}")
+        print_line(f"headrace: {fault}", is_error=True)
+    print_line(f"{found.records:,} records in {found.commits} commits: {'FAULTS' if found.faults else 'all agree'}")

@@ -18,6 +18,7 @@ import sys
 from collections.abc import Callable
 
 from headrace import exit_codes
+from headrace.cli.printable import print_line
 from headrace.cli.standard_streams import STDOUT_FD, occupy_closed_streams
 from headrace.errors import ConfigError, HeadraceError
 
@@ -31,7 +32,7 @@ def of(command: Callable[[], object]) -> int:
     closed = occupy_closed_streams()
     for argument in sys.argv[1:]:
         if not _is_text(argument) and not os.path.lexists(argument):
-            print(f"headrace: argument {argument!a} is neither UTF-8 nor an existing file", file=sys.stderr)
+            print_line(f"headrace: argument {argument!a} is neither UTF-8 nor an existing file", is_error=True)
             return EXIT_USAGE
     try:
         result = command()
@@ -46,14 +47,14 @@ def of(command: Callable[[], object]) -> int:
         if isinstance(cause, BrokenPipeError):
             return EXIT_BROKEN_PIPE
         is_closed = cause.errno == errno.EBADF and STDOUT_FD in closed
-        print(f"headrace: {'standard output is closed' if is_closed else cause}", file=sys.stderr)
+        print_line(f"headrace: {'standard output is closed' if is_closed else cause}", is_error=True)
         return exit_codes.FAILED
     except HeadraceError as failure:
         from headrace.cli.advice import advice_for
 
-        print(f"headrace: {failure}", file=sys.stderr)
+        print_line(f"headrace: {failure}", is_error=True)
         if advice := advice_for(failure):
-            print(f"  {advice}", file=sys.stderr)
+            print_line(f"  {advice}", is_error=True)
         return exit_codes.CONFIG if isinstance(failure, ConfigError) else exit_codes.FAILED
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED

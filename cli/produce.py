@@ -13,6 +13,7 @@ import typer
 
 from headrace.cli.arguments import bad, parse_pair_list, parse_partitions, parse_topic
 from headrace.cli.client_options import Bootstrap, CommandConfig, open_cluster
+from headrace.cli.printable import print_line
 from headrace.limits import PRODUCE_TIMEOUT_S_MAX
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ def produce(
             producer.close()
         except DeliveryFailed as failure:
             if failure.record is not None:
-                print(f"headrace: {places.of(failure.record)} was not delivered", file=sys.stderr)
+                print_line(f"headrace: {places.of(failure.record)} was not delivered", is_error=True)
             raise
         except HeadraceError:
             producer.close()  # what was read before is delivered all the same

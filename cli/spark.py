@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from headrace.cli.client_options import Bootstrap, CommandConfig, open_cluster
+from headrace.cli.printable import print_line
 from headrace.cli.table import print_table
 from headrace.cli.topics import AsJson
 
@@ -89,7 +90,7 @@ def submit(
     is_dry = arguments[0] == "--dry-run"
     command, environment = submission(arguments[is_dry:], os.environ)
     if is_dry:
-        print(" ".join(command))
+        print_line(" ".join(command))
         return 0
     sys.stdout.flush()
     os.execve(command[0], command, environment)
@@ -106,6 +107,6 @@ def _print(found: Iterable[TopicPlaces], checks: Iterable[Check]) -> None:
         for advice, count in one.advice.items():
             reasons[advice] = reasons.get(advice, 0) + count
     for advice, count in sorted(reasons.items(), key=lambda entry: -entry[1]):
-        print(f"not local, {count} partitions: {advice}")
+        print_line(f"not local, {count} partitions: {advice}")
     for check in checks:
-        print(f"{'ok  ' if check.is_good else 'MEND'}  {check.said}")
+        print_line(f"{'ok  ' if check.is_good else 'MEND'}  {check.said}")

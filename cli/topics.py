@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,6 +11,7 @@ import typer
 
 from headrace.cli.arguments import bad, parse_pairs, parse_topic
 from headrace.cli.client_options import Bootstrap, CommandConfig, open_cluster
+from headrace.cli.printable import print_line
 from headrace.limits import PARTITIONS_PER_TOPIC_MAX
 
 if TYPE_CHECKING:
@@ -163,9 +163,9 @@ def alter(
             error = admin.create_partitions({name: partitions}, validate_only=dry_run)[name]
             if error is not None:
                 if changes and not dry_run:
-                    print(f"{name}: settings were altered, partitions were not")
+                    print_line(f"{name}: settings were altered, partitions were not")
                 raise error
-    print(f"{done} {name}")
+    print_line(f"{done} {name}")
     return 0
 
 
@@ -195,13 +195,13 @@ def report(errors: Errors, done: str, tolerated: tuple[Any, ...] = ()) -> int:
     exit_code = 0
     for name, error in errors.items():
         if error is None:
-            print(f"{done} {name}")
+            print_line(f"{done} {name}")
         elif error.code in tolerated:
-            print(f"unchanged {name}: {error.code.name}")
+            print_line(f"unchanged {name}: {error.code.name}")
         else:
-            print(f"headrace: {error}", file=sys.stderr)
+            print_line(f"headrace: {error}", is_error=True)
             if advice := advice_for(error):
-                print(f"  {advice}", file=sys.stderr)
+                print_line(f"  {advice}", is_error=True)
             exit_code = 1
     return exit_code
 
@@ -258,9 +258,11 @@ def _print_description(description: dict[str, Any]) -> None:
     from headrace.cli.table import print_table
 
     rows = description["partitions"]
-    print(f"topic {description['topic']}  partitions {len(rows)}  replicas {len(rows[0]['replicas']) if rows else 0}")
+    print_line(
+        f"topic {description['topic']}  partitions {len(rows)}  replicas {len(rows[0]['replicas']) if rows else 0}"
+    )
     for config in description["configs"]:
-        print(f"  {config['key']}={config['value'] if config['value'] is not None else ''}  ({config['source']})")
+        print_line(f"  {config['key']}={config['value'] if config['value'] is not None else ''}  ({config['source']})")
     print_table(
         ["PARTITION", "LEADER", "REPLICAS", "ISR", "OFFLINE", "START", "END"],
         [

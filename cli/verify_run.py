@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from headrace.cli.dump_text import printable
+from headrace.cli.printable import printable
 from headrace.cli.progress import ProgressLine, bytes_text
 from headrace.errors import HeadraceError
 from headrace.log.inspection.fault import Fault

@@ -48,6 +48,8 @@ class Setting:
     minimum: float | None = None
     maximum: float | None = None
     choices: tuple[str, ...] = ()
+    refused: tuple[int, ...] = ()  # within the bounds
+    takes_nan: bool = False  # as Kafka does, whose bounds it passes
 
     @property
     def has_no_effect(self) -> bool:
@@ -59,17 +61,21 @@ class Setting:
         if text is None:
             return None
         text = text.strip()
+        if self.takes_nan and text in _NANS:
+            return math.nan
         value = _PARSERS[self.kind](self.key, text)
         if self.minimum is not None and not value >= self.minimum:
             raise ConfigError(self.key, text, f"must be at least {self.minimum}")
         if self.maximum is not None and not value <= self.maximum:
             raise ConfigError(self.key, text, f"must be at most {self.maximum}")
+        if value in self.refused:
+            raise ConfigError(self.key, text, f"may not be {text}")
         if self.choices and text not in self.choices:
             raise ConfigError(self.key, text, f"must be one of {', '.join(self.choices)}")
         return value
 
 
-# As Kafka's parsers take them: Python's own take 1_000, digits of other scripts, and nan, which is above every bound.
+# As Kafka's parsers take them: Python's own take 1_000, and nan, which is above every bound.
 
 
 def _parse_bool(key: str, text: str) -> bool:
@@ -79,7 +85,7 @@ def _parse_bool(key: str, text: str) -> bool:
 
 
 def _parse_int(key: str, text: str) -> int:
-    """As Java's parser: no underscores, ASCII digits only."""
+    """As Java's parser: no underscores, decimal digits of any script."""
     if not _WHOLE.fullmatch(text) or len(text) > _DIGITS_MAX:
         raise ConfigError(key, text[:_DIGITS_MAX], "must be a whole number")
     return int(text)
@@ -103,7 +109,8 @@ _PARSERS: dict[Kind, Callable[[str, str], Any]] = {
     Kind.LIST: lambda _key, text: tuple(part.strip() for part in text.split(",") if part.strip()),
 }
 
-_WHOLE = re.compile("[+-]?[0-9]+")
+_WHOLE = re.compile(r"[+-]?\d+")
+_NANS = ("NaN", "+NaN", "-NaN")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[dDfF]?")
 _DIGITS_MAX = 400
 _PORT = re.compile(r"[0-9]{1,5}")
@@ -183,7 +190,7 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("log.local.retention.ms", _L, "-2", "Without effect: tiered storage is not supported.", -2, _LONG_MAX),
     Setting("log.local.retention.bytes", _L, "-2", "Without effect: tiered storage is not supported.", -2, _LONG_MAX),
     Setting("log.index.interval.bytes", _I, "4096", "Bytes of log between index entries.", 0, _INT_MAX),
-    Setting("log.index.size.max.bytes", _I, "10485760", "Largest index file.", 16, _INT_MAX),
+    Setting("log.index.size.max.bytes", _I, "10485760", "Largest index file; one of less than 16 bytes is taken for one of 16.", 4, _INT_MAX),
     Setting("log.flush.interval.messages", _L, str(_LONG_MAX), "Records between fsyncs.", 1, _LONG_MAX),
     Setting("log.flush.interval.ms", _L, None, "Time between fsyncs; default: log.flush.scheduler.interval.ms.", 0, _LONG_MAX),
     Setting("log.flush.scheduler.interval.ms", _L, str(_LONG_MAX), "Interval of checks for due fsyncs.", 1, _LONG_MAX),
@@ -193,7 +200,7 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("log.retention.ms", _L, None, "Age at which segments are deleted; default: log.retention.minutes or .hours.", -1, _LONG_MAX),
     Setting("log.retention.minutes", _I, None, "Age at which segments are deleted; default: log.retention.hours.", -1, _INT_MAX),
     Setting("log.retention.hours", _I, "168", "Age at which segments are deleted.", -1, _INT_MAX),
-    Setting("log.retention.bytes", _L, "-1", "Size of a partition above which its oldest segments are deleted.", -1, _LONG_MAX),
+    Setting("log.retention.bytes", _L, "-1", "Size of a partition above which its oldest segments are deleted; below 0: none.", -_LONG_MAX - 1, _LONG_MAX),
     Setting("log.segment.delete.delay.ms", _L, "60000", "Delay before the files of deleted segments are removed.", 0, _LONG_MAX),
     Setting("log.retention.check.interval.ms", _L, "300000", "Interval of retention checks.", 1, _LONG_MAX),
     Setting("log.cleanup.policy", _LIST, "delete", "delete, compact or both."),
@@ -205,7 +212,7 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("log.cleaner.io.buffer.size", _I, "8388608", "Bytes that compaction reads at a time; Kafka's 512 KiB are too few for columns of records.", 1024, _INT_MAX),
     Setting("log.cleaner.io.buffer.load.factor", _D, "0.9", "Largest fill ratio of the map of keys.", 0.01, 0.99),
     Setting("log.cleaner.backoff.ms", _L, "15000", "Interval of checks for logs to compact.", 0, _LONG_MAX),
-    Setting("log.cleaner.min.cleanable.ratio", _D, "0.5", "Share of uncompacted bytes at which a log is compacted.", 0, 1),
+    Setting("log.cleaner.min.cleanable.ratio", _D, "0.5", "Share of uncompacted bytes at which a log is compacted.", 0, 1, takes_nan=True),
     Setting("log.cleaner.delete.retention.ms", _L, "86400000", "How long tombstones and transaction markers are kept after compaction.", 0, _LONG_MAX),
     Setting("log.cleaner.min.compaction.lag.ms", _L, "0", "Minimum age of a record before it may be compacted away.", 0, _LONG_MAX),
     Setting("log.cleaner.max.compaction.lag.ms", _L, str(_LONG_MAX), "Age of the oldest uncompacted record at which a log is compacted.", 1, _LONG_MAX),
@@ -218,7 +225,7 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("log.message.format.version", _S, "3.0-IV1", "Without effect, as in Kafka since 3.0 (docs/decisions/006)."),
     Setting("inter.broker.protocol.version", _S, "3.9-IV0", "What this node says to other brokers, and takes for granted of them: a version of Kafka from 2.6 to 3.9, the same on all brokers."),
     Setting("compression.type", _S, "producer", "Codec of stored batches; producer: as the producer sent them.", choices=_CODECS),
-    Setting("compression.gzip.level", _I, "-1", "gzip level when the node compresses; -1: the fastest.", -1, 9),
+    Setting("compression.gzip.level", _I, "-1", "gzip level when the node compresses; -1: the fastest.", -1, 9, refused=(0,)),
     Setting("compression.lz4.level", _I, "9", "lz4 level when the node compresses; 9: the fastest.", 1, 17),
     Setting("compression.zstd.level", _I, "3", "zstd level when the node compresses.", -131072, 22),
     Setting("headrace.validate.records.deep", _B, "false", "Decompress and validate every batch before it is stored."),
@@ -480,6 +487,8 @@ def format_value(value: Any) -> str | None:
         return None
     if isinstance(value, bool):
         return "true" if value else "false"
+    if value != value:
+        return "NaN"
     if isinstance(value, tuple):
         return ",".join(value)
     return str(value)
@@ -528,6 +537,20 @@ def check_topic_value(key: str, text: str) -> Any:
     return value
 
 
+def check_together(settings: Settings, overrides: Mapping[str, str]) -> None:
+    """Compare a topic's settings with one another, and with what it inherits; each may be by itself.
+
+    raises   ConfigError, as Kafka's `LogConfig.validateValues`
+    """
+    lags = ("min.compaction.lag.ms", "max.compaction.lag.ms")
+    values = topic_values(settings, {key: overrides[key] for key in lags if key in overrides})
+    least_ms, most_ms = values["min.compaction.lag.ms"], values["max.compaction.lag.ms"]
+    if least_ms > most_ms:
+        raise ConfigError(
+            "min.compaction.lag.ms", least_ms, f"must not be above max.compaction.lag.ms, which is {most_ms}"
+        )
+
+
 def check_dynamic_value(key: str, text: str) -> None:
     """Parse a new value of a broker setting that changes while the node runs.
 
@@ -541,8 +564,9 @@ def check_dynamic_value(key: str, text: str) -> None:
 
 
 def check_cleanup_policy(key: str, text: str, value: tuple[str, ...]) -> None:
-    """raises   ConfigError"""
-    if not set(value) <= {"delete", "compact"}:
+    """As Kafka's list parser: an empty text names none, an empty part of another is no policy. raises ConfigError"""
+    has_empty = bool(text.strip()) and not all(part.strip() for part in text.split(","))
+    if has_empty or not set(value) <= {"delete", "compact"}:
         raise ConfigError(key, text, "must be delete, compact or both")
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Final
 
+from headrace.limits import INDEX_BYTES_MIN
 from headrace.settings import TopicValues
 
 NEVER: Final = 2**63 - 1
@@ -45,13 +47,14 @@ class LogConfig:
         both_max_ms = values["message.timestamp.difference.max.ms"]  # KIP-937: where the newer keys are not set
         policy = values["cleanup.policy"]
         roll_ms = values["segment.ms"]
+        dirty_ratio = values["min.cleanable.dirty.ratio"]
         if "compact" in policy:
             roll_ms = min(roll_ms, values["max.compaction.lag.ms"])  # the active segment is never compacted
         return cls(
             segment_bytes=values["segment.bytes"],
             segment_ms=roll_ms,
             index_interval_bytes=values["index.interval.bytes"],
-            index_bytes_max=values["segment.index.bytes"],
+            index_bytes_max=max(values["segment.index.bytes"], INDEX_BYTES_MIN),
             max_message_bytes=values["max.message.bytes"],
             flush_messages=values["flush.messages"],
             flush_ms=None if flush_ms is None or flush_ms >= NEVER else flush_ms,
@@ -64,7 +67,7 @@ class LogConfig:
             retention_bytes=values["retention.bytes"],
             file_delete_delay_ms=values["file.delete.delay.ms"],
             delete_retention_ms=values["delete.retention.ms"],
-            dirty_ratio_min=values["min.cleanable.dirty.ratio"],
+            dirty_ratio_min=1.0 if math.isnan(dirty_ratio) else dirty_ratio,  # no share is above it, as of NaN in Kafka
             compaction_lag_min_ms=values["min.compaction.lag.ms"],
             compaction_lag_max_ms=values["max.compaction.lag.ms"],
             flush_before_ack=values["headrace.flush.before.ack"],

@@ -4,7 +4,11 @@
 
 Snappy comes in two framings: raw blocks (most clients), and the Java clients' xerial stream: a 16-byte
 header, then blocks of at most 32 KiB, each after its 4-byte length. We read both and write xerial, which
-every client reads. Gzip, lz4 and zstd may be several members one after the other; all are read.
+every client reads. Gzip, lz4 and zstd may be several members one after the other, and a xerial stream several streams; all are read.
+
+Whatever Kafka's Java readers read is read. So bytes after the data are left out as they do it: after a gzip member what is no
+member, after an lz4 frame what is no frame, up to three bytes after a xerial block, skippable zstd frames, cut short or not.
+An lz4 frame's content checksum is not compared.
 
 Every decompression has a limit: output beyond it is refused when it would come, not when all of it is there,
 and no memory is taken on the word of the data alone. What costs time and brings nothing is bounded as well: members, frames,
@@ -29,18 +33,24 @@ from headrace.protocol.varint import read_uvarint
 XERIAL_MAGIC: Final[bytes] = b"\x82SNAPPY\x00"
 XERIAL_HEADER: Final = XERIAL_MAGIC + (1).to_bytes(4, "big") + (1).to_bytes(4, "big")
 XERIAL_BLOCK_BYTES: Final = 32 * 1024
+_XERIAL_SIZE_BYTES: Final = 4
 XERIAL_BLOCK_BYTES_MIN: Final = (
     1024  # the smallest that snappy-java makes; COMPRESSED_MEMBERS_MAX of a stream may be smaller, where it was flushed
 )
 GZIP_LEVEL: Final = 1
 ZSTD_LEVEL: Final = 3
 
-_SNAPPY_RATIO_MAX: Final = 22  # 3 bytes copy 64
-_SNAPPY_BLOCK_BYTES_MIN: Final = 64
+_GZIP_MAGIC: Final = b"\x1f\x8b\x08"
+_GZIP_HEAD_BYTES: Final = 10
+SNAPPY_RATIO_MAX: Final = 22  # 3 bytes copy 64
+SNAPPY_BLOCK_BYTES_MIN: Final = 64
 _LZ4_FIRST_RATIO: Final = 8
-_ZSTD_BLOCK_BYTES_MAX: Final = 128 * 1024
+_LZ4_BAD_CONTENT_CHECKSUM: Final = "contentChecksum_invalid"  # in the library's words
+ZSTD_BLOCK_BYTES_MAX: Final = 128 * 1024
 _ZSTD_BLOCK_HEADER_BYTES: Final = 3
 _ZSTD_CHECKSUM_BYTES: Final = 4
+_ZSTD_SKIP_MAGIC: Final = 0x184D2A50  # to ..5F
+_ZSTD_SKIP_HEAD_BYTES: Final = 8
 _ZSTD_RUN: Final = 1  # a block type: one byte, repeated
 
 assert LZ4_FIRST_BYTES_MIN < DECOMPRESSED_BYTES_MAX
@@ -114,7 +124,7 @@ def _decompress_gzip(data: memoryview, limit: int) -> bytes:
             raise CompressionError("gzip: the stream is cut short")
         out.append(plain)
         rest = engine.unused_data
-        if not rest:
+        if len(rest) <= _GZIP_HEAD_BYTES or rest[: len(_GZIP_MAGIC)] != _GZIP_MAGIC:
             return out[0] if len(out) == 1 else b"".join(out)
     raise CompressionError(f"gzip: more than {COMPRESSED_MEMBERS_MAX} members")
 
@@ -140,8 +150,13 @@ def _decompress_snappy(data: memoryview, limit: int) -> bytes:
         blocks += 1
         if blocks > COMPRESSED_MEMBERS_MAX + total // XERIAL_BLOCK_BYTES_MIN:
             raise CompressionError(f"snappy: {blocks} blocks of {total} bytes")
-        size = int.from_bytes(data[position : position + 4], "big")
-        position += 4
+        if len(data) - position < _XERIAL_SIZE_BYTES:
+            break
+        if data[position : position + len(XERIAL_MAGIC)] == XERIAL_MAGIC:  # another stream; no block is that long
+            position += len(XERIAL_HEADER)
+            continue
+        size = int.from_bytes(data[position : position + _XERIAL_SIZE_BYTES], "big")
+        position += _XERIAL_SIZE_BYTES
         if size > len(data) - position:
             raise CompressionError(f"snappy: a block of {size} bytes is truncated")
         block = _decompress_block(data[position : position + size], limit - total, limit)
@@ -161,7 +176,7 @@ def _decompress_block(data: memoryview, room: int, limit: int) -> bytes:
         raise CompressionError("snappy: a block without a length") from None
     if announced > room:
         raise _too_large("snappy", limit)
-    if announced > len(data) * _SNAPPY_RATIO_MAX + _SNAPPY_BLOCK_BYTES_MIN:
+    if announced > len(data) * SNAPPY_RATIO_MAX + SNAPPY_BLOCK_BYTES_MIN:
         raise CompressionError(f"snappy: {announced} bytes can't come of {len(data)}")
     try:
         return bytes(snappy.uncompress(data))
@@ -176,36 +191,60 @@ def _compress_lz4(data: Buffer) -> bytes:
 
 
 def _decompress_lz4(data: memoryview, limit: int) -> bytes:
-    """The library takes all of `max_length` before it begins, so this grows with what comes out."""
+    """Frame by frame; Java reads the first one alone, so what comes after it is read only where it is a whole frame."""
+    out: list[bytes] = []
+    total = 0
+    rest: Buffer = data
+    for _ in range(COMPRESSED_MEMBERS_MAX):
+        try:
+            frame = _decompress_lz4_frame(rest, limit - total, limit)
+        except DecompressedTooLarge:
+            raise
+        except CompressionError:
+            if not out:
+                raise
+            break
+        total += len(frame[0])
+        out.append(frame[0])
+        rest = frame[1]
+        if not rest:
+            break
+    else:
+        raise CompressionError(f"lz4: more than {COMPRESSED_MEMBERS_MAX} frames")
+    return out[0] if len(out) == 1 else b"".join(out)
+
+
+def _decompress_lz4_frame(data: Buffer, room: int, limit: int) -> tuple[bytes, bytes]:
+    """(one frame, what comes after it); of `limit` bytes `room` are left.
+
+    The library takes all of `max_length` before it begins, so this grows with what comes out.
+    """
     import lz4.frame
 
     engine = lz4.frame.LZ4FrameDecompressor()
     out = []
     rest: Buffer = data
-    total = members = 0
+    total = 0
     step = _LZ4_FIRST_RATIO * len(data) + LZ4_FIRST_BYTES_MIN
     while True:
         try:
-            plain = engine.decompress(rest, max_length=min(step, limit + 1 - total))
+            plain = engine.decompress(rest, max_length=min(step, room + 1 - total))
         except RuntimeError as failure:
+            if _LZ4_BAD_CONTENT_CHECKSUM in str(failure):
+                from headrace.protocol.lz4_checksum import without_content_checksum
+
+                return _decompress_lz4_frame(without_content_checksum(bytes(data)), room, limit)
             raise CompressionError(f"lz4: {failure}") from None
         out.append(plain)
         total += len(plain)
         step *= 2
-        if total > limit:
+        if total > room:
             raise _too_large("lz4", limit)
         if engine.eof:
-            rest = engine.unused_data or b""
-            members += 1
-            if not rest:
-                return out[0] if len(out) == 1 else b"".join(out)
-            if members == COMPRESSED_MEMBERS_MAX:
-                raise CompressionError(f"lz4: more than {COMPRESSED_MEMBERS_MAX} frames")
-            engine.reset()
-        elif engine.needs_input:
+            return out[0] if len(out) == 1 else b"".join(out), bytes(engine.unused_data or b"")
+        if engine.needs_input:
             raise CompressionError("lz4: the frame is cut short")
-        else:
-            rest = b""
+        rest = b""
 
 
 class _ZstdContexts(threading.local):
@@ -236,6 +275,11 @@ def _decompress_zstd(data: memoryview, limit: int) -> bytes:
     out = []
     total = 0
     for _ in range(COMPRESSED_MEMBERS_MAX):
+        if _is_skippable(data):
+            data = data[_ZSTD_SKIP_HEAD_BYTES + int.from_bytes(data[4:_ZSTD_SKIP_HEAD_BYTES], "little") :]
+            if not data:
+                return b"".join(out)
+            continue
         end, most = _measure_zstd_frame(data)
         plain = _decompress_zstd_frame(data[:end], most, limit - total, limit)
         total += len(plain)
@@ -244,6 +288,11 @@ def _decompress_zstd(data: memoryview, limit: int) -> bytes:
         if not data:
             return out[0] if len(out) == 1 else b"".join(out)
     raise CompressionError(f"zstd: more than {COMPRESSED_MEMBERS_MAX} frames")
+
+
+def _is_skippable(data: memoryview) -> bool:
+    """Whether a frame is there that readers skip. Source: RFC 8878, 3.1.2."""
+    return len(data) >= 4 and int.from_bytes(data[:4], "little") & ~0xF == _ZSTD_SKIP_MAGIC
 
 
 def _decompress_zstd_frame(frame: memoryview, most: int, room: int, limit: int) -> bytes:
@@ -280,7 +329,7 @@ def _measure_zstd_frame(data: memoryview) -> tuple[int, int]:
         is_last = bool(block & 1)
         size = 1 if block >> 1 & 3 == _ZSTD_RUN else block >> 3
         position += _ZSTD_BLOCK_HEADER_BYTES + size
-        most += _ZSTD_BLOCK_BYTES_MAX
+        most += ZSTD_BLOCK_BYTES_MAX
         if position > len(data):
             raise CompressionError("zstd: the frame is cut short")
     return position + _ZSTD_CHECKSUM_BYTES * has_checksum, most

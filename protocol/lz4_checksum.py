@@ -20,7 +20,7 @@ _PRIME_1, _PRIME_2, _PRIME_3, _PRIME_4, _PRIME_5 = 2654435761, 2246822519, 32664
 _STRIPE_BYTES: Final = 16
 _FLG_POSITION: Final = 4
 _FIXED_BYTES: Final = 6  # magic, FLG, BD
-_CONTENT_SIZE_BIT, _DICTIONARY_BIT = 0x08, 0x01
+_CONTENT_SIZE_BIT, _CONTENT_CHECKSUM_BIT, _DICTIONARY_BIT = 0x08, 0x04, 0x01
 
 assert _FIXED_BYTES - _FLG_POSITION + 8 + 4 < _STRIPE_BYTES
 
@@ -33,6 +33,12 @@ def with_right_checksum(frame: bytes) -> bytes:
 def with_old_checksum(frame: bytes) -> bytes:
     """The frame as clients of message format v0 take it; it may have no content size and no dictionary."""
     return _with_checksum(frame, 0)
+
+
+def without_content_checksum(frame: bytes) -> bytes:
+    """The frame as one that has no checksum of its content; what was that comes after it now."""
+    flags = frame[_FLG_POSITION] & ~_CONTENT_CHECKSUM_BIT
+    return with_right_checksum(b"%b%c%b" % (frame[:_FLG_POSITION], flags, frame[_FLG_POSITION + 1 :]))
 
 
 def _with_checksum(frame: bytes, start: int) -> bytes:

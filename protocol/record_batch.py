@@ -126,6 +126,17 @@ def parse_header(buffer: Buffer, position: int = 0) -> RecordBatchHeader:
     return _new(RecordBatchHeader, HEADER.unpack_from(buffer, position))
 
 
+def producer_of(batch: memoryview) -> tuple[int, int, int]:
+    """(producer id, -1: none; epoch; first sequence) of a batch of v2, HEADER_BYTES long at least."""
+    fields = unpack_header(batch, 0)
+    return fields[9], fields[10], fields[11]
+
+
+def is_after(sequence: int, other: int) -> bool:
+    """Whether a sequence comes after another of the same producer; they continue with 0 after SEQUENCE_MASK."""
+    return 0 < (sequence - other & SEQUENCE_MASK) < 1 << 30
+
+
 def unpack_header(
     batch: memoryview, position: int
 ) -> tuple[int, int, int, int, int, int, int, int, int, int, int, int, int]:

@@ -69,7 +69,7 @@ class GroupLag(NamedTuple):
     partition: int
     committed: int
     end: int  # high watermark
-    records: int  # >= 0
+    records: int  # >= 0; those that are no longer there do not count
     seconds: float | None  # >= 0; None: not scanned yet
 
 
@@ -189,7 +189,7 @@ def lags_of(table: LagTable, view: ClusterView, partitions: PartitionTable, now_
         state = partitions.read(partition.slot) if partition.slot >= 0 else None
         if state is None or state.key != partition.key:
             continue
-        records = max(0, state.high_watermark - row.committed)
+        records = max(0, state.high_watermark - max(row.committed, state.log_start_offset))
         seconds: float | None = None
         if not records:
             seconds = 0.0

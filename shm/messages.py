@@ -116,6 +116,7 @@ class DeletionRule(IntEnum):
         return ("log start offset", "retention.ms", "retention.bytes", "headrace.retention.policy")[self]
 
 
+AFTER_REFUSAL: Final = 1 << 15  # with the version in it: an earlier batch of the producer was refused a moment ago
 PRODUCE_HEADER: Final = Struct("=QIIIihHI")
 PRODUCE_PART_HEADER: Final = Struct("=QIxxxx")
 PRODUCE_PLACE: Final = Struct("=QQ")

@@ -20,8 +20,12 @@ _BOUND = re.compile(r"_?[A-Z][A-Z0-9_]*_(MAX|MIN)")
 FORMATS = {
     "protocol/varint.py": ("UVARINT_BYTES_MAX VARLONG_BYTES_MAX", "what 32 and 64 bits take at 7 a byte"),
     "protocol/field_tables.py": ("VERSION_MAX", "an int16: `7+` ends there"),
+    "protocol/codec_frames.py": (
+        "ELEMENTS_MAX WINDOW_BYTES_MAX GZIP_RATIO_MAX LZ4_RATIO_MAX _GZIP_BYTES_MIN",
+        "what the codecs' formats can express; how far a block is walked is compiled into the kernel",
+    ),
     "protocol/compression.py": (
-        "XERIAL_BLOCK_BYTES_MIN _SNAPPY_RATIO_MAX _SNAPPY_BLOCK_BYTES_MIN _ZSTD_BLOCK_BYTES_MAX",
+        "XERIAL_BLOCK_BYTES_MIN SNAPPY_RATIO_MAX SNAPPY_BLOCK_BYTES_MIN ZSTD_BLOCK_BYTES_MAX",
         "what the codecs' formats say",
     ),
     "protocol/record_batch.py": ("RECORD_BYTES_MIN", "a record of v2, each field in a byte"),

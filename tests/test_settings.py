@@ -3,7 +3,18 @@
 import pytest
 
 from headrace.errors import ConfigError
-from headrace.settings import Settings, check_topic_value, kafka_version, parse_cpus, parse_listener
+from headrace.log.config import LogConfig
+from headrace.settings import (
+    Settings,
+    check_dynamic_value,
+    check_together,
+    check_topic_value,
+    format_value,
+    kafka_version,
+    parse_cpus,
+    parse_listener,
+    topic_values,
+)
 
 
 @pytest.mark.parametrize(
@@ -26,12 +37,10 @@ def test_numbers_are_read_as_kafka_reads_them(key, text, value):
     ("key", "text"),
     [
         ("retention.ms", "1_000"),
-        ("retention.ms", "\u0663"),
         ("retention.ms", "0x10"),
         ("retention.ms", "9" * 20),
         ("retention.ms", ""),
         ("min.cleanable.dirty.ratio", "nan"),
-        ("min.cleanable.dirty.ratio", "NaN"),
         ("min.cleanable.dirty.ratio", "inf"),
         ("min.cleanable.dirty.ratio", "1e999"),
         ("min.cleanable.dirty.ratio", "0.1_5"),
@@ -73,3 +82,79 @@ def test_a_follower_waits_no_longer_for_an_answer_than_it_may_be_late(key):
     with pytest.raises(ConfigError, match=r"at least replica\.fetch\.wait\.max\.ms"):
         Settings({key: "499"})
     Settings({key: "499", "replica.fetch.wait.max.ms": "499"})
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        ("segment.ms", "\uff19"),  # 9, of full width
+        ("retention.bytes", "-2"),
+        ("retention.bytes", str(-(2**63))),
+        ("min.cleanable.dirty.ratio", "NaN"),
+        ("segment.index.bytes", "4"),
+        ("cleanup.policy", ""),
+        ("cleanup.policy", " compact , delete "),
+        ("compression.gzip.level", "-1"),
+    ],
+)
+def test_a_topic_takes_what_kafka_takes(key, text):
+    check_topic_value(key, text)
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        ("cleanup.policy", ","),
+        ("cleanup.policy", "compact,"),
+        ("cleanup.policy", ",delete"),
+        ("cleanup.policy", "compact,,delete"),
+        ("compression.gzip.level", "0"),
+        ("compression.gzip.level", "10"),
+        ("segment.index.bytes", "3"),
+        ("min.cleanable.dirty.ratio", "1.1"),
+    ],
+)
+def test_a_topic_refuses_what_kafka_refuses(key, text):
+    with pytest.raises(ConfigError):
+        check_topic_value(key, text)
+
+
+def test_a_node_refuses_a_level_that_gzip_does_not_have_and_a_policy_that_is_none():
+    with pytest.raises(ConfigError, match="may not be 0"):
+        Settings({"compression.gzip.level": "0"})
+    with pytest.raises(ConfigError, match="delete, compact or both"):
+        check_dynamic_value("log.cleanup.policy", "delete,")
+
+
+@pytest.mark.parametrize(
+    ("inherited", "overrides", "is_right"),
+    [
+        ({}, {"min.compaction.lag.ms": "10", "max.compaction.lag.ms": "5"}, False),
+        ({}, {"min.compaction.lag.ms": "5", "max.compaction.lag.ms": "5"}, True),
+        ({"log.cleaner.min.compaction.lag.ms": "10"}, {"max.compaction.lag.ms": "5"}, False),
+        (
+            {"log.cleaner.min.compaction.lag.ms": "10"},
+            {"max.compaction.lag.ms": "5", "min.compaction.lag.ms": "0"},
+            True,
+        ),
+        ({}, {"max.compaction.lag.ms": "1", "unknown": "x"}, True),
+    ],
+)
+def test_a_record_may_not_have_to_stay_for_longer_than_it_may(inherited, overrides, is_right):
+    settings = Settings(inherited)
+    if is_right:
+        check_together(settings, overrides)
+        return
+    with pytest.raises(ConfigError, match=r"must not be above max\.compaction\.lag\.ms"):
+        check_together(settings, overrides)
+
+
+def test_values_that_no_segment_could_live_with_are_bounded():
+    config = LogConfig.from_values(
+        topic_values(Settings({}), {"segment.index.bytes": "4", "min.cleanable.dirty.ratio": "NaN"})
+    )
+    assert (config.index_bytes_max, config.dirty_ratio_min) == (16, 1.0)
+    assert (
+        format_value(topic_values(Settings({}), {"min.cleanable.dirty.ratio": "NaN"})["min.cleanable.dirty.ratio"])
+        == "NaN"
+    )

@@ -16,7 +16,7 @@ from headrace.controller.active.topic_creation import check_assignment, check_to
 from headrace.controller.admin.context import AdminContext
 from headrace.controller.admin.failures import answer_to
 from headrace.controller.agent.pending_response import PendingResponse
-from headrace.controller.agent.topic_configs import check_configs
+from headrace.controller.agent.topic_configs import check_configs, check_overrides
 from headrace.controller.zookeeper.errors import ZkError
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.limits import CONFIGS_RETURNED_MAX, CREATIONS_IN_FLIGHT_MAX, PARTITIONS_PER_TOPIC_MAX
@@ -115,6 +115,7 @@ class _Creation:
             )
         cluster.names.check(topic.name)
         configs = check_configs({config.name: config.value for config in topic.configs})
+        check_overrides(configs, context.agent.topic_defaults())
         asked = len(topic.assignments) or max(topic.num_partitions, 1)
         if asked <= PARTITIONS_PER_TOPIC_MAX:
             check_total(self._partitions + asked)

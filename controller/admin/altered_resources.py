@@ -17,7 +17,7 @@ from typing import Any
 from headrace.controller.admin.context import AdminContext
 from headrace.controller.admin.failures import answer_to
 from headrace.controller.agent.cluster_reader import usable_settings
-from headrace.controller.agent.topic_configs import Check, alter, check_configs
+from headrace.controller.agent.topic_configs import Check, alter, check_configs, check_overrides
 from headrace.controller.zookeeper import znodes
 from headrace.errors import ConfigError, ErrorCode, HeadraceError, KafkaError, cut
 from headrace.settings import DYNAMIC_KEYS, check_dynamic_value
@@ -69,6 +69,7 @@ async def _alter_one(context: AdminContext, resource: Any, change: Change, is_tr
 
     def checked(current: dict[str, str]) -> dict[str, str]:
         wanted = change(resource, current, check_configs)
+        check_overrides(wanted, context.agent.topic_defaults())
         growth = len(json.dumps(wanted)) - len(json.dumps(current))
         if growth > 0 and not is_trial:
             context.agent.room.reserve_bytes(name, growth)

@@ -23,7 +23,15 @@ from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.transaction import Transaction
 from headrace.errors import ConfigError, ErrorCode, KafkaError
 from headrace.limits import CONFIG_PURGES_MAX, CONFIG_VALUE_LENGTH_MAX, CONFIG_WRITE_TRIES_MAX
-from headrace.settings import DYNAMIC_KEYS, TOPIC_SETTINGS, Kind, Settings, broker_setting, check_topic_value
+from headrace.settings import (
+    DYNAMIC_KEYS,
+    TOPIC_SETTINGS,
+    Kind,
+    Settings,
+    broker_setting,
+    check_together,
+    check_topic_value,
+)
 
 CHANGE_LIFETIME_MS = 15 * 60_000  # Kafka's
 
@@ -40,6 +48,14 @@ class Operation(IntEnum):
 
 
 Check = Callable[[dict[str, str | None]], dict[str, str]]  # of keys and values, raises KafkaError
+
+
+def check_overrides(overrides: Mapping[str, str], settings: Settings) -> None:
+    """All overrides of a topic, with what it inherits. raises   KafkaError INVALID_CONFIG"""
+    try:
+        check_together(settings, overrides)
+    except ConfigError as failure:
+        raise KafkaError(ErrorCode.INVALID_CONFIG, str(failure)) from None
 
 
 def check_configs(configs: dict[str, str | None]) -> dict[str, str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from headrace.controller.zookeeper import znodes
 from headrace.errors import ErrorCode, KafkaError
+from headrace.ids import CLUSTER_METADATA_TOPIC
 from headrace.limits import TOPIC_NAME_LENGTH_MAX
 
 
@@ -33,7 +34,9 @@ class TopicNames:
                 del self._by_metric[_metric(name)]
 
     def check(self, name: str) -> None:
-        """raises   KafkaError INVALID_TOPIC_EXCEPTION or TOPIC_ALREADY_EXISTS"""
+        """raises   KafkaError INVALID_REQUEST, INVALID_TOPIC_EXCEPTION or TOPIC_ALREADY_EXISTS"""
+        if name == CLUSTER_METADATA_TOPIC:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"Creation of internal topic {name} is prohibited.")
         if not znodes.is_topic_name(name):
             raise KafkaError(
                 ErrorCode.INVALID_TOPIC_EXCEPTION,

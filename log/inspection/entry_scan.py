@@ -127,6 +127,46 @@ class EntryScan:
             yield self._entry(window, self.end, size, is_whole=False)
             self.end += size
 
+    def skip(self, last_offset: int) -> bool:
+        """Go on at the next batch of v2 whose checksum is right and whose offset comes after `last_offset`.
+
+        returns   whether there is one; `stopped` stays as it is where there is none
+        raises    OSError
+        """
+        position = self.end + 1
+        while self._limit - position >= HEADER_BYTES:
+            window = os.pread(self._fd, min(WINDOW_BYTES, self._limit - position), position)
+            place = window.find(MAGIC_V2, MAGIC_POSITION)
+            while place >= 0:
+                start = position + place - MAGIC_POSITION
+                if self._is_batch_at(start, last_offset):
+                    self.end, self.stopped, self.is_torn = start, "", False
+                    return True
+                place = window.find(MAGIC_V2, place + 1)
+            if len(window) < WINDOW_BYTES:
+                return False
+            position += len(window) - MAGIC_POSITION
+        return False
+
+    def _is_batch_at(self, position: int, last_offset: int) -> bool:
+        head = os.pread(self._fd, HEADER_BYTES, position)
+        if len(head) < HEADER_BYTES:
+            return False
+        base, length, _epoch, _magic, crc, _attributes, delta, *_rest, count = HEADER.unpack(head)
+        size = length + LOG_OVERHEAD_BYTES
+        if base <= last_offset or not HEADER_BYTES <= size <= self._limit - position or delta < 0 or count < 0:
+            return False
+        window = memoryview(os.pread(self._fd, min(size, WINDOW_BYTES), position))
+        found = int(crc32c(window[ATTRIBUTES_POSITION:]))
+        place = position + len(window)
+        while place < position + size:
+            piece = os.pread(self._fd, min(WINDOW_BYTES, position + size - place), place)
+            if not piece:
+                return False
+            found = int(crc32c(piece, found))
+            place += len(piece)
+        return found == crc
+
     def _size_at(self, window: memoryview, place: int) -> int:
         """The size of the entry that begins in a window; `stopped` is set where none can."""
         size = int.from_bytes(window[place + 8 : place + 12], "big", signed=True) + LOG_OVERHEAD_BYTES

@@ -51,12 +51,14 @@ class DumpOptions:
     has_data     keys and values as well
     is_verify    of indexes the findings only
     bytes_max    of each segment; 0: all
+    skips        go on after bytes that are no batch, where the next one begins
     """
 
     is_deep: bool = False
     has_data: bool = False
     is_verify: bool = False
     bytes_max: int = 0
+    skips: bool = False
 
 
 def dump(path: Path, options: DumpOptions) -> Iterator[Item]:
@@ -107,7 +109,7 @@ def _segment(path: Path, options: DumpOptions) -> Iterator[Item]:
         fd = file.fileno()
         size = os.fstat(fd).st_size
         scan = EntryScan(fd, 0, min(size, options.bytes_max) if options.bytes_max else size)
-        for entry in scan:
+        for entry in _entries(scan, options.skips, findings, next_offset):
             counts["batches"] += 1
             counts["records"] += max(entry.record_count, 0)
             counts["invalid"] += not entry.is_valid
@@ -124,6 +126,19 @@ def _segment(path: Path, options: DumpOptions) -> Iterator[Item]:
     if scan.stopped and not options.bytes_max:
         yield _finding(Fault(str(path), scan.end, f"{size - scan.end} bytes after the last batch: {scan.stopped}"))
     yield {"type": "end", "bytes": scan.end, "next_offset": next_offset, **counts}
+
+
+def _entries(scan: EntryScan, skips: bool, findings: Findings, base_offset: int) -> Iterator[Entry]:
+    """What a scan finds; where bytes that are no entry may be skipped, what it finds after them as well. raises OSError"""
+    while True:
+        last_offset = base_offset - 1
+        for entry in scan:
+            last_offset = max(last_offset, entry.last_offset)
+            yield entry
+        stopped, begun = scan.stopped, scan.end
+        if not (skips and stopped and scan.skip(last_offset)):
+            return
+        findings.fault(begun, f"{scan.end - begun} bytes are no batch: {stopped}", f"skipped to byte {scan.end}")
 
 
 def _segment_07(path: Path, options: DumpOptions) -> Iterator[Item]:
@@ -209,7 +224,8 @@ def _records(fd: int, entry: Entry, options: DumpOptions, findings: Findings) ->
                     item["coordinator_epoch"] = marker.coordinator_epoch
             yield item
     except HeadraceError as failure:
-        findings.fault(entry.position, f"its records can't be read: {failure}")
+        advice = f"consumers go on at offset {entry.last_offset + 1}"
+        findings.fault(entry.position, f"its records can't be read: {failure}", advice)
 
 
 def record_item(record: Record, has_data: bool) -> Item:

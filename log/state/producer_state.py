@@ -33,7 +33,6 @@ EVICTED_SHARE: Final = 16  # of all producers: that part of them is forgotten at
 
 _NONE: Final = 0
 _OUT_OF_ORDER: Final = int(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
-_UNKNOWN: Final = int(ErrorCode.UNKNOWN_PRODUCER_ID)
 _OLD_EPOCH: Final = int(ErrorCode.INVALID_PRODUCER_EPOCH)
 _NO_TRANSACTION: Final = int(ErrorCode.INVALID_TXN_STATE)
 _OLD_COORDINATOR: Final = int(ErrorCode.TRANSACTION_COORDINATOR_FENCED)
@@ -110,10 +109,7 @@ class ProducerState:
         """
         producer = self.producers.get(producer_id)
         if producer is None:
-            # Not so in Kafka since KIP-360: any sequence starts what is unknown. But a producer has five batches in flight.
-            # Where the first one is refused (no room, no leader yet) and the second one finds the log in service, the second
-            # would make the first one out of order for ever, and librdkafka takes it for stored: it is lost.
-            return _NEXT if not first_sequence else (_UNKNOWN, None)
+            return _NEXT  # KIP-360: it was forgotten. What comes behind a refused batch does not get here (`refused_producers.py`)
         if epoch == producer.epoch:
             batches = producer.batches
             if first_sequence == (batches[-1].last_sequence + 1 if batches else 0) & SEQUENCE_MASK:

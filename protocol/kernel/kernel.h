@@ -34,6 +34,7 @@ TAKES(mark_substring);
 TAKES(walk_flat);
 TAKES(take_run);
 TAKES(store_entries);
+TAKES(usual_frame);
 TAKES(crc32c);
 TAKES(crc32c_ways);
 

@@ -8,7 +8,7 @@ static PyMethodDef functions[] = {
     FUNCTION(to_records), FUNCTION(fill_columns), FUNCTION(hash_keys), FUNCTION(put_offsets), FUNCTION(get_offsets),
     FUNCTION(kept_records), FUNCTION(load_offsets), FUNCTION(walk_batches), FUNCTION(walk_listed), FUNCTION(whole_end),
     FUNCTION(gather), FUNCTION(count_headers), FUNCTION(fill_headers), FUNCTION(mark_substring), FUNCTION(walk_flat),
-    FUNCTION(take_run), FUNCTION(store_entries), FUNCTION(crc32c), FUNCTION(crc32c_ways),
+    FUNCTION(take_run), FUNCTION(store_entries), FUNCTION(usual_frame), FUNCTION(crc32c), FUNCTION(crc32c_ways),
     {NULL, NULL, 0, NULL},
 };
 

@@ -264,3 +264,25 @@ def test_lag_of_a_directory_without_a_node_is_an_error(tmp_path):
     done = show_lag(tmp_path)
     assert done.returncode == 1
     assert "no node is running on log directory" in done.stderr
+
+
+def test_what_is_gone_is_no_lag(program, topic, group):
+    program("consume", topic, "--group", group, "--max-messages", "1")
+    program("groups", "reset-offsets", group, "--topic", topic, "--to-offset", "3", "--execute")
+    places = [TopicPartition(topic, 0, 100), TopicPartition(topic, 1, 15)]
+    admin = AdminClient({"bootstrap.servers": program.bootstrap})
+    for future in admin.delete_records(places).values():
+        future.result(DEADLINE_S)
+    [found] = program("groups", "describe", group, "--json").splitlines()
+    rows = json.loads(found)["partitions"]
+    assert [(row["offset"], row["end"], row["lag"]) for row in rows] == [(3, 100, 0), (3, 20, 5)]
+
+
+def test_a_group_id_with_control_characters_is_shown_escaped(program, topic):
+    evil = f"evil\x1b[31m\n{topic}"
+    program("consume", topic, "--group", evil)
+    shown = f"evil\\x1b[31m\\n{topic}"
+    for command in (["groups", "list"], ["groups", "describe", evil]):
+        out = program(*command).decode()
+        assert shown in out
+        assert "\x1b" not in out

@@ -22,8 +22,14 @@ from headrace import kernel_build
 from headrace.compiled_core import open_extension
 from headrace.compiled_kernel import MODULE
 from headrace.errors import KafkaError
-from headrace.limits import OPENED_RECORDS_MAX, PLAIN_WHOLE_RECORDS_MAX, RECORD_ERRORS_MAX
-from headrace.protocol import conversion, message_set, plain_records, record_batch, record_scan
+from headrace.limits import (
+    COMPRESSED_MEMBERS_MAX,
+    DECOMPRESSED_BYTES_MAX,
+    OPENED_RECORDS_MAX,
+    PLAIN_WHOLE_RECORDS_MAX,
+    RECORD_ERRORS_MAX,
+)
+from headrace.protocol import codec_frames, conversion, message_set, plain_records, record_batch, record_scan
 from headrace.protocol.compression import Codec, CompressionError
 from headrace.protocol.message_set import build_message_set
 from headrace.protocol.record_batch import (
@@ -41,6 +47,7 @@ from headrace.protocol.varint import encode_varlong
 from headrace.workers.network import plain_admission
 from tests.arrow import walk_cases
 from tests.log import follower_cases
+from tests.support import codec_forms
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 NOW_MS = 1_700_000_000_000
@@ -56,6 +63,7 @@ OVERLONG = (
     b"\x80\x00",  # more bytes than it needs
     b"\x81\x80\x00",
 )
+FORMS = list({**codec_forms.USUAL, **codec_forms.READ, **codec_forms.UNSEEN, **codec_forms.OURS}.values())
 ARGUED = (CorruptRecord, CompressionError, KafkaError, ArithmeticError, ValueError, AssertionError, struct.error)
 
 
@@ -264,6 +272,30 @@ def check_admission(kernel, data, header, lot):
         assert in_python == before
 
 
+def check_frames(kernel, lot):
+    """The structure of a codec's frame, spoilt mostly where it begins or ends."""
+    codec, data = lot.choice(FORMS)
+    data = bytearray(
+        data if lot.random() < 0.7 else data[: lot.choice((20, 60, 300))] + data[-lot.choice((1, 8, 20)) :]
+    )
+    for _ in range(lot.randrange(4)):
+        place = lot.randrange(len(data) + 1) if lot.random() < 0.5 else lot.randrange(min(len(data) + 1, 30))
+        way = lot.randrange(5)
+        if way == 0:
+            del data[place:]
+        elif way == 1:
+            data[place:place] = lot.randbytes(lot.randrange(4))
+        elif way == 2:
+            data[place : place + 4] = lot.choice((b"\0\0\0\0", b"\xff\xff\xff\xff", b"\0\0\0\x80", b"\1\0\0\0"))
+        elif place < len(data):
+            data[place] = lot.randrange(256) if way == 3 else data[place] ^ 1 << lot.randrange(8)
+    batch = codec_forms.batch_of(codec, bytes(data))
+    if lot.random() < 0.2:
+        batch[57:61] = lot.choice((0, 1, -1, 10**5, 2**31 - 1)).to_bytes(4, "big", signed=True)
+    most, members_max = lot.choice((DECOMPRESSED_BYTES_MAX, len(codec_forms.BODY))), COMPRESSED_MEMBERS_MAX
+    assert kernel.usual_frame(batch, most, members_max) == codec_frames.is_usual(memoryview(batch), most)
+
+
 def check_down(kernel, data, header, lot):
     codec = lot.choice((Codec.NONE, Codec.NONE, Codec.NONE, Codec.SNAPPY, Codec.LZ4))  # gzip's has the time in it
     whole = whole_batch(record_batch.compress(codec, data), header._replace(attributes=header.attributes | codec), lot)
@@ -454,7 +486,16 @@ def check_load(kernel, lot):
 
 
 CHECKS = (
-    *(check_batch, check_batch, check_set, check_columns, check_compaction, check_load, follower_cases.check_follower),
+    *(
+        check_batch,
+        check_batch,
+        check_frames,
+        check_set,
+        check_columns,
+        check_compaction,
+        check_load,
+        follower_cases.check_follower,
+    ),
     *walk_cases.CHECKS,
 )
 

@@ -39,7 +39,7 @@ class LagScan:
         done = 0
         for row in self._in_turn(rows):
             each = hosted.get(TopicPartition(row.topic, row.partition))
-            if each is None or each.row.high_watermark <= row.committed:
+            if each is None or each.row.high_watermark <= max(row.committed, each.row.log_start_offset):
                 continue
             reader = readers.get(each.name)
             if reader is None:

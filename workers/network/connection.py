@@ -17,6 +17,7 @@ from __future__ import annotations
 import logging
 import socket
 from collections import deque
+from collections.abc import Callable
 from typing import Final
 
 from headrace.errors import BadFrame, CorruptRing, Fenced
@@ -43,7 +44,7 @@ from headrace.workers.network.placed_frames import PlacedFrames
 from headrace.workers.network.produce_request import LastName
 from headrace.workers.network.produce_template import ProduceTemplate
 from headrace.workers.network.receive_arena import ReceiveArena
-from headrace.workers.network.refused_batches import Refused
+from headrace.workers.network.refused_batches import Missing, Refused
 
 LARGE_ANSWERS: Final = frozenset(
     {
@@ -75,9 +76,10 @@ class Connection(PlacedFrames):
 
     Who writes what: everything is written by the methods here, but
 
-    a00_produce.py   template
-    loop.py          cycle, cycle_requests, registered_events, last_active_ms, sending_since_ms, is_closed: its own notes
-    ring_sender.py   stalled: its queue for this connection
+    a00_produce.py        template, missing
+    produce_ledger.py     produces, missing
+    loop.py               cycle, cycle_requests, registered_events, last_active_ms, sending_since_ms, is_closed: its own notes
+    ring_sender.py        stalled: its queue for this connection
     """
 
     __slots__ = (
@@ -100,9 +102,12 @@ class Connection(PlacedFrames):
         "is_short",
         "last_active_ms",
         "last_topic",
+        "missing",
         "outbox",
         "parked_partitions",
         "peer",
+        "postponed",
+        "produces",
         "refused",
         "registered_events",
         "sending_since_ms",
@@ -137,6 +142,9 @@ class Connection(PlacedFrames):
         self._large: Exchange | None = None  # the last one whose answer may be large
         self.held_bytes = 0  # of answers that wait for their turn, file ranges not counted
         self.refused: Refused = {}
+        self.missing: Missing = {}
+        self.produces = 0  # that have no result yet
+        self.postponed: Callable[[], None] | None = None  # the request that waits for these
         self.last_topic = LastName()
         self.template: ProduceTemplate | None = None  # of its last produce
         self.parked_partitions = 0  # that its fetches wait for, each as often as it is waited for
@@ -159,6 +167,7 @@ class Connection(PlacedFrames):
         return (
             not self.is_closed
             and not self.stalled
+            and self.postponed is None
             and self.condemned is None
             and len(self.exchanges) < PIPELINED_REQUESTS_MAX
             and self.outbox.memory_bytes + self.held_bytes < OUTBOX_BYTES_MAX
@@ -212,6 +221,30 @@ class Connection(PlacedFrames):
     def park(self, partitions: int) -> None:
         """A fetch waits for this number of partitions, or (negative) does not wait any more."""
         self.parked_partitions += partitions
+
+    def postpone(self, serve: Callable[[], None]) -> None:
+        """Serve a request once the produces before it have their results, and take no other one until then.
+
+        Clients see one order on a connection: what they have produced, they read, and find in the log's end.
+        """
+        assert self.postponed is None
+        self.postponed = serve
+
+    def settle_produce(self) -> None:
+        """A produce has its results. raises what `contain` raises"""
+        self.produces -= 1
+        if self.produces or self.postponed is None:
+            return
+        serve, self.postponed = self.postponed, None
+        if self.is_closed or self.condemned is not None:
+            return
+        try:
+            serve()
+        except BadFrame as failure:
+            self.condemn(f"bad frame: {failure}")
+        except Exception as failure:
+            self.contain(failure)
+        self.mark_dirty()
 
     def restart_frame_clock(self, now_ms: int) -> None:
         """We paused reading: that time is not the peer's, who owes the rest of a frame."""

@@ -208,10 +208,7 @@ class NetworkLoop(Process):
         try:
             for kind, body in messages:
                 if kind == RESULT:
-                    for serial in context.produce.take_results(body):
-                        connection = self._connections.get(serial)
-                        if connection is not None:
-                            connection.condemn("produce with acks=0 failed")
+                    context.produce.take_results(body)
                 elif kind == ADVANCED:
                     slots = [slot for (slot,) in SLOT_ENTRY.iter_unpack(body)]
                     context.fetches.advance(slots, self._is_spent)

@@ -1,9 +1,9 @@
 """Produce requests in flight to the partition workers.
 
 Runs in: a network worker. A request is split into one ring message per partition; it is answered when each of
-them has its result. The request id carries the connection's serial, so that an error for an acks=0 request,
-which has no exchange, still finds its connection (it is closed, as Kafka does, for the producer to refresh
-its metadata).
+them has its result. So it is with acks=0, of which no answer says anything: an error closes the connection, as Kafka
+does, for the producer to refresh its metadata. What comes after it on its connection waits for its results, as in Kafka, where one
+request of a connection is served at a time (`Connection.postpone`).
 
 Bound: exchanges per connection (PIPELINED_REQUESTS_MAX) times connections.
 """
@@ -17,7 +17,7 @@ from headrace.errors import ErrorCode
 from headrace.shm.messages import PRODUCE_HEADER, PRODUCE_PLACE, RESULT_ENTRY, RESULT_TEXT_HEADER, unpack_result
 from headrace.workers.network.exchange import Exchange
 from headrace.workers.network.receive_arena import Block
-from headrace.workers.network.refused_batches import error_to_tell
+from headrace.workers.network.refused_batches import error_to_tell, note_missing
 
 # (error, base_offset, log_append_time_ms, log_start_offset)
 Result = tuple[int, int, int, int]
@@ -34,6 +34,7 @@ class PendingProduce:
         "block",
         "exchange",
         "is_current",
+        "is_silent",
         "owners",
         "record_errors",
         "remaining",
@@ -50,8 +51,12 @@ class PendingProduce:
         count: int,
         respond: Callable[[Any], None],
         is_current: Callable[[], bool],
+        *,
+        is_silent: bool = False,
     ) -> None:
         self.exchange = exchange
+        self.is_silent = is_silent  # acks=0
+        exchange.connection.produces += count > 0
         self.is_current = is_current
         self.topics = topics
         self.results: list[Result | None] = [None] * count
@@ -71,12 +76,20 @@ class PendingProduce:
             block.pin()
         assert self.block is block
 
-    def settle(self, index: int, result: Result) -> None:
-        """Take the result of one partition; the last one answers the request. A second result changes nothing."""
+    def settle(self, index: int, result: Result, *, is_lost: bool = False) -> None:
+        """Take the result of one partition; the last one answers the request. A second result changes nothing.
+
+        is_lost   no log has seen the batch, as far as anybody knows
+        """
         if self.results[index] is None:
             refused = self.exchange.connection.refused
             if result[0] or refused:
                 topic, partition = self._place(index)
+                if result[0] and self.is_silent:
+                    error = ErrorCode(result[0]).name
+                    self.exchange.close_connection(f"produce acks=0 failed partition={topic}-{partition} error={error}")
+                if is_lost:
+                    note_missing(self.exchange.connection.missing, topic, partition, result[0], None)
                 result = (error_to_tell(refused, topic, partition, result[0], self.is_current), *result[1:])
             self.results[index] = result
             self.remaining -= 1
@@ -84,10 +97,13 @@ class PendingProduce:
                 if self.block is not None:
                     self.block.unpin()
                     self.block = None
+                connection = self.exchange.connection
                 try:
-                    self.respond(self)
+                    if not self.is_silent:
+                        self.respond(self)
                 except Exception as failure:
-                    self.exchange.connection.contain(failure)
+                    connection.contain(failure)
+                connection.settle_produce()
 
     def settle_unsent(self, error: int) -> None:
         """What no process was told of has this result."""
@@ -133,31 +149,24 @@ class ProduceLedger:
         """A request was answered without any result from a ring."""
         self._pending.pop(request_id, None)
 
-    def take_results(self, body: memoryview) -> list[int]:
-        """Settle a RESULT message.
-
-        returns   serials of connections whose acks=0 request failed
-        """
-        failed = []
+    def take_results(self, body: memoryview) -> None:
+        """Settle a RESULT message."""
         pending_by_id = self._pending
         for position in range(0, len(body), ENTRY_BYTES):
             request_id, index, error, base_offset, append_time_ms, log_start_offset = unpack_result(body, position)
             pending = pending_by_id.get(request_id)
             if pending is None:
-                if error:  # an error is the only thing that is told of an acks=0 request
-                    failed.append(request_id >> SEQUENCE_BITS)
                 continue
             pending.settle(index, (error, base_offset, append_time_ms, log_start_offset))
             if pending.remaining == 0:
                 del pending_by_id[request_id]
-        return failed
 
     def forget_unsent(self, header: bytes) -> None:
         """A PRODUCE message was dropped with its closed connection: no result will come for it."""
         request_id, _slot, _key, index, *_ = PRODUCE_HEADER.unpack_from(header)
         pending = self._pending.get(request_id)
         if pending is not None:
-            pending.settle(index, (int(ErrorCode.NOT_LEADER_OR_FOLLOWER), -1, -1, -1))
+            pending.settle(index, (int(ErrorCode.NOT_LEADER_OR_FOLLOWER), -1, -1, -1), is_lost=True)
             if pending.remaining == 0:
                 del self._pending[request_id]
 
@@ -174,6 +183,6 @@ class ProduceLedger:
         for request_id, pending in list(self._pending.items()):
             for index, owner in enumerate(pending.owners):
                 if owner == process_id:
-                    pending.settle(index, (int(ErrorCode.REQUEST_TIMED_OUT), -1, -1, -1))
+                    pending.settle(index, (int(ErrorCode.REQUEST_TIMED_OUT), -1, -1, -1), is_lost=True)
             if pending.remaining == 0:
                 del self._pending[request_id]

@@ -9,6 +9,8 @@ of any batch, so nothing here has to be trusted there; it never decompresses.
     cleanup.policy                    compact: each record needs a key
     headrace.validate.records.deep    records are what their header says; a wrong largest timestamp is mended.
                                       Uncompressed ones are checked in any case (`plain_admission.py`)
+    a frame that is not usual         `codec_frames.py`: opened, compared with its header, compressed again in its codec, so
+                                      that every client reads it; refused where it does not open
 
 A batch whose header or checksum is wrong is passed as it is: the owner names the fault. Bounds: OPENED_BYTES_MAX and
 OPENED_RECORDS_MAX for a batch, `opening_budget.py` for a request.
@@ -29,6 +31,7 @@ from headrace.ids import NO_TIMESTAMP_MS
 from headrace.limits import OPENED_RECORDS_MAX
 from headrace.log.config import LogConfig
 from headrace.log.writing.validator import CODEC_MAX, BatchRules, rules_at
+from headrace.protocol.codec_frames import has_usual_frame
 from headrace.protocol.compression import Codec, CompressionError, DecompressedTooLarge, compress, decompress
 from headrace.protocol.compression_levels import DEFAULT_LEVELS, compress_at
 from headrace.protocol.conversion import convert_up, upgrade_set
@@ -123,8 +126,8 @@ class RecordPolicy:
             codec = batch[_CODEC_POSITION] & CODEC_MASK
             if codec == Codec.NONE:
                 check_plain(batch)
-            if codec == self.codec:
-                return batch
+            if codec == self.codec or self.codec is None:
+                return batch if codec == Codec.NONE or has_usual_frame(batch) else self.reopen(batch, budget)
         header = _sound_header(batch, self._config.max_message_bytes)
         if header is None or header.codec > CODEC_MAX:
             return batch
@@ -132,6 +135,25 @@ class RecordPolicy:
             return self._admit(batch, header, now_ms, budget or OpeningBudget())
         except (CorruptRecord, CompressionError) as failure:
             _refuse(failure)
+
+    def reopen(self, batch: memoryview, budget: OpeningBudget | None = None) -> Buffer:
+        """A compressed batch of v2 whose frame is not usual, as one of which it is.
+
+        It stays as it is where that would pass `max.message.bytes`.
+
+        budget   of its request
+        raises   KafkaError INVALID_RECORD, INVALID_TIMESTAMP or MESSAGE_TOO_LARGE, with the reason
+        """
+        most = self._config.max_message_bytes
+        header = _sound_header(batch, most)
+        if header is None or header.codec > CODEC_MAX:
+            return batch
+        try:
+            plain, _scan = self._open(batch, header, budget or OpeningBudget(), is_inspected=True)
+            rebuilt = self._rebuilt(batch, header, compress(header.codec, plain), header.codec, header.max_timestamp)
+        except (CorruptRecord, CompressionError) as failure:
+            _refuse(failure)
+        return rebuilt if len(rebuilt) <= most else batch
 
     def convert(self, message_set: memoryview, now_ms: int, budget: OpeningBudget | None = None) -> Buffer:
         """What a Produce of v0 to v2 carries, as a batch of v2.
@@ -148,7 +170,7 @@ class RecordPolicy:
                         raise KafkaError(ErrorCode.MESSAGE_TOO_LARGE, f"message of {size} bytes, {most} are allowed")
             _position, _size, magic = next(iterate_entries(message_set), (0, 0, None))
             if magic == MAGIC_V2:  # whatever the version says: some clients send it
-                return message_set if self.is_plain else self.admit(message_set, now_ms, budget)
+                return self.admit(message_set, now_ms, budget)
             append_time_ms = now_ms if self._config.is_log_append_time else None
             upgraded = upgrade_set(message_set, budget.limit, append_time_ms)
         except (CorruptRecord, CompressionError) as failure:
@@ -167,7 +189,31 @@ class RecordPolicy:
         return convert_up(upgraded, codec, body)
 
     def _admit(self, batch: memoryview, header: RecordBatchHeader, now_ms: int, budget: OpeningBudget) -> Buffer:
-        if self._inspects_records and header.record_count > OPENED_RECORDS_MAX:
+        plain, scan = self._open(batch, header, budget, is_inspected=self._inspects_records)
+        latest_ms = header.max_timestamp
+        if scan is not None:
+            if self._is_compacted:
+                _check_keys(scan.keyless)
+            if self._is_deep or header.codec == Codec.NONE:
+                latest_ms = self._latest(scan, header, now_ms)
+        codec = header.codec if self.codec is None else self.codec
+        is_same = codec == header.codec and (codec == Codec.NONE or has_usual_frame(batch))
+        if is_same and latest_ms == header.max_timestamp:
+            return batch
+        body: Buffer = batch[HEADER_BYTES:]
+        if not is_same:
+            budget.spend(len(plain), 0)  # once more: it is compressed
+            body = self._compress(codec, plain)
+        return self._rebuilt(batch, header, body, codec, latest_ms)
+
+    def _open(
+        self, batch: memoryview, header: RecordBatchHeader, budget: OpeningBudget, *, is_inspected: bool
+    ) -> tuple[Buffer, RecordScan | None]:
+        """The records of a batch, and what was found of them where they are compared with its header.
+
+        raises   CorruptRecord, CompressionError, KafkaError
+        """
+        if is_inspected and header.record_count > OPENED_RECORDS_MAX:
             raise TooManyRecords(f"{header.record_count} records in a batch, {OPENED_RECORDS_MAX} are opened")
         budget.spend(len(batch) + BATCH_COST, 0)
         try:
@@ -175,30 +221,18 @@ class RecordPolicy:
         except CompressionError:
             budget.spend_in_vain(len(batch))
             raise
-        budget.spend(len(plain), header.record_count if self._inspects_records else 0)
-        latest_ms = header.max_timestamp
-        if self._inspects_records:
-            scan = scan_records(plain, header)
-            check_range(scan.min_timestamp_ms, scan.max_timestamp_ms)
-            if self._is_compacted:
-                _check_keys(scan.keyless)
-            if self._is_deep or header.codec == Codec.NONE:
-                latest_ms = self._latest(scan, header, now_ms)
-        codec = header.codec if self.codec is None else self.codec
-        if codec == header.codec and latest_ms == header.max_timestamp:
-            return batch
-        if codec != header.codec:
-            budget.spend(len(plain), 0)  # once more: it is compressed
-        return self._rebuilt(batch, header, plain, codec, latest_ms)
+        budget.spend(len(plain), header.record_count if is_inspected else 0)
+        if not is_inspected:
+            return plain, None
+        scan = scan_records(plain, header)
+        check_range(scan.min_timestamp_ms, scan.max_timestamp_ms)
+        return plain, scan
 
     def _rebuilt(
-        self, batch: memoryview, header: RecordBatchHeader, plain: Buffer, codec: int, latest_ms: int
+        self, batch: memoryview, header: RecordBatchHeader, body: Buffer, codec: int, latest_ms: int
     ) -> bytearray:
-        """The batch with another codec, largest timestamp, or both."""
+        """The batch with another body, codec, largest timestamp, or all of these."""
         head = bytearray(batch[:HEADER_BYTES])
-        body: Buffer = batch[HEADER_BYTES:]
-        if codec != header.codec:
-            body = self._compress(codec, plain)
         _LENGTH.pack_into(head, LENGTH_POSITION, HEADER_BYTES - LOG_OVERHEAD_BYTES + len(body))
         _ATTRIBUTES.pack_into(head, ATTRIBUTES_POSITION, header.attributes & ~CODEC_MASK | codec)
         _TIMESTAMP.pack_into(head, MAX_TIMESTAMP_POSITION, latest_ms)

@@ -13,7 +13,14 @@ be in that of the next one, and librdkafka takes OUT_OF_ORDER_SEQUENCE_NUMBER of
 
     refused    (topic, partition) -> how many answers may still be told so; gone with the first batch that is taken
 
-Runs in: a network worker. Bound: REFUSED_PARTITIONS_MAX for each connection; further ones are told what the log says.
+A log takes any sequence of a producer that it does not know. So it is said with a batch (AFTER_REFUSAL) that one before it was
+refused here, or was lost with its partition worker: the log leaves it out then, if it does not know its producer. What a partition
+worker refuses it knows itself (`refused_producers.py`).
+
+    missing    hash of (topic, partition) -> the first batch that was refused: producer id, epoch, sequence, and how many batches
+               behind it may still be told of; gone with that batch, when it comes again
+
+Runs in: a network worker. Bound: REFUSED_PARTITIONS_MAX for each connection, of both; further ones are told what the log says.
 """
 
 from __future__ import annotations
@@ -23,6 +30,7 @@ from typing import Final
 
 from headrace.errors import ErrorCode
 from headrace.limits import PRODUCE_IN_FLIGHT_MAX, REFUSED_PARTITIONS_MAX
+from headrace.protocol.record_batch import HEADER_BYTES, is_after, producer_of
 
 _NOT_STORED: Final = int(ErrorCode.NOT_LEADER_OR_FOLLOWER)
 _REFUSALS: Final = frozenset(
@@ -36,7 +44,12 @@ _REFUSALS: Final = frozenset(
 )  # that say nothing of the batch: it will be sent again as it is. Not of topics that are not there: a client chooses their names
 _SEQUENCE_ERRORS: Final = frozenset({ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID})
 
+_MISSING: Final = _REFUSALS | {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}  # soon it may be there
+_LOST: Final = (-1, -1, -1, PRODUCE_IN_FLIGHT_MAX)  # which batch it was is not known
+
 Refused = dict[tuple[str, int], int]
+Missing = dict[int, tuple[int, int, int, int]]
+Buffer = bytes | bytearray | memoryview
 
 
 def error_to_tell(refused: Refused, topic: str, partition: int, error: int, is_current: Callable[[], bool]) -> int:
@@ -60,3 +73,44 @@ def error_to_tell(refused: Refused, topic: str, partition: int, error: int, is_c
     else:
         refused.pop(place, None)
     return error
+
+
+def note_missing(missing: Missing, topic: str, partition: int, error: int, batch: memoryview | None) -> None:
+    """A batch is refused before any log sees it.
+
+    batch   of v2; None: it is lost with its partition worker, nobody knows its sequence
+    """
+    if error not in _MISSING or (batch is not None and len(batch) < HEADER_BYTES):
+        return
+    place = hash((topic, partition))
+    entry = _LOST
+    if batch is not None:
+        producer_id, epoch, sequence = producer_of(batch)
+        if producer_id < 0:
+            return
+        entry = (producer_id, epoch, sequence, PRODUCE_IN_FLIGHT_MAX)
+        known = missing.get(place, _LOST)
+        if known[:2] == entry[:2] and is_after(sequence, known[2]):
+            entry = known
+    if place in missing or len(missing) < REFUSED_PARTITIONS_MAX:
+        missing[place] = entry
+
+
+def follows_missing(missing: Missing, topic: str, partition: int, batch: Buffer) -> bool:
+    """Whether a batch comes behind one that was refused: not to be said more often than there may be batches in flight."""
+    place = hash((topic, partition))
+    known = missing.get(place)
+    if known is None or len(batch) < HEADER_BYTES:
+        return False
+    producer_id, epoch, sequence = producer_of(memoryview(batch))
+    if producer_id < 0:
+        return False
+    known_id, known_epoch, known_sequence, left = known
+    is_behind = sequence > 0 if known_id < 0 else is_after(sequence, known_sequence)
+    if known_id >= 0 and (known_id, known_epoch) != (producer_id, epoch):
+        return False
+    if is_behind and left:
+        missing[place] = (known_id, known_epoch, known_sequence, left - 1)
+        return True
+    del missing[place]
+    return False

@@ -8,6 +8,7 @@ whatever its version.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from headrace.errors import BadFrame
@@ -160,6 +161,10 @@ def route(context: Context, connection: Connection, frame: memoryview) -> None:
     connection.note_client(frame, client_id_end)
     exchange = Exchange(connection, api_key, version, correlation_id, service.is_flexible)
     connection.expect(exchange)
+    if connection.produces and api_key != ApiKey.PRODUCE:
+        body = memoryview(bytes(view(frame, position, len(frame))))  # the frame's memory is not kept that long
+        connection.postpone(partial(service.handler, context, exchange, body))
+        return
     service.handler(context, exchange, view(frame, position, len(frame)))
 
 

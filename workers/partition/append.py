@@ -20,18 +20,26 @@ from typing import Final
 from headrace.errors import ErrorCode, StorageFailed
 from headrace.ids import PartitionKey, RequestId
 from headrace.memory import view
+from headrace.protocol.record_batch import HEADER_BYTES, producer_of
 from headrace.shm.counters import PRODUCE_BATCHES, PRODUCE_BYTES, PRODUCE_ERRORS
-from headrace.shm.messages import PRODUCE, PRODUCE_AT, PRODUCE_HEADER, PRODUCE_PART, unpack_place, unpack_produce
+from headrace.shm.messages import (
+    AFTER_REFUSAL,
+    PRODUCE,
+    PRODUCE_AT,
+    PRODUCE_HEADER,
+    PRODUCE_PART,
+    unpack_place,
+    unpack_produce,
+)
 from headrace.shm.partition_table import RowState
 from headrace.shm.seat import Seat
 from headrace.workers.partition.answers import Answers
 from headrace.workers.partition.large_batches import LargeBatches
 from headrace.workers.partition.produce_purgatory import ProducePurgatory
+from headrace.workers.partition.refused_producers import RefusedProducers
 from headrace.workers.partition.replica import Replica
 from headrace.workers.partition.replicas import Replicas
 
-ACKS_NONE: Final = 0
-ACKS_LEADER: Final = 1
 ACKS_ALL: Final = -1
 
 PRODUCE_HEADER_BYTES: Final = 32
@@ -40,7 +48,7 @@ _NONE: Final = int(ErrorCode.NONE)
 _NOT_LEADER: Final = int(ErrorCode.NOT_LEADER_OR_FOLLOWER)
 _NOT_ENOUGH_REPLICAS: Final = int(ErrorCode.NOT_ENOUGH_REPLICAS)
 _STORAGE_ERROR: Final = int(ErrorCode.KAFKA_STORAGE_ERROR)
-_UNKNOWN_PRODUCER: Final = int(ErrorCode.UNKNOWN_PRODUCER_ID)
+_CORRUPT: Final = int(ErrorCode.CORRUPT_MESSAGE)
 
 assert PRODUCE_HEADER.size == PRODUCE_HEADER_BYTES
 
@@ -71,6 +79,8 @@ class Appender:
         self.placed_bytes = 0
         self._monotonic_ms = 0
         self._work: dict[Replica, tuple[list[Ticket], list[memoryview]]] = {}  # gathered in this cycle
+        self._refused = RefusedProducers()
+        self._behind: set[tuple[int, RequestId, int]] = set()  # of it: a network worker refused what came before
 
     def gather(
         self, process_id: int, messages: list[tuple[int, memoryview]], monotonic_ms: int
@@ -94,7 +104,7 @@ class Appender:
                         else:
                             others.append((kind, body))
                         continue
-                    request_id, slot, key, index, timeout_ms, acks, _version, begun = unpack_produce(body, 0)
+                    request_id, slot, key, index, timeout_ms, acks, version, begun = unpack_produce(body, 0)
                     if kind == PRODUCE:
                         batch = view(body, PRODUCE_HEADER_BYTES, len(body))
                     else:
@@ -109,10 +119,14 @@ class Appender:
                         batch = whole
                     replica = replicas.get(slot)
                     if replica is None or replica.key != key or not replica.is_leader:
+                        self._refused.note(key, batch, monotonic_ms)
                         answers.refuse(process_id, request_id, index, self._why_not(replica, slot, key))
                     elif acks == ACKS_ALL and len(replica.isr) < replica.min_insync_replicas:
+                        self._refused.note(key, batch, monotonic_ms)
                         answers.refuse(process_id, request_id, index, _NOT_ENOUGH_REPLICAS)
                     else:
+                        if version & AFTER_REFUSAL:
+                            self._behind.add((process_id, request_id, index))
                         ticket = (process_id, request_id, index, acks, timeout_ms)
                         group = work.get(replica)
                         if group is None:
@@ -134,11 +148,17 @@ class Appender:
         self.placed_bytes = 0
         work, self._work = self._work, {}
         for replica, (tickets, batches) in work.items():
+            if self._behind or self._refused:
+                tickets, batches = self._leave_out(replica, tickets, batches)
+                if not tickets:
+                    continue
             self._append(replica, tickets, batches, now_ms)
+        self._behind.clear()
 
     def expire(self, monotonic_ms: int) -> None:
-        """Let go of large batches whose end never came."""
+        """Let go of large batches whose end never came, and of refusals that are no moment ago."""
         self._large.expire(monotonic_ms)
+        self._refused.expire(monotonic_ms)
 
     def forget(self, process_id: int) -> None:
         """A network worker died."""
@@ -151,12 +171,35 @@ class Appender:
             return _STORAGE_ERROR if self._replicas.offline.get(slot) == key else _NOT_LEADER
         return _STORAGE_ERROR if replica.state is RowState.OFFLINE else _NOT_LEADER
 
+    def _leave_out(
+        self, replica: Replica, tickets: list[Ticket], batches: list[memoryview]
+    ) -> tuple[list[Ticket], list[memoryview]]:
+        """What may go into the log: without the batches that would begin a producer behind one of its that was refused."""
+        known = replica.log.producers.producers
+        begun: set[int] = set()  # producers, by the batches that stay
+        kept: tuple[list[Ticket], list[memoryview]] = ([], [])
+        for ticket, batch in zip(tickets, batches, strict=True):
+            producer_id, epoch, sequence = producer_of(batch) if len(batch) >= HEADER_BYTES else (-1, -1, -1)
+            if producer_id >= 0 and producer_id not in known and producer_id not in begun:
+                process_id, request_id, index, _acks, _timeout_ms = ticket
+                is_behind = self._refused.is_behind(replica.key, producer_id, epoch, sequence, self._monotonic_ms)
+                if is_behind or (process_id, request_id, index) in self._behind:
+                    self._seat.counters.add(PRODUCE_ERRORS, 1)
+                    self._answers.result(process_id, request_id, index, _NOT_LEADER, -1, -1, -1)
+                    continue
+                begun.add(producer_id)
+            kept[0].append(ticket)
+            kept[1].append(batch)
+        return kept
+
     def _append(self, replica: Replica, tickets: list[Ticket], batches: list[memoryview], now_ms: int) -> None:
         start_records, start_bytes = replica.records_appended, replica.bytes_appended
         try:
             results = replica.append(batches, now_ms)
         except StorageFailed as failure:
             replica.fail(failure)
+            for batch in batches:
+                self._refused.note(replica.key, batch, self._monotonic_ms)
             results = [(_STORAGE_ERROR, -1, -1)] * len(tickets)
         if replica.records_appended != start_records:
             appended_bytes = replica.bytes_appended - start_bytes
@@ -164,9 +207,11 @@ class Appender:
             counters.add(PRODUCE_BATCHES, len(batches))
             counters.add(PRODUCE_BYTES, appended_bytes)
             self._replicas.failures.spend(appended_bytes, self._monotonic_ms)
-        self._answer(replica, tickets, results)
+        self._answer(replica, tickets, batches, results)
 
-    def _answer(self, replica: Replica, tickets: list[Ticket], results: list[tuple[int, int, int]]) -> None:
+    def _answer(
+        self, replica: Replica, tickets: list[Ticket], batches: list[memoryview], results: list[tuple[int, int, int]]
+    ) -> None:
         answers = self._answers
         log_start = replica.log.log_start_offset
         end_offset = replica.log.log_end_offset
@@ -177,10 +222,11 @@ class Appender:
             process_id, request_id, index, acks, timeout_ms = ticket
             if error != _NONE:
                 self._seat.counters.add(PRODUCE_ERRORS, 1)
-                told = log_start if error == _UNKNOWN_PRODUCER else -1  # Java's producer tries for ever without it
-                answers.result(process_id, request_id, index, error, -1, -1, told)
-            elif acks == ACKS_LEADER or (acks == ACKS_ALL and is_committed):
+                if error == _CORRUPT:
+                    self._refused.note(replica.key, batches[number], self._monotonic_ms)
+                answers.result(process_id, request_id, index, error, -1, -1, -1)
+            elif acks != ACKS_ALL or is_committed:
                 answers.result(process_id, request_id, index, _NONE, base_offset, append_time_ms, log_start)
-            elif acks == ACKS_ALL:
+            else:
                 deadline_ms = self._monotonic_ms + timeout_ms
                 self._purgatory.park(replica, ticket, base_offset, append_time_ms, end_offset, deadline_ms)

@@ -239,3 +239,15 @@ def test_the_news_of_a_change_is_kafka_s(new_node):
     (name,) = node.run(node.zk.children(znodes.CONFIG_CHANGES))
     news = node.run(node.zk.get(f"{znodes.CONFIG_CHANGES}/{name}")).data
     assert news == b'{"version":2,"entity_path":"brokers/<default>"}'
+
+
+def test_settings_that_go_together_are_compared_with_those_that_stay(new_node):
+    node = new_node()
+    make(node, "t", {"min.compaction.lag.ms": "10"})
+    [(_name, error, message)] = ask(
+        node, ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, [(TOPIC, "t", [("max.compaction.lag.ms", SET, "5")])]
+    )
+    assert error == ErrorCode.INVALID_CONFIG
+    assert "max.compaction.lag.ms" in message
+    changes = [("max.compaction.lag.ms", "5")]
+    assert ask(node, ApiKey.ALTER_CONFIGS, 1, [(TOPIC, "t", changes)]) == [("t", ErrorCode.NONE, None)]

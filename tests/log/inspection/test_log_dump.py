@@ -18,6 +18,7 @@ from headrace.log.state.checkpoints import write_offset_checkpoint, write_partit
 from headrace.protocol.message_07 import build_message_07, build_set_07
 from headrace.protocol.message_set import build_message_set
 from headrace.protocol.record_batch import Record, build_batch
+from tests.support.codec_forms import NOISE, batch_of
 from tests.support.log_damage import BATCHES, RECORDS_PER_BATCH, flip, write_log
 
 DEEP = DumpOptions(is_deep=True, has_data=True)
@@ -184,3 +185,46 @@ def test_messages_of_the_old_formats(tmp_path, magic, codec):
     assert of("batch", found)[-1]["last_offset"] == 4
     flip(path, path.stat().st_size - 1)
     assert of("fault", items(path))
+
+
+def poisoned(tmp_path, middle):
+    """A segment: a batch of two records, what is in the middle, and one of three records from offset 5."""
+    path = tmp_path / "00000000000000000000.log"
+    first = build_batch([Record(0, 1, b"k", b"a"), Record(1, 1, b"k", b"b")])
+    last = build_batch([Record(index, 1, b"k", b"c") for index in range(3)], base_offset=5)
+    path.write_bytes(bytes(first) + middle + bytes(last))
+    return path
+
+
+def test_a_batch_that_nobody_can_read_is_passed_and_the_next_offset_told(tmp_path):
+    codec, data = NOISE["gzip, noise of 60"]
+    poison = batch_of(codec, data, [Record(index, 1, b"k", b"v") for index in range(3)])
+    struct.pack_into(">q", poison, 0, 2)  # no checksum covers it
+    found = items(poisoned(tmp_path, bytes(poison)))
+    [fault] = of("fault", found)
+    assert "its records can't be read" in fault["what"]
+    assert fault["advice"] == "consumers go on at offset 5"
+    assert [item["offset"] for item in of("record", found)] == [0, 1, 5, 6, 7]
+
+
+@pytest.mark.parametrize("middle", [b"\xff" * 50, b"\2" * 100, bytes(range(256)) * 10, b"\0" * (WINDOW_BYTES + 5)])
+def test_bytes_that_are_no_batch_are_skipped_where_that_is_wanted(tmp_path, middle):
+    path = poisoned(tmp_path, middle)
+    assert [item["offset"] for item in of("record", items(path))] == [0, 1]
+    found = items(path, DumpOptions(is_deep=True, skips=True))
+    assert [item["offset"] for item in of("record", found)] == [0, 1, 5, 6, 7]
+    [fault] = of("fault", found)
+    assert fault["what"].startswith(f"{len(middle)} bytes are no batch: ")
+    assert fault["advice"] == f"skipped to byte {fault['position'] + len(middle)}"
+
+
+def test_a_batch_of_earlier_offsets_inside_of_noise_is_not_taken_for_the_next_one(tmp_path):
+    inner = bytes(build_batch([Record(0, 1, b"k", b"old")]))
+    found = items(poisoned(tmp_path, b"\xff" * 20 + inner + b"\xff" * 7), DumpOptions(is_deep=True, skips=True))
+    assert [item["offset"] for item in of("record", found)] == [0, 1, 5, 6, 7]
+
+
+def test_without_another_batch_the_end_stays_as_it_is(tmp_path):
+    path = tmp_path / "00000000000000000000.log"
+    path.write_bytes(bytes(build_batch([Record(0, 1, b"k", b"a")])) + b"\xff" * 3_000)
+    assert items(path, DumpOptions(is_deep=True, skips=True)) == items(path, DumpOptions(is_deep=True))

@@ -18,7 +18,6 @@ from tests.support.fake_clock import NOW_MS
 from tests.support.log_fixtures import batch
 
 LAST = 2**31 - 1
-UNKNOWN = (int(ErrorCode.UNKNOWN_PRODUCER_ID), -1)
 
 
 def one(producer_id, sequence, count=1, epoch=0, *, is_transactional=False):
@@ -102,18 +101,26 @@ def test_a_producer_outlives_its_records(maker):
     assert append(log, one(1, 9), one(1, 10)) == [(0, 9), (0, 10)]
 
 
-def test_an_expired_producer_is_told_that_it_is_unknown_and_begins_anew(maker):
+def test_a_producer_that_expired_goes_on_with_its_next_sequence(maker):
+    """As with Kafka since 2.5: aiokafka and others never send again where they are refused."""
     log = maker.open(producer_expiration_ms=1000)
     append(log, one(1, 0))
     maker.clock.ms += 2000
     log.producers.expire(maker.clock.ms)
-    assert append(log, one(1, 17), one(1, 0), one(1, 1)) == [UNKNOWN, (0, 1), (0, 2)]
+    assert append(log, one(1, 17), one(1, 18), one(1, 17), one(1, 20)) == [
+        (0, 1),
+        (0, 2),
+        (0, 1),
+        (int(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER), -1),
+    ]
 
 
-def test_what_follows_a_refused_first_batch_is_refused_too(maker):
-    """It was in flight, and comes before the retry: accepted, it would make the first batch out of order for ever."""
-    log = maker.open()
-    assert append(log, one(1, 3), one(1, 4), one(1, 0, 3), one(1, 3)) == [UNKNOWN, UNKNOWN, (0, 0), (0, 3)]
+def test_a_producer_that_was_evicted_goes_on(maker):
+    """`headrace.producer.ids.max` takes the idlest, which may live."""
+    log = maker.open(producer_budget=ProducerBudget(10))
+    append(log, one(1, 0), *(one(number, 0) for number in range(2, 40)))
+    assert 1 not in log.producers.producers
+    assert append(log, one(1, 1), one(1, 2)) == [(0, 39), (0, 40)]
 
 
 def test_the_number_of_producers_is_bounded_and_open_transactions_are_kept(maker):

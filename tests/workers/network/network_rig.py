@@ -141,9 +141,10 @@ class Rig:
         os.close(self.seat.doorbell.fd)
 
 
-def produce_frame(acks=-1, partitions=(0, 1)):
+def produce_frame(acks=-1, partitions=(0, 1), base_sequence=-1):
     request = messages.ProduceRequest
-    batch = build_batch([(None, b"value")], timestamp_ms=1_795_000_000_000)
+    producer = {"producer_id": 7, "producer_epoch": 0, "base_sequence": base_sequence} if base_sequence >= 0 else {}
+    batch = build_batch([(None, b"value")], timestamp_ms=1_795_000_000_000, **producer)
     data = [request.PartitionProduceData(partition, batch) for partition in partitions]
     body = request(acks=acks, timeout_ms=1000, topic_data=[request.TopicProduceData("t", data)])
     return build_request(ApiKey.PRODUCE, 8, 7, "bench", body)

@@ -206,3 +206,24 @@ def test_offsets_that_a_compressed_batch_makes_up_are_not_passed_on_to_old_reade
     for version in (0, 2, 3):
         assert ErrorCode(fetch(rig, version).error_code).name == "CORRUPT_MESSAGE"
     assert fetch(rig, 4).error_code == 0, "those who open it themselves may judge it"
+
+
+@pytest.mark.parametrize(("session_id", "epoch"), [(12_345, 1), (12_345, 2**31 - 1), (0, 1), (0, 7)])
+@pytest.mark.parametrize("has_topics", [False, True])
+def test_a_session_that_nobody_gave_out_is_not_found(rig, session_id, epoch, has_topics):
+    """KIP-227. Answered with nothing and no error, a client that believes in one would ask again and again."""
+    kind = messages.FetchRequest
+    topics = [kind.FetchTopic(topic="t", partitions=[kind.FetchPartition(partition=0)])] if has_topics else []
+    request = kind(max_wait_ms=60_000, session_id=session_id, session_epoch=epoch, topics=topics)
+    for version in (7, FETCH_VERSION):
+        answer = ask(rig, ApiKey.FETCH, version, request)
+        assert (answer.error_code, answer.session_id, answer.responses) == (ErrorCode.FETCH_SESSION_ID_NOT_FOUND, 0, [])
+
+
+@pytest.mark.parametrize("epoch", [0, -1])
+def test_a_session_that_is_wanted_is_declined(rig, epoch):
+    kind = messages.FetchRequest
+    topics = [kind.FetchTopic(topic="t", partitions=[kind.FetchPartition(partition=0)])]
+    request = kind(max_wait_ms=0, session_id=0, session_epoch=epoch, topics=topics)
+    answer = ask(rig, ApiKey.FETCH, FETCH_VERSION, request)
+    assert (answer.error_code, answer.session_id, len(answer.responses)) == (ErrorCode.NONE, 0, 1)

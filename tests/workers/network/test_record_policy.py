@@ -8,6 +8,7 @@ from crc32c import crc32c
 from headrace.errors import ErrorCode, KafkaError
 from headrace.log.config import LogConfig
 from headrace.log.writing.validator import fault_of, rules_at
+from headrace.protocol.codec_frames import has_usual_frame
 from headrace.protocol.compression import Codec
 from headrace.protocol.message_set import build_message_set, encode_message
 from headrace.protocol.record_batch import (
@@ -21,7 +22,10 @@ from headrace.protocol.record_batch import (
 )
 from headrace.settings import Settings
 from headrace.workers.network.record_policy import RecordPolicy
+from tests.support.codec_forms import BODY, NOISE, OURS, READ, batch_of, gzip_of
+from tests.support.codec_forms import RECORDS as FORM_RECORDS
 
+INVALID = ErrorCode.INVALID_RECORD
 NOW_MS = 1_700_000_000_000
 RECORDS = [Record(index, NOW_MS - index, b"k%d" % index, b"value" * 20, (("h", b"x"),)) for index in range(20)]
 PRODUCER = {"producer_id": 7, "producer_epoch": 1, "base_sequence": 50, "attributes": TRANSACTIONAL_BIT}
@@ -39,7 +43,7 @@ def admitted(asked, batch):
 
 def refusal(asked, batch, call="admit"):
     with pytest.raises(KafkaError) as caught:
-        getattr(asked, call)(memoryview(batch), NOW_MS)
+        getattr(asked, call)(*(memoryview(batch), NOW_MS)[: 1 if call == "reopen" else 2])
     return caught.value.code
 
 
@@ -196,3 +200,43 @@ def test_times_of_old_messages_are_checked_one_by_one():
     assert refusal(asked, encode_message(0, 1, NOW_MS + 1001, None, b""), "convert") is ErrorCode.INVALID_TIMESTAMP
     assert asked.convert(memoryview(encode_message(0, 1, NOW_MS + 1000, None, b"")), NOW_MS)
     assert asked.convert(memoryview(encode_message(0, 0, 0, None, b"")), NOW_MS), "v0 has no time to be wrong"
+
+
+@pytest.mark.parametrize("asked", [policy(), policy(cleanup_policy="compact"), policy(compression_type="zstd")])
+@pytest.mark.parametrize("codec", list(Codec)[1:])
+def test_noise_that_says_it_is_compressed_is_refused(asked, codec):
+    """With its checksum right. Taken as it is, it would stop every consumer of the partition there."""
+    for data in (
+        NOISE[f"{codec.name.lower()}, noise of 60"][1],
+        NOISE[f"{codec.name.lower()}, noise after its head"][1],
+    ):
+        assert refusal(asked, batch_of(codec, data), call="admit" if not asked.is_plain else "reopen") == INVALID
+
+
+def test_a_frame_that_only_some_clients_read_becomes_one_that_all_do():
+    for codec, data in {**READ, "lz4, two frames": OURS["lz4, two frames"]}.values():
+        for asked in (policy(), policy(cleanup_policy="compact")):
+            batch = batch_of(codec, data)
+            found = asked.reopen(memoryview(batch)) if asked.is_plain else admitted(asked, batch)
+            assert parse_header(found).codec == codec
+            assert has_usual_frame(memoryview(found))
+            assert fault_of(memoryview(found), RULES) is ErrorCode.NONE
+            assert list(iterate_records(found)) == FORM_RECORDS
+
+
+def test_a_frame_is_left_as_it_is_where_another_would_be_too_large():
+    batch = batch_of(Codec.GZIP, gzip_of(BODY, level=9) + b"\0")
+    assert len(policy().reopen(memoryview(batch))) > len(batch)
+    assert policy(max_message_bytes=str(len(batch))).reopen(memoryview(batch)) == batch
+
+
+def test_a_frame_of_a_batch_whose_checksum_is_wrong_is_left_to_its_owner():
+    batch = batch_of(*NOISE["gzip, noise of 60"])
+    batch[17] ^= 1
+    assert policy().reopen(memoryview(batch)) == batch
+
+
+def test_a_batch_of_v2_in_an_old_produce_is_looked_at_as_well():
+    assert refusal(policy(), batch_of(*NOISE["lz4, noise of 60"]), call="convert") == INVALID
+    lying = stamped(build_batch(RECORDS), 57, ">i", len(RECORDS) - 1)
+    assert refusal(policy(), stamped(lying, 23, ">i", len(RECORDS) - 2), call="convert") == INVALID

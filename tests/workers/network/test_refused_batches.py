@@ -9,8 +9,9 @@ from headrace.errors import ErrorCode
 from headrace.limits import PRODUCE_IN_FLIGHT_MAX, REFUSED_PARTITIONS_MAX
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_response
-from headrace.shm.messages import PRODUCE, PRODUCE_HEADER, RESULT, RESULT_ENTRY
-from headrace.workers.network.refused_batches import error_to_tell
+from headrace.protocol.record_batch import build_batch
+from headrace.shm.messages import AFTER_REFUSAL, PRODUCE, PRODUCE_HEADER, RESULT, RESULT_ENTRY
+from headrace.workers.network.refused_batches import error_to_tell, follows_missing, note_missing
 from tests.workers.network.network_rig import PARTITION_WORKER, produce_frame
 
 OUT_OF_ORDER, UNKNOWN = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID
@@ -115,3 +116,62 @@ def test_a_leader_that_may_be_deposed_does_not_say_that_a_batch_is_missing(rig, 
         answer(rig, happens, STORED)
         assert next_errors(rig, client) == {0: told, 1: STORED}
         rig.seat.away_since_ms = 0
+
+
+def batch_of(sequence, producer_id=7, epoch=0):
+    return memoryview(
+        build_batch([(None, b"v")], producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence)
+    )
+
+
+@pytest.mark.parametrize("error", [NOT_LEADER, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION])
+def test_a_batch_behind_one_that_no_log_saw_says_so_until_that_comes_again(error):
+    missing = {}
+    note_missing(missing, "t", 0, error, batch_of(17))
+    note_missing(missing, "t", 0, error, batch_of(18))
+    assert follows_missing(missing, "t", 0, batch_of(18))
+    assert not follows_missing(missing, "t", 1, batch_of(18)), "of another partition"
+    assert not follows_missing(missing, "t", 0, batch_of(18, producer_id=8)), "of another producer"
+    assert not follows_missing(missing, "t", 0, batch_of(18, producer_id=-1))
+    assert not follows_missing(missing, "t", 0, batch_of(17))
+    assert not missing
+
+
+def test_a_batch_behind_a_lost_one_says_so_unless_it_is_a_first_one():
+    missing = {}
+    note_missing(missing, "t", 0, TIMED_OUT, None)
+    assert [follows_missing(missing, "t", 0, batch_of(4)) for _ in range(6)] == [True] * 5 + [False]
+    note_missing(missing, "t", 0, TIMED_OUT, None)
+    assert not follows_missing(missing, "t", 0, batch_of(0))
+    assert not missing
+
+
+def test_what_is_remembered_of_refused_batches_is_bounded():
+    missing = {}
+    for partition in range(REFUSED_PARTITIONS_MAX + 1):
+        note_missing(missing, "t", partition, NOT_LEADER, batch_of(0))
+    assert len(missing) == REFUSED_PARTITIONS_MAX
+    assert all(type(place) is int for place in missing), "no names that a client chose"
+    note_missing(missing, "u", 0, ErrorCode.INVALID_RECORD, batch_of(0))
+    note_missing(missing, "t", 0, NOT_LEADER, memoryview(bytes(20)))
+    assert len(missing) == REFUSED_PARTITIONS_MAX
+
+
+def test_a_pipeline_says_that_its_first_batch_was_refused(rig):
+    client = rig.connect()
+    written = rig.seat.writers[PARTITION_WORKER].written
+    client.sendall(produce_frame(partitions=(0, 99), base_sequence=4))
+    rig.turn_until(lambda: len(written) == 1)
+    answer(rig, STORED)
+    assert next_errors(rig, client) == {0: STORED, 99: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+    assert len(next(iter(rig.loop._connections.values())).missing) == 1
+    client.setblocking(True)
+    client.sendall(produce_frame())
+    rig.turn_until(lambda: len(written) == 3)
+    rig.loop.peers_changed(frozenset({PARTITION_WORKER}))
+    assert next_errors(rig, client) == {0: TIMED_OUT, 1: TIMED_OUT}
+    client.setblocking(True)
+    client.sendall(produce_frame(base_sequence=5))
+    rig.turn_until(lambda: len(written) == 5)
+    flags = [PRODUCE_HEADER.unpack(header)[6] & AFTER_REFUSAL for _kind, header in written[-2:]]
+    assert flags == [AFTER_REFUSAL] * 2

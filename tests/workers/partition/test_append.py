@@ -8,14 +8,16 @@ import errno
 import pytest
 
 from headrace.errors import CorruptRing, ErrorCode
+from headrace.limits import PRODUCE_IN_FLIGHT_MAX, REFUSED_PRODUCER_MS, REFUSED_PRODUCERS_MAX
 from headrace.runtime.mailbox import Mailbox
 from headrace.shm.arena import Arena
 from headrace.shm.layout import ARENA_DATA
-from headrace.shm.messages import PRODUCE, PRODUCE_AT, PRODUCE_HEADER, PRODUCE_PLACE
+from headrace.shm.messages import AFTER_REFUSAL, PRODUCE, PRODUCE_AT, PRODUCE_HEADER, PRODUCE_PLACE
 from headrace.shm.region import Region
 from headrace.workers.partition.append import Appender
 from headrace.workers.partition.intake import Intake
 from headrace.workers.partition.produce_purgatory import ProducePurgatory
+from headrace.workers.partition.refused_producers import RefusedProducers
 from headrace.workers.partition.replication.isr import IsrKeeper
 from tests.support.answered_replicas import AnsweredReplicas
 from tests.support.fake_clock import NOW_MS, FakeClock
@@ -71,11 +73,17 @@ class Worker:
         self.intake = Intake(self.seat, self.answers, appender, mailbox, isr)
         self._next_id = 0
 
-    def send(self, topic, acks=1):
+    def send(self, topic, acks=1, flags=0, **producer):
         (partition,) = self.view.topics[topic].partitions
         self._next_id += 1
-        header = PRODUCE_HEADER.pack(self._next_id, partition.slot, partition.key, 0, 1000, acks, 9, 0)
-        self.seat.readers[0].messages.append((PRODUCE, memoryview(bytearray(header + bytes(batch())))))
+        header = PRODUCE_HEADER.pack(self._next_id, partition.slot, partition.key, 0, 1000, acks, 9 | flags, 0)
+        self.seat.readers[0].messages.append((PRODUCE, memoryview(bytearray(header + bytes(batch(**producer))))))
+
+    def errors(self, topic, *sequences, **more):
+        """What batches of one producer come to in one cycle."""
+        for sequence in sequences:
+            self.send(topic, producer_id=7, producer_epoch=0, base_sequence=sequence, **more)
+        return [ErrorCode(error) for _id, error, _offset, _syncs in sorted(self.cycle())]
 
     def cycle(self):
         self.intake.do_work(NOW_MS, NOW_MS)
@@ -194,3 +202,74 @@ def test_a_place_that_is_nowhere_is_no_batch_of_anybody(worker, place, length):
     with pytest.raises(CorruptRing, match="bytes at"):
         worker.cycle()
     assert worker.replicas.by_slot[0].log.log_end_offset == 0
+
+
+FULL, BEHIND, TAKEN = ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.NONE
+OUT_OF_ORDER = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+@pytest.mark.parametrize("first", [0, 17])
+def test_what_comes_behind_a_refused_batch_is_refused_until_that_comes_again(worker, first):
+    """Taken, it would begin a producer that the log does not know, and the first one would be out of order for ever."""
+    replica = worker.replicas.by_slot[0]
+    replica.is_full = True
+    assert worker.errors("plain", first) == [FULL]
+    replica.is_full = False
+    assert worker.errors("plain", first + 1, first + 2) == [BEHIND, BEHIND]
+    assert worker.errors("plain", first, first + 1) == [TAKEN, TAKEN]
+    assert worker.errors("plain", first + 2) == [TAKEN]
+
+
+def test_with_too_few_replicas_as_well(worker):
+    replica = worker.replicas.by_slot[0]
+    replica.min_insync_replicas = 2
+    assert worker.errors("plain", 5, acks=-1) == [ErrorCode.NOT_ENOUGH_REPLICAS]
+    replica.min_insync_replicas = 1
+    assert worker.errors("plain", 6, acks=-1) == [BEHIND]
+    assert worker.errors("plain", 5, 6, acks=-1) == [TAKEN, TAKEN]
+
+
+def test_a_producer_that_gives_a_batch_up_goes_on(worker):
+    """It is refused as often as it may have batches in flight, no longer."""
+    replica = worker.replicas.by_slot[0]
+    replica.is_full = True
+    assert worker.errors("plain", 3) == [FULL]
+    replica.is_full = False
+    assert [worker.errors("plain", 4)[0] for _ in range(PRODUCE_IN_FLIGHT_MAX + 1)] == [BEHIND] * 5 + [TAKEN]
+
+
+def test_of_a_producer_that_is_known_the_log_judges(worker):
+    assert worker.errors("plain", 0) == [TAKEN]
+    replica = worker.replicas.by_slot[0]
+    replica.is_full = True
+    assert worker.errors("plain", 1) == [FULL]
+    replica.is_full = False
+    assert worker.errors("plain", 2, 1, 2) == [OUT_OF_ORDER, TAKEN, TAKEN]
+
+
+def test_what_a_network_worker_has_refused_before_is_told_with_the_batch(worker):
+    assert worker.errors("plain", 9, flags=AFTER_REFUSAL) == [BEHIND]
+    assert worker.errors("plain", 8) == [TAKEN]
+    assert worker.errors("plain", 9, flags=AFTER_REFUSAL) == [TAKEN], "the producer is known"
+
+
+def test_refusals_are_remembered_within_a_bound_and_for_a_while():
+    refused = RefusedProducers()
+    for number in range(REFUSED_PRODUCERS_MAX + 1):
+        refused.note(1, memoryview(batch(producer_id=number, producer_epoch=0, base_sequence=4)), 1_000)
+    assert len(refused) == REFUSED_PRODUCERS_MAX
+    assert not refused.is_behind(1, 0, 0, 5, 1_000), "the oldest one went"
+    assert refused.is_behind(1, 1, 0, 5, 1_000)
+    assert not refused.is_behind(1, 2, 1, 5, 1_000), "under another epoch"
+    assert not refused.is_behind(1, 3, 0, 5, 1_000 + REFUSED_PRODUCER_MS)
+    refused.expire(1_000 + REFUSED_PRODUCER_MS)
+    assert not len(refused)
+    refused.note(1, memoryview(batch()), 1_000)
+    refused.note(1, memoryview(bytes(20)), 1_000)
+    assert not len(refused), "no idempotent producer's"
+
+
+def test_what_is_not_to_be_acknowledged_has_a_result_all_the_same(worker):
+    """Its network worker serves what comes after it on its connection once it is there."""
+    worker.send("plain", acks=0)
+    assert [one[1:3] for one in worker.cycle()] == [(0, 0)]

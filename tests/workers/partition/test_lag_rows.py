@@ -33,8 +33,10 @@ def view_of(**topics):
     )
 
 
-def table_of(*high_watermarks):
-    rows = [SimpleNamespace(key=KEY, high_watermark=each) for each in high_watermarks]
+def table_of(*high_watermarks, log_start_offset=0):
+    rows = [
+        SimpleNamespace(key=KEY, high_watermark=each, log_start_offset=log_start_offset) for each in high_watermarks
+    ]
     return SimpleNamespace(read=lambda slot: rows[slot])
 
 
@@ -58,6 +60,18 @@ def test_lag_in_records_and_seconds():
     rows.flush(2_000)
     (lag, *_) = lags_of(table, view_of(t=3), table_of(10, 20, 50), 9_000)
     assert (lag.records, lag.seconds) == (2, None), "the stamp was of another offset"
+
+
+def test_what_is_no_longer_there_is_no_lag():
+    table = lag_table(4)
+    rows = LagRows(table, 0)
+    rows.note([record("g", 3), record("g", 3, 1)])
+    rows.flush(1_000)
+    found = {lag.partition: lag for lag in lags_of(table, view_of(t=2), table_of(10, 14, log_start_offset=10), 9_000)}
+    assert {index: (lag.committed, lag.records, lag.seconds) for index, lag in found.items()} == {
+        0: (3, 0, 0.0),
+        1: (3, 4, None),
+    }
 
 
 def test_seconds_are_not_known_before_somebody_looked():

@@ -1,7 +1,8 @@
 """Produce (key 0), v0 to v9.
 
 The shape of each batch is checked here only as far as the partition worker's ring must be protected;
-checksums, offsets and sequences are its business. The records of uncompressed ones are compared with their header. Where
+checksums, offsets and sequences are its business. The records of uncompressed ones are compared with their header, the frames of
+compressed ones with what clients write. Where
 the topic asks for more, and for v0 to v2, which carry the old message formats, the batch goes through the topic's `record_policy.py` first.
 
 Source: Kafka `KafkaApis.handleProduceRequest`, `ProduceRequest.validateRecords`.
@@ -17,11 +18,13 @@ from headrace.limits import PLACED_BYTES_MIN, TEMPLATES_MAX, TOPIC_NAME_LENGTH_M
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import encode_response
+from headrace.protocol.codec_frames import has_usual_frame
 from headrace.protocol.message_set import ENTRY_BYTES_MIN
 from headrace.protocol.record_batch import CODEC_MASK, HEADER_BYTES, MAGIC_V2, TRANSACTIONAL_BIT
 from headrace.settings import topic_values
 from headrace.shm.counters import PRODUCE_REQUESTS
 from headrace.shm.messages import (
+    AFTER_REFUSAL,
     PRODUCE,
     PRODUCE_AT,
     PRODUCE_HEADER,
@@ -40,6 +43,7 @@ from headrace.workers.network.produce_ledger import PendingProduce, Result
 from headrace.workers.network.produce_request import ProduceRequest, read_produce
 from headrace.workers.network.produce_template import MARKS, ProduceTemplate
 from headrace.workers.network.record_policy import Buffer, RejectedRecords
+from headrace.workers.network.refused_batches import follows_missing, note_missing
 from headrace.workers.network.routes import Route
 
 ATTRIBUTES_LOW_BYTE: Final = 22
@@ -67,21 +71,21 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
     connection = exchange.connection
     request_id = context.produce.next_id(connection.serial)
     count = len(request.rows)
-    pending = PendingProduce(exchange, request.topics, count, _respond, context.is_control_current)
-    if acks == 0:
+    is_silent = acks == 0
+    pending = PendingProduce(exchange, request.topics, count, _respond, context.is_control_current, is_silent=is_silent)
+    if is_silent:
         exchange.answer_nothing()
     elif count == 0:
         _respond(pending)
-    else:
+    if count:
         context.produce.open(request_id, pending)
     try:
         _hand_on_all(context, connection, pending, request, request_id, version, body)
     except Exception:
-        if acks != 0:
-            pending.settle_unsent(int(ErrorCode.UNKNOWN_SERVER_ERROR))  # what was sent has its result yet to come
+        pending.settle_unsent(int(ErrorCode.UNKNOWN_SERVER_ERROR))  # what was sent has its result yet to come
         raise
     finally:
-        if acks != 0 and pending.remaining == 0:
+        if count and pending.remaining == 0:
             context.produce.close(request_id)
 
 
@@ -103,6 +107,7 @@ def _hand_on_all(
         error = _refusal(context, version, acks, records, route)
         batch: Buffer = b""
         begun = 0
+        told = version
         if not error:
             assert route is not None
             assert records is not None
@@ -112,26 +117,34 @@ def _hand_on_all(
                 error, batch = _apply_policy(context, pending, index, version, records, route, budget)
                 if budget.is_heavy:  # one request may hold many batches, each within its bound
                     context.seat.beat(context.clock.monotonic_ns())
-            elif not records[ATTRIBUTES_LOW_BYTE] & CODEC_MASK and records[MAGIC_BYTE] == MAGIC_V2:
-                try:
-                    check_plain(records)
-                except KafkaError as failure:
-                    error = _keep_reason(pending, index, failure)
+            elif records[MAGIC_BYTE] == MAGIC_V2:
+                if not records[ATTRIBUTES_LOW_BYTE] & CODEC_MASK:
+                    try:
+                        check_plain(records)
+                    except KafkaError as failure:
+                        error = _keep_reason(pending, index, failure)
+                elif not has_usual_frame(records):
+                    budget = budget or OpeningBudget(len(body))
+                    error, batch = _reopen(context, pending, index, records, route, budget)
+            if connection.missing and not error and follows_missing(connection.missing, row.topic, row.index, batch):
+                told = version | AFTER_REFUSAL
             if not error and acks != 0 and len(batch) >= PLACED_BYTES_MIN and batch is records:
                 place = connection.place_of(len(body), row.position)
                 if place >= 0:
-                    _send_placed(context, pending, request_id, index, route, acks, timeout_ms, place, len(batch))
+                    _send_placed(context, pending, request_id, index, route, acks, timeout_ms, told, place, len(batch))
                     continue
                 connection.begin_placing()
             if not error and PRODUCE_HEADER_BYTES + len(batch) > context.sender.message_bytes_max(route.owner):
                 error, begun = _begin(context, connection, request_id, index, route, batch)
         if error:
-            _refuse(pending, index, error, acks, f"{row.topic}-{row.index}")
+            if records is not None and version >= VERSION_OF_MAGIC_2:
+                note_missing(connection.missing, row.topic, row.index, error, records)
+            pending.settle(index, (int(error), -1, -1, -1))
         else:
             assert route is not None
             pending.owners[index] = route.owner
             header = context.produce.header
-            pack_produce(header, 0, request_id, route.slot, route.key, index, timeout_ms, acks, version, begun)
+            pack_produce(header, 0, request_id, route.slot, route.key, index, timeout_ms, acks, told, begun)
             payload = memoryview(batch)[begun:] if begun else batch
             context.sender.send(connection, route.owner, PRODUCE, header, payload)
     if budget is not None and budget.is_heavy:
@@ -146,6 +159,7 @@ def _send_placed(
     route: Route,
     acks: int,
     timeout_ms: int,
+    told: int,
     place: int,
     length: int,
 ) -> None:
@@ -155,8 +169,7 @@ def _send_placed(
     pending.place_in(connection.block)
     pending.owners[index] = route.owner
     header = context.produce.placed
-    version = pending.exchange.api_version
-    pack_produce(header, 0, request_id, route.slot, route.key, index, timeout_ms, acks, version, 0)
+    pack_produce(header, 0, request_id, route.slot, route.key, index, timeout_ms, acks, told, 0)
     pack_place(header, PRODUCE_HEADER_BYTES, place, length)
     context.sender.send(connection, route.owner, PRODUCE_AT, header, None)
 
@@ -231,19 +244,25 @@ def _apply_policy(
         return _keep_reason(pending, index, failure), b""
 
 
+def _reopen(
+    context: Context, pending: PendingProduce, index: int, records: memoryview, route: Route, budget: OpeningBudget
+) -> tuple[int, Buffer]:
+    """The same, of a compressed batch of which nothing is asked but that clients can read it."""
+    try:
+        reopened = context.routes.policy(route.topic).reopen(records, budget)
+    except KafkaError as failure:
+        return _keep_reason(pending, index, failure), b""
+    if budget.is_heavy:
+        context.seat.beat(context.clock.monotonic_ns())
+    return 0, reopened
+
+
 def _keep_reason(pending: PendingProduce, index: int, failure: KafkaError) -> int:
     """What the response will say beside the error, which is returned."""
     pending.texts = {**(pending.texts or {}), index: failure.message}
     if isinstance(failure, RejectedRecords):
         pending.record_errors = {**(pending.record_errors or {}), index: (failure.indexes, failure.reason)}
     return failure.code
-
-
-def _refuse(pending: PendingProduce, index: int, error: int, acks: int, partition: str) -> None:
-    if acks == 0:
-        pending.exchange.close_connection(f"produce acks=0 failed partition={partition} error={ErrorCode(error).name}")
-        return
-    pending.settle(index, (int(error), -1, -1, -1))
 
 
 def _respond(pending: PendingProduce) -> None:

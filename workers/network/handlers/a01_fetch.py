@@ -1,7 +1,8 @@
 """Fetch (key 1), v0 to v17: rows, index look-ups and file ranges; the leader process is never asked.
 
 Here are clients; a follower's fetch is in `follower_fetch.py`. Clients' sessions (KIP-227) are always declined with session
-id 0, which is legal; a full response then names exactly the partitions asked for. v0 to v3 want the old message formats:
+id 0, which is legal; a full response then names exactly the partitions asked for. Whoever goes on with a session that we never
+gave out is told FETCH_SESSION_ID_NOT_FOUND, and begins with a full fetch. v0 to v3 want the old message formats:
 `down_conversion.py`. v13 names topics by id: who asked for a topic that was deleted never gets records of another one of its
 name, however long the fetch waited.
 
@@ -48,6 +49,7 @@ from headrace.workers.network.fetch_answer import (
     as_row,
     refusal,
 )
+from headrace.workers.network.fetch_sessions import FIRST_EPOCH, NO_SESSION_EPOCH
 from headrace.workers.network.opening_budget import OpeningBudget
 from headrace.workers.network.outbox import FilePart
 from headrace.workers.network.partition_reads import (
@@ -75,6 +77,9 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
     replica_id = request.replica_id if version < VERSION_OF_REPLICA_STATE else request.replica_state.replica_id
     if replica_id > CONSUMER_REPLICA_ID_MAX:
         follower_fetch.handle(context, exchange, request, replica_id)
+        return
+    if request.session_epoch not in (FIRST_EPOCH, NO_SESSION_EPOCH):
+        answer_fetch(exchange, [], error=int(ErrorCode.FETCH_SESSION_ID_NOT_FOUND))
         return
     request = _each_once(request)
     fetch = _Fetch(context, exchange, request)
