@@ -67,4 +67,6 @@ def told_assignment(assignment: PartitionAssignment, state: PartitionState) -> P
 
 
 def _without(replicas: Sequence[int], others: Sequence[int]) -> tuple[int, ...]:
-    return tuple(replica for replica in replicas if replica not in others)
+    """A request may name very many, before anybody asks which of them are brokers: looked up in a set."""
+    left_out = frozenset(others)
+    return tuple(replica for replica in replicas if replica not in left_out)
