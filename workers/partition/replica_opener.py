@@ -88,7 +88,7 @@ class ReplicaOpener:
 
         is_new        no earlier view had the partition: its files are nowhere. So it is where its topic was just made, and where a
                       reassignment adds a replica, which is in no ISR yet: neither waits for a directory that failed
-        is_told_new   the controller says that it is made now (KAFKA-10314)
+        is_told_new   the controller says that it is made now (KAFKA-10314): said again of one that is in sync by now, it counts as little
         """
         self._seat.beat(self._clock.monotonic_ns())  # there may be thousands to open, and nothing to recover in them
         name = TopicPartition(topic.name, partition.index)
@@ -100,8 +100,8 @@ class ReplicaOpener:
             self._publish_state(slot, partition.key, RowState.LOADING, generation=0)
         directory = None
         try:
-            is_first = is_new and (partition.leader_epoch == 0 or self._node_id not in partition.isr)
-            directory = self._directories.place_of(name, topic.topic_id, is_first or is_told_new)
+            may_be_first = partition.leader_epoch == 0 or self._node_id not in partition.isr
+            directory = self._directories.place_of(name, topic.topic_id, (is_new or is_told_new) and may_be_first)
             log, high_watermark, known_mark, was_closed = self._open_log(
                 name, topic.topic_id, directory, config, row if is_ours else None
             )
