@@ -75,9 +75,10 @@ class Connection(PlacedFrames):
 
     Who writes what: everything is written by the methods here, but
 
-    a00_produce.py   template
-    loop.py          cycle, cycle_requests, registered_events, last_active_ms, sending_since_ms, is_closed: its own notes
-    ring_sender.py   stalled: its queue for this connection
+    a00_produce.py        template
+    broker_addresses.py   addresses_version, may_be_broker
+    loop.py               cycle, cycle_requests, registered_events, last_active_ms, sending_since_ms, is_closed: its own notes
+    ring_sender.py        stalled: its queue for this connection
     """
 
     __slots__ = (
@@ -87,6 +88,7 @@ class Connection(PlacedFrames):
         "_large",
         "_memory",
         "_set_aside",
+        "addresses_version",
         "client_id",
         "condemned",
         "cycle",
@@ -100,6 +102,7 @@ class Connection(PlacedFrames):
         "is_short",
         "last_active_ms",
         "last_topic",
+        "may_be_broker",
         "outbox",
         "parked_partitions",
         "peer",
@@ -139,6 +142,8 @@ class Connection(PlacedFrames):
         self.refused: Refused = {}
         self.last_topic = LastName()
         self.template: ProduceTemplate | None = None  # of its last produce
+        self.addresses_version = 0  # of brokers, as of which:
+        self.may_be_broker = False
         self.parked_partitions = 0  # that its fetches wait for, each as often as it is waited for
         self.stalled: Stalled = deque()
         self.condemned: str | None = None
