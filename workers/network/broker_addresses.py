@@ -7,7 +7,7 @@ Runs in: a network worker. Until peers are authenticated, the address is all tha
                                              the address to which the peer has connected
 
 Hosts are looked up when the view has other brokers, and names again while a stranger asks (BROKER_NAMES_AGAIN_MS), since the
-broker behind a name may have moved. A broker whose network hides its address, or that connects from another of its addresses than it
+broker of a name may have moved. A broker whose network hides its address, or that connects from another of its addresses than it
 registers, is a stranger: `headrace.broker.requests.any.address=true` turns the check off (docs/operations.md).
 
 What is found of a connection is kept with it until the addresses change, so that a follower's fetch costs one comparison.
@@ -60,7 +60,7 @@ def is_of_this_machine(address: str) -> bool:
 class BrokerAddresses:
     """Those of one network worker's view.
 
-    is_checked   False: whoever asks may be a broker
+    is_checked   False: any peer may be a broker
     version      moves with the addresses
     """
 

@@ -4,7 +4,7 @@ Runs in: a network worker. LeaderAndIsr, StopReplica, UpdateMetadata, Controlled
 and delete files. Until peers are authenticated, they are taken from the addresses of registered brokers alone:
 
     the peer has an address of a broker                     forwarded
-    it has not: the view, or a name, may be behind          held, BROKER_REQUEST_WAIT_MS_MAX, and looked at again
+    it has not: the view, or a name, may be out of date     held, BROKER_REQUEST_WAIT_MS_MAX, and checked again
     it still has not, and this node follows the cluster     CLUSTER_AUTHORIZATION_FAILED, a log line
     the same, and it does not: the view says nothing        the connection closes, so that a controller asks again
 
