@@ -24,7 +24,9 @@ def test_each_function_that_takes_files_away_is_listed_with_the_proof_that_it_ne
 
 def test_each_row_says_what_has_to_be_known_before():
     rows = [row for row in TABLE.search((ROOT / "docs/architecture.md").read_text())[1].splitlines() if "`" in row]
-    proofs = [row.strip("| ").split(" | ")[-1] for row in rows if row.startswith("|") and "the calls themselves" not in row]
+    proofs = [
+        row.strip("| ").split(" | ")[-1] for row in rows if row.startswith("|") and "the calls themselves" not in row
+    ]
     assert all(len(proof.split()) > 3 for proof in proofs)
 
 

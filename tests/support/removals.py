@@ -7,7 +7,18 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("log", "workers", "controller", "node", "runtime")
 # Of a file or a directory; of a log, whole or from an offset on; of a file's bytes
 CALLS = frozenset(
-    ("unlink", "rmtree", "rmdir", "removedirs", "rename", "renames", "ftruncate", "truncate", "truncate_to", "restart_at")
+    (
+        "unlink",
+        "rmtree",
+        "rmdir",
+        "removedirs",
+        "rename",
+        "renames",
+        "ftruncate",
+        "truncate",
+        "truncate_to",
+        "restart_at",
+    )
 )
 OF_MODULES = {"os": frozenset(("remove", "replace")), "shutil": frozenset(("move",))}
 
