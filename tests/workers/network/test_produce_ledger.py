@@ -7,7 +7,7 @@ import pytest
 from headrace.errors import ErrorCode
 from headrace.shm.messages import RESULT_TEXT_HEADER
 from headrace.workers.network.produce_ledger import PendingProduce, ProduceLedger
-from tests.support.counted import Counter, CountedList
+from tests.support.counted import CountedList, Counter
 
 REFUSED = int(ErrorCode.NOT_LEADER_OR_FOLLOWER)
 UNKNOWN = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
