@@ -20,7 +20,7 @@ CLASSES ?=
 SHARDS ?= $(shell expr $$(nproc) + 1)
 # Tests that fork before every bytecode or line: three times as fast in processes that have not imported all other tests
 FORKING := tests/shm tests/log/segments/test_segment_swap.py tests/workers/test_worker_deaths.py
-IN_TEST := not interop and not chaos and not scenario and not systemd
+IN_TEST := not interop and not chaos and not scenario and not systemd and not heavy
 GROUP_KILLS ?= 100
 POWER_LOSSES ?= 200
 CLUSTER_FAULTS ?= $(FAULTS)
@@ -38,7 +38,7 @@ DOTS = (for _ in 0 1 2 3 4 5 6 7 8 9; do for _ in 0 1 2 3 4 5 6 7 8 9; do for _ 
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup core check-tools demo test lint links stubs bench bench-compare interop swap scenarios chaos load-chaos sink-chaos foreign readme systemd clean
+.PHONY: help setup core check-tools demo test heavy lint links stubs bench bench-compare interop swap scenarios chaos load-chaos sink-chaos foreign readme systemd clean
 
 help: ## this text
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -79,6 +79,10 @@ test: $(STAMP) ## lint, types, and the suite but for interop, scenarios and chao
 	@$(MAKE) --no-print-directory -j2 --output-sync=target lint core
 	$(BIN)/python -m pytest -n $(SHARDS) -m '$(IN_TEST)' $(FORKING)
 	$(BIN)/python -m pytest -n $(SHARDS) --dist loadfile --no-loadscope-reorder -m '$(IN_TEST)' $(FORKING:%=--ignore=%)
+
+# HEAVY_FACTOR=5 on a machine with other work
+heavy: $(STAMP) core ## each array of each version of each request with 40,000 rows, and what other clients wait for (half an hour)
+	$(BIN)/python -m pytest -m heavy --timeout=7200 -s tests/e2e/test_heavy_requests.py
 
 lint: $(STAMP) links stubs ## ruff and mypy
 	$(BIN)/ruff check .

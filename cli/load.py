@@ -269,10 +269,10 @@ def _run(topics: str, to: str, servers: str, arguments: dict[str, Any], quiet: b
         dead = f", {found.dead_letters:,} of them dead letters" if found.dead_letters else ""
         print_line(f"loaded {found.records:,} records{dead} in {found.commits} commits to {to}")
         if not found.has_topics:
-            print(f"headrace: no topic matches {topics!r}", file=sys.stderr)
+            print_line(f"headrace: no topic matches {topics!r}", is_error=True)
         if found.left:
-            print(
-                f"headrace: {len(found.left)} partitions had no leader and are left for the next load", file=sys.stderr
+            print_line(
+                f"headrace: {len(found.left)} partitions had no leader and are left for the next load", is_error=True
             )
         return interrupt.exit_code
 

@@ -120,6 +120,12 @@ OUTBOX_BYTES_MAX: Final = 4 * 1024 * 1024  # answers of one connection (file ran
 TRICKLE_DEADLINE_MS: Final = 30_000  # a started frame has to be whole by then
 FRAME_PATIENCE_MS: Final = 2_000  # then a large one has to keep the pace for it, while others wait for memory
 
+# Requests that only brokers send, from an address that no broker of the view has
+BROKER_REQUEST_WAIT_MS_MAX: Final = 2_000  # for the view, or a name, to show that the peer is a broker
+BROKER_REQUESTS_HELD_MAX: Final = 100  # of one network worker, meanwhile
+BROKER_REQUESTS_HELD_BYTES_MAX: Final = 16 << 20  # the same
+BROKER_NAMES_AGAIN_MS: Final = 10_000  # between two look-ups of brokers' names while strangers ask
+
 NOTICE_INTERVAL_MS: Final = 600_000  # between two log lines that say the same of one peer
 NOTICES_PER_INTERVAL_MAX: Final = 100  # such lines of one network worker, of all peers
 

@@ -268,6 +268,7 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("headrace.partitions.max", _I, "16384", "Largest number of replicas on this node (rows of the partition table).", 16, 1 << 20),
     Setting("headrace.producer.snapshot.interval.bytes", _L, "67108864", "Bytes of log between producer snapshots: bounds the restart time of a worker.", 1 << 20, _LONG_MAX),
     Setting("headrace.flush.before.ack", _B, "false", "Sync a log before its appends are acknowledged: one fdatasync per cycle for all appends."),
+    Setting("headrace.broker.requests.any.address", _B, "false", "Take requests that only brokers send from any address; false: from the addresses of registered brokers."),
     Setting("headrace.log.dir.free.bytes.min", _L, "268435456", "Free space of a log directory below which produce requests are refused.", 0, _LONG_MAX),
     Setting("headrace.worker.hang.timeout.ms", _I, "30000", "Time without a heartbeat after which a worker is killed.", limits.WORKER_HANG_TIMEOUT_MS_MIN, _INT_MAX),
     Setting("headrace.retention.policy", _S, None, "module:function that chooses the segments to delete; default: Kafka's rules."),

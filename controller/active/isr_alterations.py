@@ -63,7 +63,8 @@ def judge(
     """
     if wanted.partition_epoch > state.version or wanted.leader_epoch > state.leader_epoch:
         return ErrorCode.NOT_CONTROLLER
-    isr = tuple(broker for broker in wanted.isr if broker in replicas)
+    assigned = frozenset(replicas)
+    isr = tuple(broker for broker in wanted.isr if broker in assigned)
     is_same_leader = (wanted.leader, wanted.leader_epoch) == (state.leader, state.leader_epoch)
     if is_same_leader and set(isr) == set(state.isr) and wanted.recovery == state.recovery:
         return state

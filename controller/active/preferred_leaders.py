@@ -72,6 +72,7 @@ class PreferredLeaders(Part):
         errors: dict[Place, KafkaError | None] = {}
         partitions: list[Partition] = []
         for name, index in dict.fromkeys(self._all() if wanted is None else wanted):
+            await term.tasks.pause()
             await term.reservations.wait_free(name)
             topic = known.get(name)
             if name in term.marked or name in term.leaving:

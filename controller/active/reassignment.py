@@ -34,7 +34,7 @@ from typing import Any, NamedTuple
 
 from headrace.controller.active.unwanted_replicas import FIELD
 from headrace.controller.cluster.known_cluster import Topic
-from headrace.controller.cluster.partition_assignment import PartitionAssignment
+from headrace.controller.cluster.partition_assignment import PartitionAssignment, without
 from headrace.controller.zookeeper.znodes import PartitionState
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import NO_LEADER
@@ -148,7 +148,7 @@ def _begin(known: Moving, event: Requested) -> Plan:
     wanted = known.assignment.to(target)
     if wanted == known.assignment:
         return NOTHING
-    unwanted = tuple(replica for replica in known.assignment.replicas if replica not in wanted.replicas)
+    unwanted = without(known.assignment.replicas, wanted.replicas)
     isr = tuple(replica for replica in known.state.isr if replica in wanted.replicas)  # KAFKA-9672: others never were
     if not isr:
         raise KafkaError(

@@ -66,14 +66,20 @@ async def handle(context: AdminContext, version: int, body: memoryview) -> Pendi
 
 
 def _new_here(context: AdminContext, told: Mapping[str, ToldTopic]) -> Iterator[Replica]:
-    """Replicas of this node that are made now, as the request says."""
+    """Replicas of this node that are made now, as the request says.
+
+    A controller says so again of a replica that is being added, which may be in sync by then: that one has a log, and where it is not
+    found, it is in a directory that failed.
+    """
     known = context.known
     for name, told_topic in told.items():
         topic = known.topics.get(name)
         if topic is None or is_another(topic.topic_id, told_topic.topic_id):
             continue
         for index, partition in told_topic.partitions.items():
-            if partition.is_new and known.node_id in partition.replicas:
+            states = partition.state, topic.states[index] if index < len(topic.states) else None
+            may_be_new = not any(state and state.leader_epoch and known.node_id in state.isr for state in states)
+            if partition.is_new and may_be_new and known.node_id in partition.replicas:
                 yield name, index, partition_key(name, index, topic.topic_id)
 
 

@@ -3,7 +3,10 @@
 Runs in: the controller process of the node that is told. A replica that is deleted is answered when its owner has put the files away,
 or can't: KAFKA_STORAGE_ERROR, as of one that was out of service before.
 With the leader epoch -2 the topic is being deleted, else it stays, and other brokers have its replicas. Before v3 there is no
-leader epoch.
+leader epoch. Files go only where ZooKeeper says the same (decisions 062 and 072):
+
+    the topic goes       /admin/delete_topics has its mark
+    the replica goes     the assignment in the topic's node, which has the id that is known here, is to be without this node
 
 Source: Kafka `ReplicaManager.stopReplicas`; KIP-570.
 """
@@ -11,7 +14,7 @@ Source: Kafka `ReplicaManager.stopReplicas`; KIP-570.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from headrace.controller.admin.context import AdminContext
 from headrace.controller.admin.told_request import judged
@@ -19,7 +22,11 @@ from headrace.controller.agent.judgement import EPOCH_DURING_DELETE, judge_stop
 from headrace.controller.agent.orders import LEARN_PAUSE_MS
 from headrace.controller.agent.pending_response import PendingResponse
 from headrace.controller.cluster.events import ReplicasStopped, StoppedReplica
+from headrace.controller.cluster.known_cluster import KnownCluster, is_another
+from headrace.controller.cluster.partition_assignment import assignment_of
 from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper.errors import Node
+from headrace.controller.zookeeper.znodes import TopicAssignment
 from headrace.errors import ErrorCode
 from headrace.ids import NO_EPOCH
 from headrace.limits import LEARN_TRIES_MAX, ROLES_WAIT_MS_MAX
@@ -43,12 +50,12 @@ async def handle(context: AdminContext, version: int, body: memoryview) -> Pendi
         return PendingResponse.done(_response(version, error, dict.fromkeys(stops, error)))
     agent, known = context.agent, context.known
     errors: dict[_Replica, ErrorCode] = {}
-    unmarked = await _unmarked_of(context, stops)
+    unproven = await _unproven_of(context, stops)
     for (name, index), stopped in stops.items():
         topic = known.topics.get(name)
         is_offline = topic is not None and agent.rows.is_offline(topic, index)
         is_replica = topic is not None and index < len(topic.replicas) and known.node_id in topic.replicas[index]
-        is_late = name in unmarked and stopped.leader_epoch == EPOCH_DURING_DELETE
+        is_late = (name, index) in unproven
         judged_so = judge_stop(topic, index, stopped, is_replica, is_offline)
         errors[name, index] = ErrorCode.FENCED_LEADER_EPOCH if is_late else judged_so
     counted = {replica: stops[replica] for replica, code in errors.items() if code is ErrorCode.NONE}
@@ -74,28 +81,72 @@ async def handle(context: AdminContext, version: int, body: memoryview) -> Pendi
     return PendingResponse(leaving, agent.monotonic_ms() + ROLES_WAIT_MS_MAX, orders.is_over, respond)
 
 
-async def _unmarked_of(context: AdminContext, stops: Mapping[_Replica, StoppedReplica]) -> set[str]:
-    """Topics that are to be deleted by these stops, and that nobody has marked.
+async def _unproven_of(context: AdminContext, stops: Mapping[_Replica, StoppedReplica]) -> set[_Replica]:
+    """Replicas whose files would go by these stops, and of which ZooKeeper does not say so.
 
-    A stop has no topic id. One that was delayed on a connection that its sender has given up would delete the topic that was
-    made under the name since. The mark is there before the first stop, and goes after the last answer.
+    A stop has no topic id. One that was delayed on a connection that its sender has given up would delete the replica of a topic that was
+    made under the name since, or of a later assignment. What proves it is there before the first stop, and goes after the last answer.
 
     raises   ZkError
     """
-    has = context.known.has  # one that ZooKeeper lost, and whose files stay, too
-    names = {name for (name, _index), one in stops.items() if one.leader_epoch == EPOCH_DURING_DELETE and has(name)}
+    known = context.known
+    left = {
+        replica: one for replica, one in stops.items() if _needs_proof(one) and known.has(replica[0])
+    }  # ZooKeeper lost it: too
     for tries_left in range(LEARN_TRIES_MAX - 1, -1, -1):
-        paths = {name: znodes.delete_topic_path(name) for name in sorted(names)}
-        marks = await context.zk.get_many(list(paths.values())) if paths else []
-        names = {name for name, mark in zip(paths, marks, strict=True) if mark is None}
-        if not names or not tries_left:
+        names = sorted({name for name, _index in left})
+        before = {name: known.topics.get(name) for name in names}
+        marks = await context.zk.get_many([znodes.delete_topic_path(name) for name in names]) if names else []
+        nodes = await context.zk.get_many([znodes.topic_path(name) for name in names]) if names else []
+        marked = {name for name, mark in zip(names, marks, strict=True) if mark is not None}
+        assigned = dict(_assignments(names, nodes))
+        same = {name for name in names if known.topics.get(name) is before[name]}  # else it was read again meanwhile
+        left = {
+            (name, index): one
+            for (name, index), one in left.items()
+            if name not in same
+            or not _is_proven(known, name, index, one.leader_epoch, name in marked, assigned.get(name))
+        }
+        if not left or not tries_left:
             break
         await context.tasks.sleep(LEARN_PAUSE_MS)  # ours may be a server of ZooKeeper that is behind the controller's
-    for name in sorted(names):
+    for name in sorted({name for name, _index in left}):
         _log.warning(
-            "replicas not deleted, nobody has marked their topic: a late request for one of the name topic=%s", name
+            "replicas not deleted, ZooKeeper has neither a mark nor another assignment: a late request topic=%s", name
         )
-    return names
+    return set(left)
+
+
+def _needs_proof(stopped: StoppedReplica) -> bool:
+    return stopped.is_deleted or stopped.leader_epoch == EPOCH_DURING_DELETE
+
+
+def _assignments(names: Sequence[str], nodes: Sequence[Node | None]) -> Iterator[tuple[str, TopicAssignment]]:
+    for name, node in zip(names, nodes, strict=True):
+        if node is not None:
+            try:
+                yield name, znodes.decode_topic(name, node.data)
+            except znodes.BadZnode as failure:
+                _log.warning("assignment not read reason=%s", failure)
+
+
+def _is_proven(
+    known: KnownCluster, name: str, index: int, leader_epoch: int, is_marked: bool, assigned: TopicAssignment | None
+) -> bool:
+    """Whether ZooKeeper says that a replica's files go: its topic does, or the assignment is to be without this node.
+
+    A request of before v3 does not say which of the two it is about.
+
+    assigned   None: ZooKeeper does not have the topic
+    """
+    if leader_epoch == EPOCH_DURING_DELETE:
+        return is_marked
+    if is_marked and leader_epoch == NO_EPOCH:
+        return True
+    topic = known.topics.get(name)
+    if topic is None or assigned is None or is_another(topic.topic_id, assigned.topic_id):
+        return False
+    return index >= len(assigned.replicas) or known.node_id not in assignment_of(assigned, index).target
 
 
 def _stops_of(request: _Request) -> Iterator[tuple[_Replica, StoppedReplica]]:

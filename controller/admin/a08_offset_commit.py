@@ -57,6 +57,7 @@ async def _commit(
     row: messages.OffsetCommitRequest.OffsetCommitRequestPartition,
     check_time: Callable[[], None],
 ) -> ErrorCode:
+    await context.tasks.pause()
     if not znodes.is_path_part(group_id):
         return ErrorCode.INVALID_GROUP_ID
     known = context.known.topics.get(topic)

@@ -50,6 +50,7 @@ async def handle(context: AdminContext, version: int, body: memoryview) -> Pendi
 async def _fetch(
     context: AdminContext, group_id: str, topic: str, partition: int, check_time: Callable[[], None]
 ) -> tuple[int, ErrorCode]:
+    await context.tasks.pause()
     known = context.known.topics.get(topic)
     if known is None or not 0 <= partition < len(known.replicas):
         return NO_OFFSET, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

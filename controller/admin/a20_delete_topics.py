@@ -36,6 +36,7 @@ async def handle(context: AdminContext, version: int, body: memoryview) -> Pendi
     check_time = context.time_limit()
     for place in dict.fromkeys((topic.name, topic.topic_id) for topic in asked):
         name, topic_id = place
+        await context.tasks.pause()
         row = _Result(name=name or names.get(topic_id), topic_id=topic_id, error_code=0)
         try:
             context.agent.check_active()

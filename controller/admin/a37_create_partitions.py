@@ -34,6 +34,7 @@ async def handle(context: AdminContext, version: int, body: memoryview) -> Pendi
     for topic in request.topics:
         if topic.name in results:
             continue
+        await context.tasks.pause()
         try:
             if counts[topic.name] > 1:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, f"topic {topic.name} stands {counts[topic.name]} times")

@@ -36,6 +36,7 @@ async def handle(context: AdminContext, version: int, body: memoryview) -> Pendi
     async def alter_some() -> None:
         """One of several tasks, that each take the next topic."""
         for name, targets in left:
+            await context.tasks.pause()
             try:
                 check_time()
                 results[name] = await _alter(context, name, targets)

@@ -37,6 +37,7 @@ async def alter_all(context: AdminContext, request: Any, change: Change) -> list
     results: list[tuple[Any, ErrorCode, str | None]] = []
     check_time = context.time_limit()
     for resource in request.resources:
+        await context.tasks.pause()
         try:
             if counts[resource.resource_type, resource.resource_name] > 1:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, f"{resource.resource_name} stands more than once")

@@ -27,7 +27,7 @@ from headrace.controller.agent.cluster_reader import ClusterReader
 from headrace.controller.agent.departures import Departures
 from headrace.controller.agent.election import Election
 from headrace.controller.agent.hosted_rows import HostedRows
-from headrace.controller.agent.judgement import EPOCH_DURING_DELETE
+from headrace.controller.agent.judgement import deleted_topics
 from headrace.controller.agent.orders import Orders
 from headrace.controller.agent.pending_response import PendingResponse
 from headrace.controller.agent.producer_ids import ProducerIds
@@ -314,7 +314,7 @@ class Agent:
         if not known.adopt(names, found, marked, self._marked, as_of):
             self.note([znodes.TOPICS])
         self._marked = marked
-        known.hold_back(known.held_back & marked)
+        self._departures.hold_back(marked)
         self._departures.note_marks(marked, as_of)
         self.is_stirred = True
         if found:
@@ -557,21 +557,20 @@ class Agent:
 
     def _leaders_told(self, event: events.LeadersTold) -> None:
         self.note_controller(event.controller_epoch)
-        self._delete_told(frozenset(event.deleted))
+        if event.deleted:
+            self._departures.note_said(event.deleted)
+            self.note([znodes.DELETE_TOPICS])
         self.orders.take_leaders(event)
         self.is_stirred = True
 
     def _replicas_stopped(self, event: events.ReplicasStopped) -> None:
         self.note_controller(event.controller_epoch)
-        stops = event.replicas.items()
-        self._delete_told(
-            {name for (name, _), one in stops if one.is_deleted and one.leader_epoch == EPOCH_DURING_DELETE}
-        )
+        self._delete_marked(deleted_topics(event.replicas))
         self.orders.take_stops(event)
         self.is_stirred = True
 
-    def _delete_told(self, names: Set[str]) -> None:
-        """The active controller deletes these topics: as good as a mark."""
+    def _delete_marked(self, names: Set[str]) -> None:
+        """The active controller deletes these topics, and whoever was told has seen their marks."""
         self._marked |= names
         for name in filter(self.known.has, names):
             self.known.mark_for_deletion(name)

@@ -62,6 +62,13 @@ class ClusterReader:
             found.update(await self._read_some(names[first : first + READS_IN_FLIGHT_MAX]))
         return found
 
+    async def present(self, names: list[str]) -> list[str]:
+        """Of these topics, those that ZooKeeper may have: of many, those that it lists among all, instead of one read for each."""
+        if len(names) <= READS_IN_FLIGHT_MAX:
+            return names
+        listed = set(await self._zk.children(znodes.TOPICS))
+        return [name for name in names if name in listed]
+
     async def _read_some(self, names: Sequence[str]) -> dict[str, Topic]:
         nodes = await self._zk.get_many([znodes.topic_path(name) for name in names], watch=True)
         configs = await self._zk.get_many([znodes.topic_config_path(name) for name in names])

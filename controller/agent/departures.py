@@ -8,7 +8,7 @@ partition worker has followed a view without it; where this node's active contro
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Iterable, Set
 
 from headrace.controller.agent.hosted_rows import HostedRows
 from headrace.controller.cluster.known_cluster import KnownCluster
@@ -24,6 +24,9 @@ class Departures:
         self._rows = rows
         self._leaving: dict[str, bool] = {}  # topics that the active controller deletes -> whether it was told to go on
         self._told: dict[str, int] = {}  # topics that another node's controller deletes -> `additions` then
+        self._said: frozenset[str] = (
+            frozenset()
+        )  # topics without replicas here, said to be deleted, whatever the marks say
         self._next = 0  # where in the list of deleted topics the next check begins
         self._next_replica = 0  # the same of replicas that leave without their topic
 
@@ -45,6 +48,19 @@ class Departures:
         """Another node's controller deletes a topic: while ZooKeeper has the mark, it has the topic, which must not come back."""
         if not self._known.is_authority:
             self._told[name] = self._known.additions
+
+    def note_said(self, names: Iterable[str]) -> None:
+        """An UpdateMetadata says that these topics are being deleted. It may be late, and name one that was made since."""
+        self._said |= {name for name in names if not self._known.replicas_here((name,))}
+
+    def hold_back(self, marked: Set[str]) -> None:
+        """All marks were read: a topic that is marked, and said to be deleted, leaves the view, as in Kafka; a replica goes by StopReplica.
+
+        One whose mark is gone is in the view again.
+        """
+        known = self._known
+        self._said &= marked
+        known.hold_back((known.held_back & marked) | (frozenset() if known.is_authority else self._said))
 
     def note_marks(self, marked: Set[str], as_of: int) -> None:
         """All marks, as they were read after `additions` was that: a deletion whose mark is gone is over."""

@@ -23,6 +23,8 @@ Source: Kafka `KafkaApis.isBrokerEpochStale`, `ReplicaManager.becomeLeaderOrFoll
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from headrace.controller.cluster.events import StoppedReplica
 from headrace.controller.cluster.known_cluster import Topic, is_another
 from headrace.errors import ErrorCode
@@ -30,6 +32,11 @@ from headrace.ids import NO_EPOCH
 
 EPOCH_DURING_DELETE = -2  # the leader epoch of a StopReplica, while the topic is being deleted
 LEADER_DURING_DELETE = -2  # the leader in an UpdateMetadata, the same
+
+
+def deleted_topics(stops: Mapping[tuple[str, int], StoppedReplica]) -> set[str]:
+    """Topics that go whole by these stops, by topic and partition."""
+    return {name for (name, _), one in stops.items() if one.is_deleted and one.leader_epoch == EPOCH_DURING_DELETE}
 
 
 def judge_request(controller_epoch: int, highest_epoch: int, broker_epoch: int, own_epoch: int) -> ErrorCode:

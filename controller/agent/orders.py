@@ -11,7 +11,8 @@ A topic that is not known is read first (`learn`): its overrides stand in ZooKee
 from requests: /brokers/ids and /controller are followed, they have the epochs, and a request may be older than they are. Where
 a request names others than are known, they are read again.
 
-Only a mark deletes, or a request of the current controller that says so (decision 016). A topic that is told to go counts as marked.
+Only a mark deletes, or a stop of the current controller that ZooKeeper bears out (decisions 016, 072). A topic that is stopped so counts as
+marked. An UpdateMetadata deletes nothing.
 A leader that is stopped and kept leads on, as in Kafka: who leads is said by LeaderAndIsr.
 """
 
@@ -26,7 +27,7 @@ from headrace.controller.cluster import events
 from headrace.controller.cluster.known_cluster import KnownCluster, is_another
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.tasks import Tasks
-from headrace.limits import LEARN_TRIES_MAX
+from headrace.limits import LEARN_TRIES_MAX, REQUEST_WORK_MS_MAX
 from headrace.shm.cluster_view import DoomedReplica
 
 LEARN_PAUSE_MS = 50  # ours may be a server of ZooKeeper that is behind the controller's
@@ -62,16 +63,21 @@ class Orders:
         """Read topics that are not known as they were told: new ones, grown ones, others of the same name. raises ZkError
 
         With all their states: a LeaderAndIsr names those of this node alone, and clients want to know the other leaders, too.
+        What a request of very many names takes longer for is read when the names of all are followed.
         """
         known = self._known
+        end_ms = self._tasks.now_ms() + REQUEST_WORK_MS_MAX
+        names = list(told)
         for tried in range(LEARN_TRIES_MAX):
-            names = [name for name, topic in told.items() if self._is_new(name, topic) and self._is_free(name)]
+            names = [name for name in names if self._is_new(name, told[name]) and self._is_free(name)]
             if not names:
                 return
+            if self._tasks.now_ms() >= end_ms:
+                break
             if tried:
                 await self._tasks.sleep(LEARN_PAUSE_MS)
             as_of = known.additions
-            found = await self._reader.read_topics(names)
+            found = await self._reader.read_topics(await self._reader.present(names))
             found = {name: topic for name, topic in found.items() if self._is_free(name)}
             known.adopt(known.topics.keys(), found, frozenset(), self._marked(), as_of)
             if all(name in found and found[name].topic_id == told[name].topic_id for name in names):

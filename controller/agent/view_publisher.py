@@ -215,7 +215,7 @@ class ViewPublisher:
     def _partition_view(self, topic: Topic, index: int) -> PartitionView:
         known = self._known
         replicas, state = topic.replicas[index], topic.states[index]
-        offline = topic.offline.get(index, ())
+        offline = frozenset(topic.offline.get(index, ()))
         slot = NO_SLOT
         if known.hosts(topic, index):
             slot = known.slots.take(topic.name, index)

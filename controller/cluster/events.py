@@ -157,7 +157,7 @@ class LeadersTold(NamedTuple):
     controller_epoch: int
     topics: dict[str, ToldTopic]
     has_roles: bool = True  # a LeaderAndIsr: this node's replicas take their roles; else an UpdateMetadata
-    deleted: tuple[str, ...] = ()  # topics that are being deleted
+    deleted: tuple[str, ...] = ()  # topics that are being deleted, it says: no file goes by that
 
 
 class ReplicasStopped(NamedTuple):

@@ -334,7 +334,7 @@ class KnownCluster:
 
     def hold_back(self, names: Set[str]) -> None:
         """Have these topics in no view."""
-        self.changed.update(dict.fromkeys(self.held_back - names))
+        self.changed.update(dict.fromkeys((self.held_back - names) | ((names - self.held_back) & self.topics.keys())))
         self.held_back = frozenset(names)
 
     def set_configs(self, topic: Topic, configs: dict[str, str]) -> None:

@@ -36,18 +36,18 @@ class PartitionAssignment(NamedTuple):
     @property
     def origin(self) -> tuple[int, ...]:
         """Replicas without those that are added."""
-        return _without(self.replicas, self.adding)
+        return without(self.replicas, self.adding)
 
     @property
     def target(self) -> tuple[int, ...]:
         """Replicas as they shall be."""
-        return _without(self.replicas, self.removing)
+        return without(self.replicas, self.removing)
 
     def to(self, target: Sequence[int]) -> PartitionAssignment:
         """The assignment by which the origin becomes this target, whatever was on its way before."""
         origin = self.origin
         replicas = tuple(dict.fromkeys((*target, *origin)))
-        return PartitionAssignment(replicas, _without(replicas, origin), _without(replicas, target))
+        return PartitionAssignment(replicas, without(replicas, origin), without(replicas, target))
 
 
 def assignment_of(topic: Topic | TopicAssignment, index: int) -> PartitionAssignment:
@@ -66,5 +66,7 @@ def told_assignment(assignment: PartitionAssignment, state: PartitionState) -> P
     return assignment
 
 
-def _without(replicas: Sequence[int], others: Sequence[int]) -> tuple[int, ...]:
-    return tuple(replica for replica in replicas if replica not in others)
+def without(replicas: Sequence[int], others: Sequence[int]) -> tuple[int, ...]:
+    """A request may name very many, before anybody asks which of them are brokers: looked up in a set."""
+    left_out = frozenset(others)
+    return tuple(replica for replica in replicas if replica not in left_out)

@@ -225,15 +225,16 @@ class ZkSession:
             except UnimplementedError:
                 self._has_multi_read = False  # older than 3.6
         for first in range(len(found), len(paths), READS_IN_FLIGHT_MAX):
+            part = paths[first : first + READS_IN_FLIGHT_MAX]
             asked = [
                 self._call(self._client.get_async, self._chroot + path, watch=self._watch(path) if watch else None)
-                for path in paths[first : first + READS_IN_FLIGHT_MAX]
+                for path in part
             ]
-            for future in (asked[-1], *asked):  # the last one comes last: the others are there then
+            for path, future in ((part[-1], asked[-1]), *zip(part, asked, strict=True)):  # the last one comes last
                 try:
                     await future
                 except NoNodeError:
-                    pass
+                    self._watches.pop(path, None)  # nothing is watched: it would be kept for ever
             found += [None if one.failure is not None else _node_of(one.result()) for one in asked]
         return found
 

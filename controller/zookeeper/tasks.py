@@ -144,7 +144,7 @@ class Tasks:
     """
 
     def __init__(self, now_ms: Callable[[], int]) -> None:
-        self._now_ms = now_ms
+        self.now_ms = now_ms
         self._ready: deque[Task[Any]] = deque()
         self._open: dict[Task[Any], None] = {}
         self._deadlines: Deadlines[Future[Any], BaseException | None] = Deadlines(CONTROLLER_TIMERS_MAX)
@@ -157,7 +157,7 @@ class Tasks:
     @property
     def next_ms(self) -> int:
         """When the first one goes on by itself."""
-        return self._now_ms() if self._ready else self._deadlines.next_ms
+        return self.now_ms() if self._ready else self._deadlines.next_ms
 
     def start(self, coroutine: Coroutine[Any, None, T], on_done: Callable[[Task[T]], None] | None = None) -> Task[T]:
         """Have a procedure run from the next `run` on.
@@ -175,7 +175,7 @@ class Tasks:
         ready = self._ready
         if not ready:
             return 0
-        end_ms = self._now_ms() + work_ms
+        end_ms = self.now_ms() + work_ms
         steps = 0
         while ready:
             steps += 1
@@ -184,7 +184,7 @@ class Tasks:
                 task.step()
             finally:
                 self._current = None
-            if self._now_ms() >= end_ms:
+            if self.now_ms() >= end_ms:
                 break
         return steps
 
@@ -200,7 +200,7 @@ class Tasks:
 
     def expect(self, future: Future[Any], wait_ms: int, failure: BaseException | None) -> None:
         """Have a future fail when the time is over, or come with nothing where there is no failure."""
-        future.timer = self._deadlines.schedule(self._now_ms() + wait_ms, future, failure)
+        future.timer = self._deadlines.schedule(self.now_ms() + wait_ms, future, failure)
         if not future.timer:
             future.fail(ZkLost(f"{CONTROLLER_TIMERS_MAX} calls wait for their replies already"))
 
@@ -243,7 +243,7 @@ class Tasks:
 
     def _expire(self) -> None:
         deadlines = self._deadlines
-        now_ms = self._now_ms()
+        now_ms = self.now_ms()
         while deadlines.next_ms <= now_ms:
             entry = deadlines.pop_due(now_ms)
             assert entry is not None

@@ -78,6 +78,7 @@ class Connection(PlacedFrames):
 
     a00_produce.py        template, missing
     produce_ledger.py     produces, missing
+    broker_addresses.py   addresses_version, may_be_broker
     loop.py               cycle, cycle_requests, registered_events, last_active_ms, sending_since_ms, is_closed: its own notes
     ring_sender.py        stalled: its queue for this connection
     """
@@ -89,6 +90,7 @@ class Connection(PlacedFrames):
         "_large",
         "_memory",
         "_set_aside",
+        "addresses_version",
         "client_id",
         "condemned",
         "cycle",
@@ -102,6 +104,7 @@ class Connection(PlacedFrames):
         "is_short",
         "last_active_ms",
         "last_topic",
+        "may_be_broker",
         "missing",
         "outbox",
         "parked_partitions",
@@ -147,6 +150,8 @@ class Connection(PlacedFrames):
         self.postponed: Callable[[], None] | None = None  # the request that waits for these
         self.last_topic = LastName()
         self.template: ProduceTemplate | None = None  # of its last produce
+        self.addresses_version = 0  # of brokers, as of which:
+        self.may_be_broker = False
         self.parked_partitions = 0  # that its fetches wait for, each as often as it is waited for
         self.stalled: Stalled = deque()
         self.condemned: str | None = None

@@ -18,6 +18,8 @@ from headrace.shm.cluster_view import BrokerView, Changes, ClusterView
 from headrace.shm.process_table import ProcessState
 from headrace.shm.seat import Seat
 from headrace.topic_defaults import TopicDefaults
+from headrace.workers.network.broker_addresses import BrokerAddresses
+from headrace.workers.network.broker_requests import BrokerRequests
 from headrace.workers.network.epoch_files import EpochFiles
 from headrace.workers.network.exchange import Exchange
 from headrace.workers.network.fetch_purgatory import FetchPurgatory
@@ -48,6 +50,8 @@ class Context:
         self.is_rack_aware = self.settings["replica.selector.class"] == RACK_AWARE_SELECTOR
         self.view: ClusterView = seat.view.read()
         self.view_version = -1
+        self.addresses = BrokerAddresses(not self.settings["headrace.broker.requests.any.address"])
+        self.broker_requests = BrokerRequests(self)
         self._topic_names: dict[bytes, str] | None = None  # by id; once an id was asked for
         self.routes = Routes(wiring.network_count, wiring.partition_count, self.topic_defaults)
         connections_max = self.settings["max.connections"]  # the kernel may give them all to one worker
@@ -79,6 +83,7 @@ class Context:
         self._follow_names(before, changes)
         self.topic_defaults.follow(self.view.cluster_settings, self.view.node_settings)
         self.throttle.follow(self.view)
+        self.addresses.follow(self.view.brokers, self.now_ms)
         self.routes.follow(self.view, changes)
         self.files.follow(self.view, changes)
         if self.sessions.has_any:

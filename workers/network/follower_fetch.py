@@ -6,8 +6,8 @@ Before v15 a fetch tells no broker epoch: it counts for the one that the view ha
 
 Order of what is checked of a partition, and what its answer is:
 
-    who asks is a broker      CLUSTER_AUTHORIZATION_FAILED (CVE-2018-1288): nobody can show who he is, but who is neither a replica
-                              nor alive in the view is none
+    who asks is a broker      CLUSTER_AUTHORIZATION_FAILED (CVE-2018-1288): nobody can show who he is, but who has no address of a
+                              broker (`broker_addresses.py`), or is neither a replica nor alive in the view, is none
     it is led here            NOT_LEADER_OR_FOLLOWER, KAFKA_STORAGE_ERROR
     in the epoch it names     FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH
     to a replica              UNKNOWN_LEADER_EPOCH where it named an epoch, else NOT_LEADER_OR_FOLLOWER (KAFKA-13837)
@@ -58,6 +58,9 @@ _pack_fetched: Final = FOLLOWER_FETCHED_ENTRY.pack
 
 def handle(context: Context, exchange: Exchange, request: messages.FetchRequest, replica_id: int) -> None:
     """Answer at once where there is reason to; else wait."""
+    if not context.broker_requests.is_of_broker(exchange.connection, exchange.api_key):
+        _refuse(exchange, request)
+        return
     has_ids = exchange.api_version >= VERSION_OF_TOPIC_IDS
     is_broker = replica_id in context.view.brokers and replica_id != context.node_id
     session = context.sessions.enter(
@@ -79,6 +82,16 @@ def handle(context: Context, exchange: Exchange, request: messages.FetchRequest,
     if fetch.is_held_back:
         wait_ms = min(wait_ms, context.throttle.owed_ms(context.now_ms))
     session.parked = context.fetches.park(exchange.connection, [], context.now_ms + wait_ms, fetch.attempt)
+
+
+def _refuse(exchange: Exchange, request: messages.FetchRequest) -> None:
+    """No broker has the peer's address: each partition that is named says so, and no session begins."""
+    error = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    topics = [
+        TopicAnswer(topic.topic, topic.topic_id, [refusal(wanted.partition, error) for wanted in topic.partitions])
+        for topic in request.topics
+    ]
+    answer_fetch(exchange, topics, error=0 if topics else int(error))
 
 
 class _FollowerFetch:

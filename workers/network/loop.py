@@ -86,7 +86,9 @@ class NetworkLoop(Process):
         self._context = context
         self._listener: socket.socket | None = listener
         self._poller = poller
-        context.creations.use(Peers(poller, context.clock, lambda: seat.doorbell.force()))
+        peers = Peers(poller, context.clock, lambda: seat.doorbell.force())
+        context.creations.use(peers)
+        context.addresses.use(peers.resolver)
         self._connections: dict[int, Connection] = {}  # by serial
         self._dirty: set[Connection] = set()
         self._serial = 0
@@ -146,6 +148,10 @@ class NetworkLoop(Process):
         done += context.sender.commit()
         context.mailbox.flush()
         done += context.creations.turn()
+        if context.addresses.is_waiting:
+            done += context.addresses.turn(context.now_ms)
+        if context.broker_requests.is_waiting:
+            done += context.broker_requests.turn()
         if self._frame_memory.waiting:
             self._frame_memory.admit()
         while self._dirty:
@@ -232,6 +238,7 @@ class NetworkLoop(Process):
         if self._context.sender.stalled:
             return STALLED_WAIT_MAX_MS
         bound_ms = max(0, min(IDLE_WAIT_MAX_MS, self._context.fetches.next_deadline_ms() - self._context.now_ms))
+        bound_ms = self._context.broker_requests.sleep_bound_ms(bound_ms)
         return self._context.creations.sleep_bound_ms(bound_ms)
 
     def is_ready(self) -> bool:

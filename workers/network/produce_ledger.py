@@ -31,6 +31,7 @@ class PendingProduce:
     """One produce request: which partitions it named, and what came back so far."""
 
     __slots__ = (
+        "_places",
         "block",
         "exchange",
         "is_current",
@@ -59,13 +60,12 @@ class PendingProduce:
         exchange.connection.produces += count > 0
         self.is_current = is_current
         self.topics = topics
+        self._places: list[tuple[str, int]] | None = None  # of the results; once one of them is looked up
         self.results: list[Result | None] = [None] * count
         self.owners = [-1] * count  # process id that owes the result
         self.remaining = count
         self.texts: dict[int, str] | None = None  # error messages by index
-        self.record_errors: dict[int, tuple[list[int], str]] | None = (
-            None  # of those that have a text: (records, reason)
-        )
+        self.record_errors: dict[int, tuple[list[int], str]] | None = None  # of those, of some: (records, reason)
         self.respond = respond
         self.block: Block | None = None  # in which batches of it lie, until each of them has its result
 
@@ -111,13 +111,23 @@ class PendingProduce:
             if owner < 0:
                 self.settle(index, (error, -1, -1, -1))
 
+    def keep_text(self, index: int, text: str) -> None:
+        """What the response will say of a result beside its error."""
+        if self.texts is None:
+            self.texts = {}
+        self.texts[index] = text
+
+    def keep_record_errors(self, index: int, records: list[int], reason: str) -> None:
+        """The records of a batch that were refused, and why."""
+        if self.record_errors is None:
+            self.record_errors = {}
+        self.record_errors[index] = records, reason
+
     def _place(self, index: int) -> tuple[str, int]:
-        """The topic and the partition of a result."""
-        for topic, partitions in self.topics:
-            if index < len(partitions):
-                return topic, partitions[index]
-            index -= len(partitions)
-        raise IndexError(index)
+        """The topic and the partition of a result. All are found at once: a request may have many rows, each of them refused."""
+        if self._places is None:
+            self._places = [(topic, partition) for topic, partitions in self.topics for partition in partitions]
+        return self._places[index]
 
 
 class ProduceLedger:
@@ -175,8 +185,7 @@ class ProduceLedger:
         request_id, index = RESULT_TEXT_HEADER.unpack_from(body)
         pending = self._pending.get(request_id)
         if pending is not None:
-            pending.texts = pending.texts or {}
-            pending.texts[index] = bytes(body[RESULT_TEXT_HEADER.size :]).decode("utf-8", "replace")
+            pending.keep_text(index, bytes(body[RESULT_TEXT_HEADER.size :]).decode("utf-8", "replace"))
 
     def fail_owner(self, process_id: int) -> None:
         """A partition worker died: what it owes may be stored or not, which REQUEST_TIMED_OUT says."""

@@ -93,7 +93,7 @@ class ReplicaOpener:
         is_new        no earlier view had the partition: its files are nowhere. So it is where its topic was just made, and where a
                       reassignment adds a replica, which is in no ISR yet: neither waits for a directory that failed. Beside one that
                       failed the controller is asked all the same, of a replica in its ISR: an earlier process may have known it
-        is_told_new   the controller says that it is made now (KAFKA-10314)
+        is_told_new   the controller says that it is made now (KAFKA-10314): said again of one that is in sync by now, it counts as little
         """
         self._seat.beat(self._clock.monotonic_ns())  # there may be thousands to open, and nothing to recover in them
         name = TopicPartition(topic.name, partition.index)
@@ -105,8 +105,9 @@ class ReplicaOpener:
             self._publish_state(slot, partition.key, RowState.LOADING, generation=0)
         directory = None
         try:
-            is_first = is_new and (partition.leader_epoch == 0 or self._node_id not in partition.isr)
-            is_made_now = is_first or is_told_new or self._may_be_made.get(slot) == partition.key
+            may_be_first = partition.leader_epoch == 0 or self._node_id not in partition.isr
+            is_first = is_new and may_be_first
+            is_made_now = is_first or (is_told_new and may_be_first) or self._may_be_made.get(slot) == partition.key
             directory = self._directories.place_of(name, topic.topic_id, is_made_now)
             if (not is_first or self._directories.has_failed) and self._is_missing(topic, partition, directory):
                 return None

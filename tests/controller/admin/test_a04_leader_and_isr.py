@@ -226,6 +226,19 @@ def test_beside_a_failed_directory_a_new_replica_is_made_and_another_one_is_not(
     assert waiting.finish() == {1: NONE}
 
 
+@pytest.mark.parametrize(("known_isr", "told_isr"), [((7,), (7, 0)), ((7, 0), (7,))], ids=["as told", "as known"])
+def test_a_replica_that_is_in_sync_is_not_new_whoever_says_so(new_node, controller, known_isr, told_isr):
+    """A controller that was just elected says it again of replicas that are being added, and an empty log would be in the ISR."""
+    node = new_node()
+    topic_id = controller.put_topic("t", ((7, 0),), {0: controller.state(7, 4, known_isr)})
+    node.turn()
+    node.seat.report_offline_dirs(1)
+    set_out_of_service(node, "t", 0)
+    told = {0: controller.state(7, 5, told_isr, 1)}
+    assert controller.lead(node, "t", topic_id, told, (7, 0), is_new=True) == {0: ErrorCode.KAFKA_STORAGE_ERROR}
+    assert node.owner.told_new == []
+
+
 def test_owners_are_not_told_which_replicas_are_new_where_all_directories_work(new_node, controller):
     node = new_node()
     topic_id = controller.put_topic("t", ((7, 0),), {0: controller.state(7, 0, (7, 0))})

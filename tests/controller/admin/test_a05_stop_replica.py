@@ -2,6 +2,7 @@
 
 import pytest
 
+from headrace.controller.cluster.known_cluster import Topic
 from headrace.controller.zookeeper import znodes
 from headrace.errors import ErrorCode
 from headrace.limits import ROLES_WAIT_MS_MAX
@@ -18,10 +19,10 @@ def controller(ensemble):
 
 @pytest.fixture
 def node(new_node, controller):
-    """With a topic of two partitions, both on this node and on 7."""
+    """With a topic of two partitions, both on this node and on 7; a reassignment takes those of this node away."""
     node = new_node()
     states = {index: controller.state(7, 4, (7, 0)) for index in (0, 1)}
-    node.topic_id = controller.put_topic("t", ((7, 0), (7, 0)), states)
+    node.topic_id = controller.put_topic("t", ((7, 0), (7, 0)), states, removing={0: (0,), 1: (0,)})
     node.turn()
     assert sorted(node.owner.directories) == ["t-0", "t-1"]
     return node
@@ -123,6 +124,72 @@ def test_a_late_deletion_of_a_topic_does_not_delete_the_one_that_was_made_under_
     ensemble.put(znodes.delete_topic_path("t"))
     assert controller.stop(node, "t", {0: (-2, True), 1: (-2, True)}) == {0: NONE, 1: NONE}
     assert not node.owner.directories
+
+
+@pytest.mark.parametrize("version", range(5))
+def test_a_late_deletion_of_a_replica_does_not_delete_that_of_a_topic_made_under_the_name_since(
+    new_node, controller, ensemble, version
+):
+    """A reassignment took this node away, the topic went, and another one has its name, and replicas here at no later an epoch."""
+    node = new_node()
+    controller.put_topic("t", ((7, 0),), {0: controller.state(7, 0, (7, 0))})
+    node.turn()
+    assert controller.stop(node, "t", {0: (4, True)}, version) == {0: ErrorCode.FENCED_LEADER_EPOCH}
+    node.turn()
+    assert list(node.owner.directories) == ["t-0"]
+    assert node.view.doomed == ()
+
+
+@pytest.mark.parametrize("adding", [{}, {0: (0,)}], ids=["there", "being added"])
+def test_a_deletion_counts_only_where_the_assignment_is_to_be_without_this_node(new_node, controller, ensemble, adding):
+    node = new_node()
+    topic_id = controller.put_topic("t", ((0, 7),), {0: controller.state(7, 4, (7, 0))})
+    node.turn()
+
+    def assign(replicas, adding, removing):
+        assignment = znodes.TopicAssignment(topic_id, (replicas,), adding, removing)
+        ensemble.put(znodes.topic_path("t"), znodes.encode_topic(assignment))
+
+    assign((0, 7), adding, {0: (7,)})
+    assert controller.stop(node, "t", {0: (4, True)}) == {0: ErrorCode.FENCED_LEADER_EPOCH}
+    assert "t-0" in node.owner.directories
+    assign((7,), {}, {})  # as of a reassignment that was cancelled
+    assert controller.stop(node, "t", {0: (4, True)}) == {0: NONE}
+    assert "t-0" not in node.owner.directories
+
+
+def test_the_assignment_of_another_topic_says_nothing_of_the_one_that_is_known(node, controller, ensemble):
+    """This node has not read of the new one yet; the files are put aside when it does."""
+    node.zk.watched.clear()
+    controller.put_topic("t", ((7,), (7,)))
+    assert controller.stop(node, "t", {0: (4, True)}) == {0: ErrorCode.FENCED_LEADER_EPOCH}
+    assert "t-0" in node.owner.directories
+
+
+def test_a_request_of_before_leader_epochs_deletes_a_topic_that_is_marked(new_node, controller, ensemble):
+    node = new_node()
+    controller.put_topic("t", ((7, 0),), {0: controller.state(7, 4, (7, 0))})
+    node.turn()
+    ensemble.put(znodes.delete_topic_path("t"))
+    assert controller.stop(node, "t", {0: (-1, True)}, 2) == {0: NONE}
+    assert not node.owner.directories
+
+
+def test_a_topic_that_is_made_again_while_its_mark_is_read_is_not_the_one_that_is_deleted(node, controller, ensemble):
+    ensemble.put(znodes.delete_topic_path("t"))
+    made = znodes.new_uuid()
+
+    def make_again():
+        node.zk.on_read = lambda: None
+        ensemble.remove(znodes.delete_topic_path("t"))
+        controller.put_topic("t", ((7, 0),), topic_id=made)
+        topic = Topic("t", made, ((7, 0),), {}, [controller.state(7, 0, (7, 0))])
+        node.known.adopt(["t"], {"t": topic}, frozenset(), frozenset(), node.known.additions)
+
+    node.zk.on_read = make_again
+    assert controller.stop(node, "t", {0: (-2, True)}) == {0: ErrorCode.FENCED_LEADER_EPOCH}
+    assert node.known.topics["t"].topic_id == made
+    assert node.view.doomed == ()
 
 
 def test_a_late_deletion_does_not_delete_what_zookeeper_has_lost(node, controller, ensemble):

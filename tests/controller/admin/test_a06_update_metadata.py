@@ -85,17 +85,59 @@ def test_a_reassignment_is_shown_and_its_moves_stay(node, controller, ensemble):
     assert node.known.topics["t"].adding == {0: (0,)}
 
 
-def test_a_topic_whose_leader_is_minus_2_is_deleted(new_node, controller, ensemble):
+@pytest.mark.parametrize("version", range(9))
+@pytest.mark.parametrize("is_marked", [False, True], ids=["late", "marked"])
+def test_a_topic_whose_leader_is_minus_2_keeps_its_files(new_node, controller, ensemble, version, is_marked):
+    """Up to v6 the request has no id: it may be of a topic that was deleted before. What deletes is the mark, or StopReplica."""
+    node = new_node()
+    topic_id = controller.put_topic("t", ((7, 0),), {0: controller.state(7, 4, (7, 0))})
+    if is_marked:
+        ensemble.put(znodes.delete_topic_path("t"))
+    node.turn()
+    held = dict(node.owner.directories)
+    assert controller.update(node, "t", topic_id, {0: controller.state(-2, -2, ())}, (7, 0), version) is NONE
+    node.turn()
+    assert node.owner.directories == held
+    assert node.view.doomed == node.view.deleted == ()
+    if not is_marked:
+        assert "t" in node.view.topics, "the one that clients see is the new one"
+        return
+    ensemble.remove(znodes.topic_path("t"))
+    ensemble.remove(znodes.delete_topic_path("t"))
+    node.turn()
+    assert not node.owner.directories
+    assert node.view.deleted == node.view.released == ()
+
+
+def test_what_zookeeper_has_lost_keeps_its_files_whatever_an_update_says(new_node, controller, ensemble):
     node = new_node()
     topic_id = controller.put_topic("t", ((7, 0),), {0: controller.state(7, 4, (7, 0))})
     node.turn()
-    assert controller.update(node, "t", topic_id, {0: controller.state(-2, -2, ())}, (7, 0)) is NONE
+    for path in sorted((one for one in ensemble.nodes if one.startswith(znodes.topic_path("t"))), reverse=True):
+        ensemble.remove(path)
+    node.run(node.agent.load())
+    node.turn()
+    assert "t" in node.known.released
+    controller.update(node, "t", topic_id, {0: controller.state(-2, -2, ())}, (7, 0), 6)
+    node.turn()
+    assert "t" in node.known.released
+    assert list(node.owner.directories) == ["t-0"]
+
+
+def test_a_topic_of_other_nodes_leaves_the_metadata_where_it_is_marked_as_well(node, controller, ensemble):
+    told = {0: controller.state(-2, -2, ())}
+    controller.update(node, "t", node.topic_id, told, (7, 3))
+    node.turn()
+    assert "t" in node.view.topics, "nobody has marked it"
+    ensemble.put(znodes.delete_topic_path("t"))
+    node.turn()
+    assert "t" in node.view.topics, "nobody has begun to delete it"
+    controller.update(node, "t", node.topic_id, told, (7, 3))
+    node.turn()
     assert "t" not in node.view.topics
+    ensemble.remove(znodes.delete_topic_path("t"))
     node.turn()
-    assert not node.owner.directories
-    ensemble.remove(znodes.topic_path("t"))
-    node.turn()
-    assert node.view.deleted == node.view.released == ()
+    assert "t" in node.view.topics, "its mark was taken back"
 
 
 @pytest.mark.parametrize("version", [7, 8])

@@ -41,10 +41,14 @@ class Controller:
         if path not in self.ensemble.nodes:
             self.ensemble.put(path, znodes.encode_broker(f"host-{node_id}", 9092, None, 0))
 
-    def put_topic(self, name, replicas, states=None, topic_id=None):
-        """Into ZooKeeper; returns the topic's id."""
+    def put_topic(self, name, replicas, states=None, topic_id=None, removing=None):
+        """Into ZooKeeper; returns the topic's id.
+
+        removing   by partition: replicas that a reassignment takes away
+        """
         topic_id = znodes.new_uuid() if topic_id is None else topic_id
-        self.ensemble.put(znodes.topic_path(name), znodes.encode_topic(TopicAssignment(topic_id, replicas)))
+        assignment = TopicAssignment(topic_id, replicas, {}, removing or {})
+        self.ensemble.put(znodes.topic_path(name), znodes.encode_topic(assignment))
         for index, state in (states or {}).items():
             self.put_state(name, index, state)
         return topic_id

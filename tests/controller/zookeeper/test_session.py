@@ -171,6 +171,14 @@ def test_many_nodes_are_read_at_once_and_those_that_are_not_there_are_none(zk):
     assert zk.get_many([]) == []
 
 
+def test_nothing_is_kept_of_a_watch_on_what_is_not_there(new_session):
+    """Topics that were deleted are read so: each would be remembered for ever."""
+    session = new_session()
+    session.create("/a", b"1")
+    assert [node and node.data for node in session.get_many(["/a", "/b"], watch=True)] == [b"1", None]
+    assert session.zk._watches.keys() == {"/a"}
+
+
 def test_a_node_among_many_is_what_it_is_alone(zk):
     """Data, version and times, over more requests than one."""
     zk.create("/a", b"1" * 100_000)

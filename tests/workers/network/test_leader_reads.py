@@ -4,6 +4,8 @@ Holds: workers/network/handlers/a01_fetch.py, workers/network/handlers/a02_list_
 workers/network/down_conversion.py
 """
 
+from types import SimpleNamespace
+
 import pytest
 
 from headrace.errors import ErrorCode
@@ -16,6 +18,9 @@ from headrace.protocol.frames import build_request
 from headrace.protocol.message_set import iterate_entries, iterate_entry_records
 from headrace.protocol.record_batch import HEADER_BYTES, Record, build_batch, iterate_records
 from headrace.shm.process_table import ProcessState
+from headrace.workers.network import down_conversion
+from headrace.workers.network.handlers import a01_fetch
+from tests.support.counted import CountedList, Counter
 from tests.support.fake_seat import view_of
 from tests.workers.network.network_rig import Rig, lead
 from tests.workers.network.test_plain_admission import batch_of
@@ -227,3 +232,26 @@ def test_a_session_that_is_wanted_is_declined(rig, epoch):
     request = kind(max_wait_ms=0, session_id=0, session_epoch=epoch, topics=topics)
     answer = ask(rig, ApiKey.FETCH, FETCH_VERSION, request)
     assert (answer.error_code, answer.session_id, len(answer.responses)) == (ErrorCode.NONE, 0, 1)
+
+
+def test_what_the_partitions_of_an_old_fetch_share_is_counted_once(monkeypatch):
+    """v0 to v3 share a bound of what is converted: each partition counted all of the request."""
+    walks, shares = Counter(), []
+    monkeypatch.setattr(
+        down_conversion, "find", lambda _reader, _version, _offset, _limit, share, *_: shares.append(share)
+    )
+    topics = CountedList([SimpleNamespace(partitions=CountedList(range(3), walks)) for _ in range(2)], walks)
+    policy = SimpleNamespace(serves_old_readers=True)
+    context = SimpleNamespace(
+        is_rack_aware=False,
+        routes=SimpleNamespace(policy=lambda _topic: policy),
+        files=SimpleNamespace(reader=lambda _route, _row: None),
+    )
+    fetch = a01_fetch._Fetch(context, SimpleNamespace(api_version=2), SimpleNamespace(topics=topics, rack_id=""))
+    fetch.room = 1
+    walks.count = 0
+    row = SimpleNamespace(hw_segment=0, hw_position=0)
+    for _ in range(6):
+        fetch._find_old(SimpleNamespace(topic="t"), row, SimpleNamespace(fetch_offset=0), 100, True)
+    assert shares == [6] * 6
+    assert walks.count == 0

@@ -259,9 +259,9 @@ def _reopen(
 
 def _keep_reason(pending: PendingProduce, index: int, failure: KafkaError) -> int:
     """What the response will say beside the error, which is returned."""
-    pending.texts = {**(pending.texts or {}), index: failure.message}
+    pending.keep_text(index, failure.message)
     if isinstance(failure, RejectedRecords):
-        pending.record_errors = {**(pending.record_errors or {}), index: (failure.indexes, failure.reason)}
+        pending.keep_record_errors(index, failure.indexes, failure.reason)
     return failure.code
 
 

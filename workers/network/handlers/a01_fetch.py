@@ -96,12 +96,13 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
 class _Fetch:
     """One fetch request, tried until it is answered."""
 
-    __slots__ = ("context", "exchange", "is_torn", "rack", "request", "room", "slots")
+    __slots__ = ("context", "exchange", "is_torn", "partition_count", "rack", "request", "room", "slots")
 
     def __init__(self, context: Context, exchange: Exchange, request: messages.FetchRequest) -> None:
         self.context = context
         self.exchange = exchange
         self.request = request
+        self.partition_count = sum(len(topic.partitions) for topic in request.topics)
         self.slots: list[int] = []
         self.is_torn = False  # a partition's row could not be read
         self.room = 0  # bytes that may still be copied into the answer
@@ -169,9 +170,8 @@ class _Fetch:
         if self.room <= 0:
             return None
         reader = self.context.files.reader(route, row)
-        partitions = sum(len(topic.partitions) for topic in self.request.topics)
         version, ends = self.exchange.api_version, (row.hw_segment, row.hw_position)
-        return down_conversion.find(reader, version, wanted.fetch_offset, limit, partitions, is_first, ends)
+        return down_conversion.find(reader, version, wanted.fetch_offset, limit, self.partition_count, is_first, ends)
 
     def _read(self, route: Route | None, wanted: _PartitionRequest, limit: int, is_first: bool) -> PartitionAnswer:
         """What there is of one partition."""

@@ -53,12 +53,14 @@ _TopicResponse = messages.ListOffsetsResponse.ListOffsetsTopicResponse
 def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
     """Answer from the rows; a partition that is named twice is refused, as each look-up may read files."""
     request = decode_request(ApiKey.LIST_OFFSETS, exchange.api_version, body)
+    is_follower = request.replica_id > CONSUMER_REPLICA_ID_MAX
+    is_broker = is_follower and context.broker_requests.is_of_broker(exchange.connection, exchange.api_key)
     times = Counter((topic.name, wanted.partition_index) for topic in request.topics for wanted in topic.partitions)
     topics = [
         _TopicResponse(
             name=topic.name,
             partitions=[
-                _list_one(context, exchange, request, topic.name, wanted)
+                _list_one(context, exchange, request, is_broker, topic.name, wanted)
                 if times[topic.name, wanted.partition_index] == 1
                 else _PartitionResponse(
                     partition_index=wanted.partition_index, error_code=int(ErrorCode.INVALID_REQUEST)
@@ -73,14 +75,19 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
 
 
 def _list_one(
-    context: Context, exchange: Exchange, request: messages.ListOffsetsRequest, topic: str, wanted: _Wanted
+    context: Context,
+    exchange: Exchange,
+    request: messages.ListOffsetsRequest,
+    is_broker: bool,
+    topic: str,
+    wanted: _Wanted,
 ) -> _PartitionResponse:
     index = wanted.partition_index
     route = context.routes.partition(topic, index)
     if route is None:
         return _PartitionResponse(partition_index=index, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     is_follower = request.replica_id > CONSUMER_REPLICA_ID_MAX
-    if is_follower and not may_be_replica(context, route, request.replica_id):
+    if is_follower and not (is_broker and may_be_replica(context, route, request.replica_id)):
         return _PartitionResponse(partition_index=index, error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     if wanted.timestamp < 0 and exchange.api_version < FIRST_VERSIONS.get(wanted.timestamp, NO_VERSION):
         return _PartitionResponse(partition_index=index, error_code=ErrorCode.UNSUPPORTED_VERSION)

@@ -19,7 +19,7 @@ from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
 from headrace.workers.network.context import Context
 from headrace.workers.network.exchange import Exchange
-from headrace.workers.network.partition_reads import refusal_of
+from headrace.workers.network.partition_reads import CONSUMER_REPLICA_ID_MAX, refusal_of
 
 _Wanted = messages.OffsetForLeaderEpochRequest.OffsetForLeaderPartition
 _Topic = messages.OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult
@@ -29,12 +29,23 @@ _EndOffset = messages.OffsetForLeaderEpochResponse.EpochEndOffset
 def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
     """Answer from checkpoints and rows."""
     request = decode_request(ApiKey.OFFSET_FOR_LEADER_EPOCH, exchange.api_version, body)
-    topics = [
-        _Topic(topic=topic.topic, partitions=[_find(context, topic.topic, wanted) for wanted in topic.partitions])
-        for topic in request.topics
-    ]
+    is_follower = request.replica_id > CONSUMER_REPLICA_ID_MAX
+    if is_follower and not context.broker_requests.is_of_broker(exchange.connection, exchange.api_key):
+        topics = [
+            _Topic(topic=topic.topic, partitions=[_refusal(wanted) for wanted in topic.partitions])
+            for topic in request.topics
+        ]
+    else:
+        topics = [
+            _Topic(topic=topic.topic, partitions=[_find(context, topic.topic, wanted) for wanted in topic.partitions])
+            for topic in request.topics
+        ]
     response = messages.OffsetForLeaderEpochResponse(topics=topics)
     exchange.answer_bytes(encode_response(ApiKey.OFFSET_FOR_LEADER_EPOCH, exchange.api_version, response))
+
+
+def _refusal(wanted: _Wanted) -> _EndOffset:
+    return _EndOffset(partition=wanted.partition, error_code=int(ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
 
 
 def _find(context: Context, topic: str, wanted: _Wanted) -> _EndOffset:

@@ -11,5 +11,5 @@ from headrace.workers.network.exchange import Exchange
 
 
 def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
-    """Forward to the controller."""
-    context.forward_to_controller(exchange, body)
+    """Forward to the controller, where a broker may have sent it."""
+    context.broker_requests.forward(exchange, body)

@@ -60,8 +60,8 @@ class Followers:
     """
 
     __slots__ = (
-        "_assigned", "_by_id", "_end_offset", "_live", "_maximal", "_node_id", "_pending", "epoch_start", "is_unsure", "isr",
-        "minimum",
+        "_assigned", "_by_id", "_end_offset", "_in_sync", "_live", "_maximal", "_node_id", "_pending", "epoch_start", "is_unsure",
+        "isr", "minimum",
     )  # fmt: skip
 
     def __init__(
@@ -79,7 +79,8 @@ class Followers:
         self._node_id = node_id
         self._live = live
         self._by_id: dict[int, Follower] = {}
-        self._assigned = replicas
+        self._assigned = frozenset(replicas)
+        self._in_sync = frozenset(isr)
         self._pending: tuple[int, ...] = ()
         self._maximal: frozenset[int] = frozenset()
         self._end_offset = end_offset
@@ -102,12 +103,13 @@ class Followers:
         """
         now_ms = self._live.now_ms
         known = self._by_id
+        in_sync = self._in_sync = frozenset(isr)
         self._by_id = {
-            broker_id: known.get(broker_id) or Follower(broker_id, now_ms if broker_id in isr else NEVER_MS)
+            broker_id: known.get(broker_id) or Follower(broker_id, now_ms if broker_id in in_sync else NEVER_MS)
             for broker_id in dict.fromkeys((*replicas, *isr))
             if broker_id != self._node_id
         }
-        self._assigned = replicas
+        self._assigned = frozenset(replicas)
         self.isr = isr
         self.minimum = minimum
         self._maximal = frozenset((*isr, *self._pending))
@@ -184,7 +186,7 @@ class Followers:
             kept += [
                 broker_id
                 for broker_id, follower in self._by_id.items()
-                if broker_id not in isr
+                if broker_id not in self._in_sync
                 and follower.offset >= least
                 and self.is_caught_up(follower)
                 and self._live.is_eligible(broker_id, follower.broker_epoch)

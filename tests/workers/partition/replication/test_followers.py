@@ -10,6 +10,7 @@ import pytest
 from headrace.shm.cluster_view import BrokerView
 from headrace.workers.partition.replication.followers import Followers
 from headrace.workers.partition.replication.live_brokers import LiveBrokers
+from tests.support.counted import Counter, counted_numbers
 
 LEADER, SECOND, THIRD = 1, 2, 3
 REPLICAS = (LEADER, SECOND, THIRD)
@@ -288,3 +289,15 @@ def test_what_is_committed_is_on_every_member_of_every_isr_that_may_be_true(seed
         if moved:
             members = {*leader.followers.isr, *pending} - {LEADER}
             assert all(leader.followers.get(one).offset >= leader.mark for one in members), seed
+
+
+def test_an_isr_of_very_many_members_is_looked_up_by_sets():
+    """A request of 40,000 members held the worker for 36 s."""
+    compared = Counter()
+    count = 400
+    members = tuple(counted_numbers(range(2, 2 + count), compared))
+    leader = Leader(isr=(LEADER, *members), replicas=(LEADER, *members))
+    compared.count = 0
+    leader.followers.follow((LEADER, *members), (LEADER, *members), 1)
+    assert leader.isr
+    assert compared.count < 30 * count
