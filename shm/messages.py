@@ -40,6 +40,10 @@ asked, and those of `RequestKind`, which no client can send:
                      a partition worker to the controller: logs that it has opened, the mark as it was known before; flags: closed
                      in order by its last owner, cut since its end was damaged. The reply is error 2: NONE once what follows is
                      in the view, or will be
+    AHEAD_LOG        n x ( slot 4 | key 4 | log end 8 | parted at 8 | last leader epoch 4 | leader 4 | leader epoch 4 )
+                     a partition worker to the controller: logs that have more than the state of their partition knows of (its
+                     leader and leader epoch): what a later epoch wrote, or what that leader's log does not have, from an offset on.
+                     The reply is that of OPENED_LOG
     FOLLOWED         view_version 8
                      a partition worker to the controller: rows have moved; that version of the view is acted on to the end
     NEW_REPLICAS     n x key 4
@@ -91,6 +95,7 @@ class RequestKind(IntEnum):
     ALTER_ISR = -5
     OPENED_LOG = -6
     NEW_REPLICAS = -7
+    AHEAD_LOG = -8
 
 
 class ReplyStatus(IntEnum):
@@ -127,6 +132,7 @@ ALTER_ISR_WANTED: Final = Struct("=ixxxxq")
 ALTER_ISR_RESULT: Final = Struct("=h")
 OPENED_LOG: Final = Struct("=IIqqii")
 LOG_WAS_CLOSED, LOG_WAS_CUT = 1, 2  # its flags
+AHEAD_LOG: Final = Struct("=IIqqiii")
 OPENED_RESULT: Final = Struct("=h")
 NEW_REPLICA: Final = Struct("=I")
 SLOT_ENTRY: Final = Struct("=I")
