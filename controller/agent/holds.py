@@ -28,7 +28,9 @@ import struct
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from typing import Any
 
+from headrace.controller.agent.ahead_replicas import AheadReplicas, Ends
 from headrace.controller.agent.hold_decision import Act, LogEnd, Verdict, decide
+from headrace.controller.agent.old_state_decision import is_over
 from headrace.controller.agent.pending_response import PendingResponse
 from headrace.controller.agent.power_loss import in_sync_replicas
 from headrace.controller.cluster.known_cluster import KnownCluster, Topic, is_another
@@ -58,6 +60,7 @@ ELECT_MS = 2_000  # before the controller is asked for an election that it has n
 ELECT_TRIES = 10
 
 Place = tuple[str, int]  # topic and partition
+_Take = Callable[["_Opened", bytes], None]
 # Where logs of other brokers end; those that are not known are left out
 AskEnds = Callable[[Mapping[int, Collection[Place]]], Coroutine[Any, None, Mapping[int, Mapping[Place, LogEnd]]]]
 # Have the controller elect leaders, of the ISR where it can
@@ -94,8 +97,9 @@ class Holds:
         self._timeout_ms: int = settings["unclean.recovery.timeout.ms"]
         self._is_loaded = False  # what ZooKeeper has of us is known
         self._since_ms: dict[Place, int] = {}
-        self._dirty: set[str] = set()  # topics whose node in ZooKeeper says something else
-        self._early: list[tuple[_Opened, bytes]] = []  # told before we knew what is held
+        self._ahead = AheadReplicas(known, zk)
+        self._dirty = known.unstored_holds  # topics whose node in ZooKeeper says something else
+        self._early: list[tuple[_Opened, bytes, _Take]] = []  # told before we knew what is held
         self._unstored: list[_Opened] = []
         self._elections: dict[
             Place, tuple[int, int]
@@ -130,8 +134,8 @@ class Holds:
         """Know what a process before us held. raises ZkError"""
         await self._load()
         early, self._early = self._early, []
-        for token, body in early:
-            self._take(token, body)
+        for token, body, take in early:
+            self._take_all(token, body, take)
 
     async def _load(self) -> None:
         if self._is_loaded:
@@ -166,11 +170,18 @@ class Holds:
 
     def take_opened(self, body: memoryview) -> PendingResponse:
         """Answered once what follows stands in ZooKeeper, and in the view. raises   struct.error"""
+        return self._take_told(body, self._take)
+
+    def take_ahead(self, body: memoryview) -> PendingResponse:
+        """Logs that have more than their states know of; answered in the same way. raises   struct.error"""
+        return self._take_told(body, self._take_ahead)
+
+    def _take_told(self, body: memoryview, take: _Take) -> PendingResponse:
         token = _Opened()
         if self._is_loaded:
-            self._take(token, bytes(body))
+            self._take_all(token, bytes(body), take)
         elif len(self._early) < OPENED_LOGS_WAITING_MAX:
-            self._early.append((token, bytes(body)))
+            self._early.append((token, bytes(body), take))
         else:
             raise struct.error("too many logs were opened before it was known what is held")
 
@@ -182,6 +193,19 @@ class Holds:
     def _is_followed(self, token: _Opened) -> bool:
         return token.is_stored and all(map(self._known.is_told, token.names))
 
+    def _take_all(self, token: _Opened, body: bytes, take: _Take) -> None:
+        take(token, body)
+        if token.names:
+            self._unstored.append(token)
+            self._next_ms = 0
+        else:
+            token.is_stored = True
+
+    def _take_ahead(self, token: _Opened, body: bytes) -> None:
+        token.names |= self._ahead.take(body)
+        self._dirty |= token.names
+        self._has_event = self._has_event or bool(token.names)
+
     def _take(self, token: _Opened, body: bytes) -> None:
         known = self._known
         for slot, key, end_offset, high_watermark, epoch, flags in OPENED_LOG.iter_unpack(body):
@@ -191,11 +215,6 @@ class Holds:
                 continue
             if self._take_one(topic, place[1], LogEnd(epoch, end_offset), high_watermark, flags):
                 token.names.add(topic.name)
-        if token.names:
-            self._unstored.append(token)
-            self._next_ms = 0
-        else:
-            token.is_stored = True
 
     def _take_one(self, topic: Topic, index: int, end: LogEnd, high_watermark: int, flags: int) -> bool:
         """A log as it was opened; returns whether that says something of what is held."""
@@ -206,6 +225,10 @@ class Holds:
             held = None
         if held is None and not is_short:
             return False
+        if held is not None and held.is_ahead:
+            known.held[place] = held._replace(end_offset=end.offset, end_epoch=end.epoch)
+            self._dirty.add(topic.name)
+            return True
         is_new = held is None
         held = held or HeldReplica(topic.topic_id, is_sole=len(topic.replicas[index]) == 1)
         if flags & LOG_WAS_CLOSED and not (is_short or held.is_proven):
@@ -270,7 +293,8 @@ class Holds:
             if held.is_sole and len(topic.replicas[place[1]]) > 1:
                 known.held[place] = held._replace(is_sole=False)
                 self._dirty.add(place[0])
-            if state is not None and known.node_id not in state.isr:
+            is_left = is_over(held, state) if held.is_ahead and state is not None else False
+            if is_left or (state is not None and not held.is_ahead and known.node_id not in state.isr):
                 over.append(place)
                 self._drop(place)
         if over:
@@ -336,9 +360,15 @@ class Holds:
         for place, brokers in asked.items():
             held, topic = known.held.get(place), known.topics.get(place[0])
             state = topic.states[place[1]] if topic is not None and place[1] < len(topic.states) else None
-            if held is None or topic is None or state is None or known.node_id not in state.isr:
-                continue  # it is over
+            if held is None or topic is None or state is None:
+                continue
             others = {broker: ends.get(broker, {}).get(place) for broker in brokers}
+            if held.is_ahead:
+                is_accepted = held_znodes.accept_loss_name(place) in accepted
+                await self._settle_ahead(place, topic, state, others, is_accepted=is_accepted)
+                continue
+            if known.node_id not in state.isr:
+                continue  # it is over
             own = LogEnd(held.end_epoch, held.end_offset)
             is_accepted = held_znodes.accept_loss_name(place) in accepted
             verdict = decide(
@@ -363,6 +393,25 @@ class Holds:
                 "replicas held: others may have more partitions=%d waits_for=%s some=%s; see headrace cluster describe --held",
                 len(waiting), sorted(awaited), _some(waiting),
             )  # fmt: skip
+
+    async def _settle_ahead(
+        self, place: Place, topic: Topic, state: PartitionState, others: Ends, *, is_accepted: bool
+    ) -> None:
+        """raises   ZkError"""
+        before = self._known.held[place]
+        done = await self._ahead.settle(place, topic, state, others, is_accepted=is_accepted)
+        if done is None:
+            if self._known.held.get(place) != before:
+                self._dirty.add(place[0])
+            return
+        if done.first_offset >= 0:
+            why = f"broker {done.best} is to lead, the state was of the past, of other replicas: {_told(others)}"
+            self._say_lost(place, done.first_offset, before, why)
+        self._drop(place)
+        self._has_event = True
+        self._elections[place] = (self._monotonic_ms() + ELECT_MS, 0)
+        if is_accepted:
+            await self._zk.delete(held_znodes.accept_loss_path(place))
 
     async def _carry_out(
         self,

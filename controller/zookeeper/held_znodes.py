@@ -7,6 +7,8 @@ Runs in: the controller process of every node; tools read and ask.
 
     {"version":1,"topic_id":"0f..","partitions":{"3":{"sole":false,"proven":true,"end_offset":88,"end_epoch":4,
                                                       "high_watermark":120,"waits_for":[2]}}}
+
+One whose log is ahead of the state (decision 071) has `"parted_at":50,"parted_from":1,"parted_in":3` as well; -1 where the state had no leader.
 """
 
 from __future__ import annotations
@@ -16,13 +18,14 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from headrace.controller.zookeeper.znodes import BadZnode
-from headrace.ids import NO_EPOCH
+from headrace.ids import NO_EPOCH, NO_LEADER
 
 HELD = "/headrace/held"
 ACCEPT_LOSS = "/headrace/accept_loss"
 NO_OFFSET = -1
 
 Place = tuple[str, int]  # topic and partition
+_OF_AHEAD = ("parted_at", "parted_from", "parted_in")
 
 
 class HeldReplica(NamedTuple):
@@ -35,6 +38,14 @@ class HeldReplica(NamedTuple):
     end_epoch: int = NO_EPOCH  # the last leader epoch in it
     high_watermark: int = NO_OFFSET  # as it was checkpointed, where the log ends before it
     waits_for: tuple[int, ...] = ()  # brokers
+    parted_at: int = NO_OFFSET  # its log is ahead of the state, from this offset on at the latest (decision 071)
+    parted_from: int = NO_LEADER  # the leader of that state
+    parted_in: int = NO_EPOCH  # and its leader epoch
+
+    @property
+    def is_ahead(self) -> bool:
+        """Whether its log has more than the state knows of: that is one of the past."""
+        return self.parted_at != NO_OFFSET
 
 
 def held_by_path(broker: int) -> str:
@@ -64,6 +75,7 @@ def encode_held(replicas: Mapping[int, HeldReplica]) -> bytes:
             "end_epoch": one.end_epoch,
             "high_watermark": one.high_watermark,
             "waits_for": list(one.waits_for),
+            **({key: getattr(one, key) for key in _OF_AHEAD} if one.is_ahead else {}),
         }
         for index, one in sorted(replicas.items())
     }
@@ -85,6 +97,9 @@ def decode_held(path: str, data: bytes) -> dict[int, HeldReplica]:
                 int(row["end_epoch"]),
                 int(row["high_watermark"]),
                 tuple(map(int, row["waits_for"])),
+                int(row.get("parted_at", NO_OFFSET)),
+                int(row.get("parted_from", NO_LEADER)),
+                int(row.get("parted_in", NO_EPOCH)),
             )
             for index, row in fields["partitions"].items()
         }

@@ -211,6 +211,7 @@ class Replica:
                 self.log.assign_leader_epoch(view.leader_epoch)
             except StorageExhausted as failure:
                 no_room = failure  # what is there can be read; the epoch is noted with the first append
+            self.is_wary, self.parted_from = False, NO_LEADER
         self.state = state
         self.isr = view.isr
         self.replicas = view.replicas
@@ -245,8 +246,14 @@ class Replica:
         leader, leader_epoch  of that state
         """
         self.is_wary = self.is_unproven = True
+        self.parted_from = leader
         self.ahead = AheadLog(self.log.log_end_offset, self.log.epochs.latest, parted_at, leader, leader_epoch)
         self._moved.note_ahead(self)
+
+    def note_proven(self) -> None:
+        """The last batch of its log is its leader's as well."""
+        self.is_unproven = self.is_wary = False
+        self.parted_from = NO_LEADER
 
     def _follow_followers(self, is_new_epoch: bool) -> None:
         """Know the followers of this role; of a new epoch nothing is known yet."""

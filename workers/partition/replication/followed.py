@@ -115,7 +115,7 @@ class Followed(Subject):
         if is_compacted and found.base_offset != own.base_offset:
             return 0, None  # the leader's cleaner has taken it
         if (found[:3:2], found.last_offset) == (own[:3:2], own.last_offset) if is_compacted else found == own:
-            self.replica.is_unproven = False
+            self.replica.note_proven()
             return found.size_bytes if found.size_bytes <= len(records) else 0, None
         entries = self.replica.log.epochs.entries
         parted_at = min(entries[-1][1], own.base_offset) if entries else 0
@@ -207,9 +207,7 @@ class Followed(Subject):
         is_committed = replica.is_wary and offset < replica.high_watermark
         return is_another or is_committed or replica.log.epochs.latest >= self.leader_epoch
 
-    def _cut(
-        self, offset: int, on_cut: Callable[[Replica], None], *, is_another: bool = False
-    ) -> FollowerEvent | None:
+    def _cut(self, offset: int, on_cut: Callable[[Replica], None], *, is_another: bool = False) -> FollowerEvent | None:
         """Cut the log, if it is longer; None where that worked.
 
         is_another   the leader has another batch in the place of ours
@@ -222,7 +220,6 @@ class Followed(Subject):
                 " ZooKeeper %s first_offset=%d log_epoch=%d; see headrace cluster describe --held",
                 self._place(), offset, replica.log.epochs.latest,
             )  # fmt: skip
-            replica.parted_from = self.leader
             replica.tell_ahead(offset, self.leader, self.leader_epoch)
             return FollowerEvent.GIVEN_UP
         if offset < end_offset and replica.parted_from == self.leader:
