@@ -298,6 +298,7 @@ class Holds:
                 over.append(place)
                 self._drop(place)
         if over:
+            self._next_ms = 0  # ZooKeeper is to say so
             _log.info(
                 "replicas are not held any more, others are in sync partitions=%d some=%s", len(over), _some(over)
             )

@@ -9,7 +9,7 @@ parted from the state's leader has nothing that we lack. The first row that fits
                                                                          accepted: RAISE, it leads
     else                                                                 RAISE: the best leads, in an epoch above all
 
-    raised    leader -1, the ISR is the best one, and the leader epoch is the first of a later era (`leader_eras.py`) than any that was heard of:
+    raised    leader -1, the ISR is the best one, the leader epoch begins a later era (`leader_eras.py`) than any that was heard of:
               whoever was away, and knows epochs that nobody else does, finds its log below it all the same
 
 Leader epochs count on by one within an era. A node that comes back with a log of an earlier era follows, and what it has beyond the

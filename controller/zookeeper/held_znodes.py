@@ -8,7 +8,7 @@ Runs in: the controller process of every node; tools read and ask.
     {"version":1,"topic_id":"0f..","partitions":{"3":{"sole":false,"proven":true,"end_offset":88,"end_epoch":4,
                                                       "high_watermark":120,"waits_for":[2]}}}
 
-One whose log is ahead of the state (decision 071) has `"parted_at":50,"parted_from":1,"parted_in":3` as well; -1 where the state had no leader.
+One whose log is ahead of the state (decision 071) has `"parted_at":50,"parted_from":1,"parted_in":3` as well.
 """
 
 from __future__ import annotations
