@@ -23,6 +23,9 @@ EXAMPLES_ACCEPT = (
     "[bold]Examples[/bold]\n\nheadrace cluster describe --held   # which, and for whom they wait\n\n"
     "headrace cluster accept-loss clicks:3"
 )
+EXAMPLES_RESTORED = (
+    "[bold]Examples[/bold]\n\nheadrace cluster restored zk1:2181,zk2:2181/kafka   # between the stop and the start"
+)
 ZOOKEEPER_KEY = "zookeeper.connect"
 
 ZooKeeper = Annotated[
@@ -56,6 +59,23 @@ def accept_loss(
         return 1
     brokers = ", ".join(str(one.broker) for one in held)
     print(f"{topic}:{index} is led in some seconds by the best replica that is there (held by {brokers})")
+    return 0
+
+
+def restored(
+    zookeeper: Annotated[
+        str, typer.Argument(metavar="HOST:PORT,...", help="Its address, as in zookeeper.connect.", show_default=False)
+    ],
+) -> int:
+    """Have a ZooKeeper that was put back to a backup believed in nothing that the logs may know better; before the nodes start.
+
+    Every replica is held until its node has compared the logs of all replicas of the partition. The best one leads.
+    """
+    from headrace.node.restored_zookeeper import hold_all
+
+    count = hold_all(zookeeper, lambda text: print(text, file=sys.stderr))
+    print(f"{count} partitions are led by the best of their logs once all nodes are there: start all of them now")
+    print("those that wait: headrace cluster describe --held")
     return 0
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from headrace.controller.cluster.known_cluster import KnownCluster
 from headrace.controller.zookeeper import held_znodes
 from headrace.controller.zookeeper.held_reader import read_held_by
-from headrace.controller.zookeeper.held_znodes import HeldReplica
+from headrace.controller.zookeeper.held_znodes import NO_OFFSET, HeldReplica
 from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.znodes import PartitionState
 from headrace.ids import NO_EPOCH
@@ -50,7 +50,8 @@ class HeardEpochs:
     def is_disputed(self, place: Place, state: PartitionState) -> bool:
         """Whether a live broker's log is ahead of what this state came from: it decides who leads."""
         return any(
-            held.parted_in < held.end_epoch and era_of(state.leader_epoch) <= era_of(held.end_epoch)
+            (held.parted_in < held.end_epoch or held.end_offset == NO_OFFSET)
+            and era_of(state.leader_epoch) <= era_of(held.end_epoch)
             for held in self._ahead.get(place, ())
         )
 

@@ -98,7 +98,7 @@ class Holds:
         self._is_loaded = False  # what ZooKeeper has of us is known
         self._since_ms: dict[Place, int] = {}
         self._ahead = AheadReplicas(known, zk)
-        self._dirty = known.unstored_holds  # topics whose node in ZooKeeper says something else
+        self._dirty: set[str] = set()  # topics whose node in ZooKeeper says something else
         self._early: list[tuple[_Opened, bytes, _Take]] = []  # told before we knew what is held
         self._unstored: list[_Opened] = []
         self._elections: dict[
@@ -204,6 +204,7 @@ class Holds:
     def _take_ahead(self, token: _Opened, body: bytes) -> None:
         token.names |= self._ahead.take(body)
         self._dirty |= token.names
+        self._known.unstored_holds |= token.names
         self._has_event = self._has_event or bool(token.names)
 
     def _take(self, token: _Opened, body: bytes) -> None:
@@ -297,6 +298,7 @@ class Holds:
             if is_left or (state is not None and not held.is_ahead and known.node_id not in state.isr):
                 over.append(place)
                 self._drop(place)
+                self._has_event = self._has_event or held.is_ahead  # it may be the one that is to be elected
         if over:
             self._next_ms = 0  # ZooKeeper is to say so
             _log.info(
@@ -410,7 +412,6 @@ class Holds:
             self._say_lost(place, done.first_offset, before, why)
         self._drop(place)
         self._has_event = True
-        self._elections[place] = (self._monotonic_ms() + ELECT_MS, 0)
         if is_accepted:
             await self._zk.delete(held_znodes.accept_loss_path(place))
 
@@ -487,6 +488,8 @@ class Holds:
                 except BaseException:
                     self._dirty.add(name)
                     raise
+                if name not in self._dirty:
+                    self._known.unstored_holds.discard(name)
 
         try:
             if self._dirty:
