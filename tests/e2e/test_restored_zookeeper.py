@@ -19,7 +19,7 @@ from headrace.node.embedded_zookeeper import EmbeddedZooKeeper
 from headrace.node.restored_zookeeper import BrokersLive, hold_all
 from headrace.protocol.record_batch import iterate_batches
 from tests.cli.program import Program
-from tests.e2e.test_three_nodes import NODES, create, is_known, isrs_of, metadata_of, numbers, read, running, write
+from tests.e2e.test_three_nodes import NODES, create, is_known, isrs_of, numbers, read, running, write
 from tests.support.waiting import DEADLINE_S, wait_until
 from tests.support.zookeeper_client import ZooKeeperClient
 
@@ -93,8 +93,13 @@ def check_equal(directory):
 
 def are_raised(nodes):
     """Whether every partition has a leader in a later era."""
-    found = metadata_of(nodes.bootstrap, TOPIC).values()
-    return all(one.leader >= 0 and one.leader_epoch >= ERA for one in found)
+    client = ZooKeeperClient(nodes.zookeeper, 10_000)
+    client.start(DEADLINE_S)
+    try:
+        states = [json.loads(client.get(znodes.state_path(TOPIC, index)).data) for index in range(PARTITIONS)]
+    finally:
+        client.stop()
+    return all(one["leader"] >= 0 and one["leader_epoch"] >= ERA for one in states)
 
 
 def is_none_held(nodes):
