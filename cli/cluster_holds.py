@@ -45,7 +45,8 @@ def accept_loss(
     """Let a partition be led though acknowledged records may be lost: nobody waits for replicas that are away any more.
 
     After its machine went down, a replica that was the last in sync waits for the others, which may have more. The best of those that
-    are there leads; the log of its node says from which offset on records may be lost.
+    are there leads; the log of its node says from which offset on records may be lost. After ZooKeeper was restored, a replica whose
+    log is ahead of the state waits as well: the partition's leader leads on where it has written since, else the best one leads.
     """
     from headrace.node.held_replicas import accept_loss as accept
 
@@ -104,7 +105,7 @@ def print_held(rows: list[dict[str, Any]], as_json: bool) -> None:
                 ",".join(map(str, row["waits_for"])) or None,
                 row["log_end"],
                 row["high_watermark"],
-                "certain" if row["is_proven"] else "possible",
+                _loss(row),
             ]
             for row in rows
         ],
@@ -121,7 +122,15 @@ def _row(held: Held) -> dict[str, Any]:
         "log_end": one.end_offset if one.end_offset >= 0 else None,
         "high_watermark": one.high_watermark if one.high_watermark >= 0 else None,
         "is_proven": one.is_proven,
+        "parted_at": one.parted_at if one.is_ahead else None,
     }
+
+
+def _loss(row: dict[str, Any]) -> str:
+    """Of what has the log more than the partition's state, or may have less than it should."""
+    if row["parted_at"] is not None:
+        return f"state of the past, log ahead of it from {row['parted_at']} on"
+    return "certain" if row["is_proven"] else "possible"
 
 
 def _zookeeper_of(cluster: Cluster) -> str:
