@@ -91,6 +91,7 @@ def describe(
 app.command(epilog=cluster_moves.EXAMPLES_REBALANCE)(cluster_moves.rebalance)
 app.command(epilog=cluster_moves.EXAMPLES_REASSIGNMENTS)(cluster_moves.reassignments)
 app.command("accept-loss", epilog=cluster_holds.EXAMPLES_ACCEPT)(cluster_holds.accept_loss)
+app.command("restored", epilog=cluster_holds.EXAMPLES_RESTORED)(cluster_holds.restored)
 app.command("elect-leaders", epilog=cluster_moves.EXAMPLES_ELECT)(cluster_moves.elect_leaders)
 
 

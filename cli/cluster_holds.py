@@ -23,6 +23,9 @@ EXAMPLES_ACCEPT = (
     "[bold]Examples[/bold]\n\nheadrace cluster describe --held   # which, and for whom they wait\n\n"
     "headrace cluster accept-loss clicks:3"
 )
+EXAMPLES_RESTORED = (
+    "[bold]Examples[/bold]\n\nheadrace cluster restored zk1:2181,zk2:2181/kafka   # between the stop and the start"
+)
 ZOOKEEPER_KEY = "zookeeper.connect"
 
 ZooKeeper = Annotated[
@@ -42,7 +45,8 @@ def accept_loss(
     """Let a partition be led though acknowledged records may be lost: nobody waits for replicas that are away any more.
 
     After its machine went down, a replica that was the last in sync waits for the others, which may have more. The best of those that
-    are there leads; the log of its node says from which offset on records may be lost.
+    are there leads; the log of its node says from which offset on records may be lost. After ZooKeeper was restored, a replica whose
+    log is ahead of the state waits as well: the partition's leader leads on where it has written since, else the best one leads.
     """
     from headrace.node.held_replicas import accept_loss as accept
 
@@ -56,6 +60,23 @@ def accept_loss(
         return 1
     brokers = ", ".join(str(one.broker) for one in held)
     print_line(f"{topic}:{index} is led in some seconds by the best replica that is there (held by {brokers})")
+    return 0
+
+
+def restored(
+    zookeeper: Annotated[
+        str, typer.Argument(metavar="HOST:PORT,...", help="Its address, as in zookeeper.connect.", show_default=False)
+    ],
+) -> int:
+    """Have a ZooKeeper that was put back to a backup believed in nothing that the logs may know better; before the nodes start.
+
+    Every replica is held until its node has compared the logs of all replicas of the partition. The best one leads.
+    """
+    from headrace.node.restored_zookeeper import hold_all
+
+    count = hold_all(zookeeper, lambda text: print_line(text, is_error=True))
+    print(f"{count} partitions are led by the best of their logs once all nodes are there: start all of them now")
+    print("those that wait: headrace cluster describe --held")
     return 0
 
 
@@ -84,7 +105,7 @@ def print_held(rows: list[dict[str, Any]], as_json: bool) -> None:
                 ",".join(map(str, row["waits_for"])) or None,
                 row["log_end"],
                 row["high_watermark"],
-                "certain" if row["is_proven"] else "possible",
+                _loss(row),
             ]
             for row in rows
         ],
@@ -101,7 +122,15 @@ def _row(held: Held) -> dict[str, Any]:
         "log_end": one.end_offset if one.end_offset >= 0 else None,
         "high_watermark": one.high_watermark if one.high_watermark >= 0 else None,
         "is_proven": one.is_proven,
+        "parted_at": one.parted_at if one.is_ahead else None,
     }
+
+
+def _loss(row: dict[str, Any]) -> str:
+    """Of what has the log more than the partition's state, or may have less than it should."""
+    if row["parted_at"] is not None:
+        return f"state of the past, log ahead of it from {row['parted_at']} on"
+    return "certain" if row["is_proven"] else "possible"
 
 
 def _zookeeper_of(cluster: Cluster) -> str:

@@ -191,6 +191,7 @@ class ControllerProcess(duty_cycle.Process):
         self._mailbox.serve(RequestKind.FOLLOWED, self._take_followed)
         self._mailbox.serve(RequestKind.ALTER_ISR, self._take_alter_isr)
         self._mailbox.serve(RequestKind.OPENED_LOG, self._take_opened)
+        self._mailbox.serve(RequestKind.AHEAD_LOG, self._take_ahead)
         self._leaving = ControlledShutdown(seat, agent.known, self._tasks, self._line)
         self._requests = 0  # that are being carried out
         self._pending: list[tuple[AnyReply, PendingResponse]] = []  # the way back, and the response in the making
@@ -444,6 +445,10 @@ class ControllerProcess(duty_cycle.Process):
     def _take_opened(self, _version: int, body: memoryview, reply: AnyReply) -> None:
         """Owners have opened logs."""
         self._pending.append((reply, self._holds.take_opened(body)))
+
+    def _take_ahead(self, _version: int, body: memoryview, reply: AnyReply) -> None:
+        """Owners have logs that know more than the states in ZooKeeper."""
+        self._pending.append((reply, self._holds.take_ahead(body)))
 
     def _poll_pending(self, now_ms: int) -> int:
         """Answer what is there, or too late; of askers that died, nothing."""

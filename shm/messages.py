@@ -41,6 +41,10 @@ asked, and those of `RequestKind`, which no client can send:
                      in order by its last owner; cut since its end was damaged; whole, in a directory that is not suspect; missing:
                      there is no log, and none is made before the reply. That is error 2: NONE once what follows is in the view, or
                      will be
+    AHEAD_LOG        n x ( slot 4 | key 4 | log end 8 | parted at 8 | last leader epoch 4 | leader 4 | leader epoch 4 )
+                     a partition worker to the controller: logs that have more than the state of their partition knows of (its
+                     leader and leader epoch): what a later epoch wrote, or what that leader's log does not have, from an offset on.
+                     The reply is that of OPENED_LOG
     FOLLOWED         view_version 8
                      a partition worker to the controller: rows have moved; that version of the view is acted on to the end
     NEW_REPLICAS     n x key 4
@@ -92,6 +96,7 @@ class RequestKind(IntEnum):
     ALTER_ISR = -5
     OPENED_LOG = -6
     NEW_REPLICAS = -7
+    AHEAD_LOG = -8
 
 
 class ReplyStatus(IntEnum):
@@ -129,6 +134,7 @@ ALTER_ISR_WANTED: Final = Struct("=ixxxxq")
 ALTER_ISR_RESULT: Final = Struct("=h")
 OPENED_LOG: Final = Struct("=IIqqii")
 LOG_WAS_CLOSED, LOG_WAS_CUT, LOG_IS_WHOLE, LOG_IS_MISSING = 1, 2, 4, 8  # its flags
+AHEAD_LOG: Final = Struct("=IIqqiii")
 OPENED_RESULT: Final = Struct("=h")
 NEW_REPLICA: Final = Struct("=I")
 SLOT_ENTRY: Final = Struct("=I")

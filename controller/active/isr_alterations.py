@@ -32,6 +32,7 @@ from headrace.controller.zookeeper.errors import ControllerMoved, ZkConflict, Zk
 from headrace.controller.zookeeper.znodes import PartitionState
 from headrace.errors import ErrorCode
 from headrace.ids import NO_EPOCH
+from headrace.leader_eras import first_after
 from headrace.limits import ISR_WRITE_TRIES_MAX
 
 CHANGES_PER_COMMIT = 400
@@ -121,6 +122,8 @@ def _judge_all(
         if topic is None or state is None:
             outcomes[name, index] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             continue
+        if asked.leader in topic.replicas[index]:
+            term.heard.note((name, index), min(asked.leader_epoch, first_after(state.leader_epoch)))
         found = judge(state, asked, topic.replicas[index], brokers)
         if isinstance(found, ErrorCode) or found is state:
             outcomes[name, index] = found

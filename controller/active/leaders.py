@@ -80,17 +80,17 @@ class Leaders(Part):
         """Brokers may have gone meanwhile; what was not told is told once it was read."""
         self._check([name])
 
+    def isrs_changed(self, name: str, indexes: Collection[int]) -> None:
+        """One of a leader's node may have taken the leader away: its state was of the past (decision 071)."""
+        topic = self._term.known.topics.get(name)
+        states = topic.states if topic is not None else []
+        if any((state := states[index]) is not None and state.leader == NO_LEADER for index in indexes):
+            self._check([name])
+
     def leaders_told(self, name: str, indexes: Collection[int]) -> None:
         topic = self._term.known.topics.get(name)
         if topic is not None:
             self._told_of(topic).update(indexes)
-
-    def isrs_changed(self, name: str, indexes: Collection[int]) -> None:
-        """A replica that was held back has handed its partition over to a better one: that is to lead."""
-        topic = self._term.known.topics.get(name)
-        states = topic.states if topic is not None else []
-        if any(index < len(states) and (state := states[index]) and state.leader == NO_LEADER for index in indexes):
-            self._check([name])
 
     def leaders_answered(self, broker: int, errors: Mapping[tuple[str, int], ErrorCode]) -> None:
         """Replicas whose directory failed are offline, those that were made since are not."""

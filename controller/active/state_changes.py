@@ -149,17 +149,25 @@ class StateChanges:
 
         is_unclean   whether one out of the ISR may lead, whatever the topic says
         """
+        partitions = list(partitions)
+        if not partitions:
+            return Changes({}, {}, set())
+        await self._hear()
         by_default = self._is_unclean_by_default()
         has_recovery = self._term.tells_recovery
 
-        def how(topic: Topic, facts: PartitionFacts) -> PartitionState | None:
+        heard = self._term.heard
+
+        def how(topic: Topic, index: int, facts: PartitionFacts) -> PartitionState | None:
             assert facts.state is not None
+            if heard.is_disputed((topic.name, index), facts.state):
+                return None
             may = is_unclean or topic.configs.get(UNCLEAN, by_default) == "true"
             return elect_offline(
                 facts.state, facts.replicas, facts.online, facts.epoch, is_unclean=may, is_recovery_told=has_recovery
             )
 
-        return await self._move_partitions(partitions, lambda topic, _index: partial(how, topic))
+        return await self._move_partitions(partitions, lambda topic, index: partial(how, topic, index))
 
     async def elect_preferred(self, partitions: Iterable[Partition]) -> Changes:
         """The first replica of each assignment leads, where it is in sync and online."""
@@ -238,6 +246,15 @@ class StateChanges:
 
     # Parts
 
+    async def _hear(self) -> None:
+        """Know which leader epochs brokers have, before anybody is elected."""
+        while not self._term.is_over:
+            try:
+                await self._term.heard.refresh()
+                return
+            except ZkError:
+                await self._term.tasks.sleep(RETRY_MS)
+
     def _is_unclean_by_default(self) -> str:
         told = self._term.known.cluster_settings.get(UNCLEAN)
         return told if told is not None else str(self._term.settings["unclean.leader.election.enable"]).lower()
@@ -307,6 +324,7 @@ class StateChanges:
             return NEVER  # first states are written by topic (`leaders.py`)
         replicas = topic.replicas[index]
         online = term.liveness.online(topic.name, index, replicas)
+        state = term.heard.above((topic.name, index), state)
         facts = PartitionFacts(replicas, state, online, term.epoch)
         return step_partition(self.partition_status(topic, index), PartitionStatus.ONLINE, facts, elect)
 

@@ -20,6 +20,7 @@ from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping
 from functools import partial
 from typing import Any
 
+from headrace.controller.active.heard_epochs import HeardEpochs
 from headrace.controller.active.liveness import Liveness
 from headrace.controller.active.notices import Channels
 from headrace.controller.active.reservations import Reservations
@@ -101,6 +102,7 @@ class Term:
     leaving    topics that are being deleted: no longer known, and still told to brokers, without a leader
     failed     by broker, replicas in log directories that failed
     liveness   which replicas can serve, with those
+    heard      leader epochs that brokers have and states don't
     states     both state machines: how partitions get leaders, and replicas come and go
     tells_recovery   whether states say that a leader was elected out of the ISR (IBP 3.2 and later)
     is_over    whether it ended: nothing is written any more
@@ -130,6 +132,7 @@ class Term:
         self.leaving: dict[str, Topic] = {}
         self.failed: dict[int, set[tuple[str, int]]] = {}
         self.liveness = Liveness(known, self.failed)
+        self.heard = HeardEpochs(zk, known)
         self.states = StateChanges(self)
         self.tells_recovery = inter_broker(settings["inter.broker.protocol.version"]).leader_and_isr >= 6
         self.is_over = False
@@ -174,7 +177,8 @@ class Term:
         self._registrations = now
         live = {broker_id: broker.epoch for broker_id, broker in self.known.brokers.items()}
         before, self.brokers = self.brokers, live
-        bounced = {one for one in live.keys() & before.keys() if live[one] > before[one] >= 0}
+        # A ZooKeeper that was put back gives a lower one.
+        bounced = {one for one in live.keys() & before.keys() if live[one] != before[one] >= 0 <= live[one]}
         gone = frozenset((before.keys() - live.keys()) | bounced)
         come = frozenset(live.keys() - before.keys())
         kept = (live.keys() & before.keys()) - bounced - self.liveness.returning

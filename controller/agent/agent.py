@@ -34,12 +34,12 @@ from headrace.controller.agent.producer_ids import ProducerIds
 from headrace.controller.agent.registration import Unregistered
 from headrace.controller.agent.topic_configs import last_number, number_of, purge
 from headrace.controller.agent.view_publisher import ViewPublisher
-from headrace.controller.cluster import events
+from headrace.controller.cluster import events, past_states
 from headrace.controller.cluster.known_cluster import KnownCluster, Topic
 from headrace.controller.cluster.view_room import ViewRoom
 from headrace.controller.zookeeper import features, notifications, znodes
 from headrace.controller.zookeeper.epoch_guard import EpochGuard
-from headrace.controller.zookeeper.errors import Node, ZkError
+from headrace.controller.zookeeper.errors import ZkError
 from headrace.controller.zookeeper.outage import Reminder
 from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.tasks import Task, Tasks
@@ -168,6 +168,10 @@ class Agent:
         self.is_loaded = False
         self._resign()
         known, zk = self.known, self.zk
+        await (
+            zk.sync()
+        )  # else it could be a server that is behind: what is older than what we know is of a ZooKeeper put back
+        revisions = {name: topic.revision for name, topic in known.topics.items()}
         controller_id = await self._run_election()
         epoch_version = self.election.epoch_version
         controller_epoch = await zk.get(znodes.CONTROLLER_EPOCH)
@@ -184,7 +188,10 @@ class Agent:
         is_authority = self.election.is_active
         held = set() if is_authority else {name for name in found if name in marked and not known.has(name)}
         if controller_epoch is not None:
-            self.note_controller(znodes.decode_controller_epoch(controller_epoch.data))
+            epoch = znodes.decode_controller_epoch(controller_epoch.data)
+            self.controller_epoch = past_states.controller_epoch(epoch, self.controller_epoch)
+            self.note_controller(epoch)
+        past_states.take(known, found, revisions)
         known.set_controller(controller_id)
         known.set_brokers(brokers)
         known.is_authority = is_authority
@@ -377,7 +384,7 @@ class Agent:
             if topic.revision != revision:
                 self.note([znodes.topic_path(topic.name)])
             elif node.data != znodes.encode_topic(topic.assignment):
-                if self._take_assignment(topic, node):
+                if self._reader.take_assignment(topic, node):
                     changed.append(topic.name)
                 else:
                     others.append(topic.name)
@@ -388,22 +395,6 @@ class Agent:
                 self.note([znodes.TOPICS])
             changed += others
         return changed
-
-    def _take_assignment(self, topic: Topic, node: Node) -> bool:
-        """returns   False, where another topic has the name: it was deleted and made again between two reads"""
-        try:
-            topic_id, replicas, adding, removing, others = znodes.decode_topic(topic.name, node.data)
-        except BadZnode as failure:
-            _log.warning("assignment kept as it was reason=%s", failure)
-            return True
-        if topic_id and topic_id != topic.topic_id:  # or it was given one
-            return False
-        if topic_id == topic.topic_id:
-            topic.adding, topic.removing, topic.others = adding, removing, others
-        is_more = topic_id == topic.topic_id and len(replicas) >= len(topic.replicas)
-        if is_more and replicas != topic.replicas:
-            self.known.grow(topic, replicas, {})
-        return True
 
     async def _watch_missing(self) -> list[Topic]:
         """A follower hears of a new topic before the active controller has written its states. Returns those that are there."""
@@ -429,7 +420,7 @@ class Agent:
     async def _run_election(self) -> int:
         """Be elected, or follow whoever is; returns the active controller's id."""
         epoch_before = self.election.epoch_version
-        controller_id = await self.election.run(self._now_ms())
+        controller_id = await self.election.run(self._now_ms(), self.controller_epoch)
         if self.election.is_active and self.election.epoch_version != epoch_before:
             _log.info("active controller node=%d epoch=%d", self.known.node_id, self.election.epoch)
         return controller_id

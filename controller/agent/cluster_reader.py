@@ -1,7 +1,7 @@
 """What ZooKeeper has of the cluster, read for the agent.
 
 Runs in: the controller process, in tasks: over each await the known cluster may have changed. So nothing here changes it but
-what `load_states` and `load_configs` put into topics that are still the known ones. Loops that may be long pause.
+what `load_states`, `load_configs` and `take_assignment` put into topics that are still the known ones. Loops that may be long pause.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from headrace.controller.agent.view_publisher import NO_STATE
 from headrace.controller.cluster.known_cluster import KnownCluster, Topic, is_another
 from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper.errors import Node
 from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.tasks import Tasks
 from headrace.controller.zookeeper.znodes import BadZnode, PartitionState, Registration
@@ -150,6 +151,25 @@ class ClusterReader:
                 found[topic][index] = state
             await self._tasks.pause()
         return found
+
+    def take_assignment(self, topic: Topic, node: Node) -> bool:
+        """What a topic's node has of its assignment, into the known topic.
+
+        returns   False, where another topic has the name: it was deleted and made again between two reads
+        """
+        try:
+            topic_id, replicas, adding, removing, others = znodes.decode_topic(topic.name, node.data)
+        except BadZnode as failure:
+            _log.warning("assignment kept as it was reason=%s", failure)
+            return True
+        if topic_id and topic_id != topic.topic_id:  # or it was given one
+            return False
+        if topic_id == topic.topic_id:
+            topic.adding, topic.removing, topic.others = adding, removing, others
+        is_more = topic_id == topic.topic_id and len(replicas) >= len(topic.replicas)
+        if is_more and replicas != topic.replicas:
+            self._known.grow(topic, replicas, {})
+        return True
 
     async def load_configs(self, topics: Iterable[str]) -> tuple[str, ...]:
         """Read the overrides of topics again; returns those of them that are known."""

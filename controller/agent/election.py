@@ -30,9 +30,11 @@ class Election:
         self.epoch = 0
         self.epoch_version = -1  # zkVersion of /controller_epoch while active
 
-    async def run(self, now_ms: int) -> int:
+    async def run(self, now_ms: int, seen_epoch: int = 0) -> int:
         """Be elected if nobody is; watch the node in any case.
 
+        seen_epoch   the highest of a controller that this node has seen: it is above what a ZooKeeper has that was put back, and
+                     brokers which have seen it too refuse a lower one
         returns   the id of the active controller, NOBODY where it changes all the time (the watch tells)
         """
         for _ in range(ELECTION_TRIES_MAX):
@@ -40,7 +42,7 @@ class Election:
             if holder is not None:
                 return await self._follow(holder.ephemeral_owner, znodes.decode_controller(holder.data))
             self.step_down()  # nobody is elected, we neither: where our election's reply is lost, its epoch is read
-            if await self._elect(now_ms):
+            if await self._elect(now_ms, seen_epoch):
                 return self._node_id
         self.step_down()
         return NOBODY
@@ -65,12 +67,12 @@ class Election:
         self.epoch, self.epoch_version = znodes.decode_controller_epoch(epoch.data), epoch.version
         self.is_active = True
 
-    async def _elect(self, now_ms: int) -> bool:
+    async def _elect(self, now_ms: int, seen_epoch: int) -> bool:
         await self._zk.ensure(znodes.CONTROLLER_EPOCH, b"0")
         epoch = await self._zk.get(znodes.CONTROLLER_EPOCH)
         if epoch is None:
             return False
-        number = znodes.decode_controller_epoch(epoch.data) + 1
+        number = max(znodes.decode_controller_epoch(epoch.data), seen_epoch) + 1
         transaction = Transaction()
         transaction.create(znodes.CONTROLLER, znodes.encode_controller(self._node_id, now_ms), is_ephemeral=True)
         transaction.set(znodes.CONTROLLER_EPOCH, str(number).encode(), epoch.version)

@@ -32,8 +32,11 @@ from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from typing import Any
 
 from headrace.controller.agent.accepted_losses import AcceptedLosses
+from headrace.controller.agent.ahead_replicas import AheadReplicas, Ends
 from headrace.controller.agent.hold_decision import Act, LogEnd, Verdict, decide, first_lost
+from headrace.controller.agent.missing_logs import Absence, MissingLogs
 from headrace.controller.agent.new_life import in_sync_replicas
+from headrace.controller.agent.old_state_decision import is_over
 from headrace.controller.agent.owed_elections import OwedElections, Register
 from headrace.controller.agent.pending_response import PendingResponse
 from headrace.controller.cluster.known_cluster import KnownCluster, Topic, is_another
@@ -68,6 +71,7 @@ PAUSE_FACTOR = 4  # a check that took so long is followed by a pause of so many 
 EVENT_MS = 5_000  # before the controller is told again of replicas that it takes for leaders
 
 Place = tuple[str, int]  # topic and partition
+_Take = Callable[["_Opened", bytes], None]
 # Where logs of other brokers end; those that are not known are left out
 AskEnds = Callable[[Mapping[int, Collection[Place]]], Coroutine[Any, None, Mapping[int, Mapping[Place, LogEnd]]]]
 
@@ -99,19 +103,16 @@ class Holds:
         self._tasks = tasks
         self._monotonic_ms = monotonic_ms
         self._ask_ends = ask_ends
-        self._has_new_directory = has_new_directory
         self._settings = settings
         self._timeout_ms: int = settings["unclean.recovery.timeout.ms"]
         self._is_loaded = False  # what ZooKeeper has of us is known
         self._since_ms: dict[Place, int] = {}
         self._fresh: set[Place] = set()  # suspects since this life began, for no other reason
         self._well = LOG_WAS_CLOSED  # what owners say of logs that lost nothing
-        self._missing: dict[Place, str] = {}  # whose log is not found, and their topics' ids
-        self._life_epoch = (
-            NO_EPOCH  # the first broker epoch that was seen: what was made after it was made in this life
-        )
+        self._missing = MissingLogs(known, zk, has_new_directory)
+        self._ahead = AheadReplicas(known, zk)
         self._dirty: set[str] = set()  # topics whose node in ZooKeeper says something else
-        self._early: list[tuple[_Opened, bytes]] = []  # told before we knew what is held
+        self._early: list[tuple[_Opened, bytes, _Take]] = []  # told before we knew what is held
         self._unstored: list[_Opened] = []
         self._accepted = AcceptedLosses(known, zk)
         self._elections = OwedElections(known, monotonic_ms, register_again)
@@ -150,8 +151,8 @@ class Holds:
         """Know what a process before us held. raises ZkError"""
         await self._load()
         early, self._early = self._early, []
-        for token, body in early:
-            self._take(token, body)
+        for token, body, take in early:
+            self._take_all(token, body, take)
 
     async def _load(self) -> None:
         if self._is_loaded:
@@ -186,11 +187,18 @@ class Holds:
 
     def take_opened(self, body: memoryview) -> PendingResponse:
         """Answered once what follows stands in ZooKeeper, and in the view. raises   struct.error"""
+        return self._take_told(body, self._take)
+
+    def take_ahead(self, body: memoryview) -> PendingResponse:
+        """Logs that have more than their states know of; answered in the same way. raises   struct.error"""
+        return self._take_told(body, self._take_ahead)
+
+    def _take_told(self, body: memoryview, take: _Take) -> PendingResponse:
         token = _Opened()
         if self._is_loaded:
-            self._take(token, bytes(body))
+            self._take_all(token, bytes(body), take)
         elif len(self._early) < OPENED_LOGS_WAITING_MAX:
-            self._early.append((token, bytes(body)))
+            self._early.append((token, bytes(body), take))
         else:
             raise struct.error("too many logs were opened before it was known what is held")
 
@@ -202,6 +210,20 @@ class Holds:
     def _is_followed(self, token: _Opened) -> bool:
         return token.is_stored and all(map(self._known.is_told, token.names))
 
+    def _take_all(self, token: _Opened, body: bytes, take: _Take) -> None:
+        take(token, body)
+        if token.names:
+            self._unstored.append(token)
+            self._next_ms = 0
+        else:
+            token.is_stored = True
+
+    def _take_ahead(self, token: _Opened, body: bytes) -> None:
+        token.names |= self._ahead.take(body)
+        self._dirty |= token.names
+        self._known.unstored_holds |= token.names
+        self._has_event = self._has_event or bool(token.names)
+
     def _take(self, token: _Opened, body: bytes) -> None:
         known = self._known
         for slot, key, end_offset, high_watermark, epoch, flags in OPENED_LOG.iter_unpack(body):
@@ -211,17 +233,12 @@ class Holds:
                 continue
             if self._take_one(topic, place[1], LogEnd(epoch, end_offset), high_watermark, flags):
                 token.names.add(topic.name)
-        if token.names:
-            self._unstored.append(token)
-            self._next_ms = 0
-        else:
-            token.is_stored = True
 
     def _take_one(self, topic: Topic, index: int, end: LogEnd, high_watermark: int, flags: int) -> bool:
         """A log as it was opened; returns whether that says something of what is held."""
         known, place = self._known, (topic.name, index)
         if flags & LOG_IS_MISSING:
-            self._missing[place] = topic.topic_id
+            self._missing.report(place, topic.topic_id)
             return True
         is_short = end.offset < high_watermark
         held = known.held.get(place)
@@ -229,6 +246,10 @@ class Holds:
             held = None
         if held is None and not is_short:
             return False
+        if held is not None and held.is_ahead:
+            known.held[place] = held._replace(end_offset=end.offset, end_epoch=end.epoch)
+            self._dirty.add(topic.name)
+            return True
         is_new = held is None
         held = held or HeldReplica(topic.topic_id, is_sole=len(topic.replicas[index]) == 1)
         if place in self._fresh and flags & self._well and not (is_short or held.is_proven):
@@ -257,28 +278,21 @@ class Holds:
         return True
 
     async def _settle_missing(self) -> None:
-        """Hold replicas without a log, but for those that never had one. raises ZkError"""
+        """Hold replicas without a log, but for those that never had one, or that nothing brings back. raises ZkError"""
         known = self._known
-        self._life_epoch = self._life_epoch if self._life_epoch > NO_EPOCH else known.broker_epoch
-        places = list(self._missing)
-        nodes = await self._zk.get_many([znodes.state_path(*place) for place in places])
-        for place, node in zip(places, nodes, strict=True):
-            topic, topic_id = known.topics.get(place[0]), self._missing.pop(place, "")
-            if topic is None or topic.topic_id != topic_id or place[1] >= len(topic.states):
-                continue
-            held = known.held.get(place) or HeldReplica(topic_id, is_sole=len(topic.replicas[place[1]]) == 1)
-            made = node.created_zxid if node is not None else NO_EPOCH
-            if NO_EPOCH < self._life_epoch < made:
-                self._drop(place)  # the partition was made in this life of the node
-            elif held.is_sole and not self._has_new_directory:
-                state = topic.states[place[1]]
-                if state is not None and state.leader_epoch:  # else nobody has led it, as far as is known
-                    self._say_lost(
-                        place, 0, held, "its log is not found, no log directory is new, and it has no other replica"
-                    )
-                self._drop(place)
-            else:
+        for place, absence in (await self._missing.judge()).items():
+            topic = known.topics[place[0]]
+            held = known.held.get(place) or HeldReplica(topic.topic_id)
+            if absence is Absence.HELD:
                 self._hold_missing(place, held)
+                continue
+            state = topic.states[place[1]]
+            if (
+                absence is Absence.LOST and state is not None and state.leader_epoch
+            ):  # else nobody led it, as far as is known
+                why = "its log is not found, no log directory is new, and it has no other replica"
+                self._say_lost(place, 0, held, why)
+            self._drop(place)
 
     def _hold_missing(self, place: Place, held: HeldReplica) -> None:
         known = self._known
@@ -337,10 +351,13 @@ class Holds:
             if held.is_sole and len(topic.replicas[place[1]]) > 1:
                 known.held[place] = held._replace(is_sole=False)
                 self._dirty.add(place[0])
-            if state is not None and known.node_id not in state.isr:
+            is_left = is_over(held, state) if held.is_ahead and state is not None else False
+            if is_left or (state is not None and not held.is_ahead and known.node_id not in state.isr):
                 over.append(place)
                 self._drop(place)
+                self._has_event = self._has_event or held.is_ahead  # it may be the one that is to be elected
         if over:
+            self._next_ms = 0  # ZooKeeper is to say so
             _log.info(
                 "replicas are not held any more, others are in sync partitions=%d some=%s", len(over), _some(over)
             )
@@ -408,9 +425,15 @@ class Holds:
         for place, brokers in asked.items():
             held, topic = known.held.get(place), known.topics.get(place[0])
             state = topic.states[place[1]] if topic is not None and place[1] < len(topic.states) else None
-            if held is None or topic is None or state is None or known.node_id not in state.isr:
-                continue  # it is over
+            if held is None or topic is None or state is None:
+                continue
             others = {broker: ends.get(broker, {}).get(place) for broker in brokers}
+            if held.is_ahead:
+                is_accepted = place in accepted
+                await self._settle_ahead(place, topic, state, others, is_accepted=is_accepted)
+                continue
+            if known.node_id not in state.isr:
+                continue  # it is over
             own = LogEnd(held.end_epoch, held.end_offset)
             is_accepted = place in accepted
             verdict = decide(
@@ -434,6 +457,22 @@ class Holds:
                 "replicas held: others may have more partitions=%d waits_for=%s some=%s; see headrace cluster describe --held",
                 len(waiting), sorted(awaited), _some(waiting),
             )  # fmt: skip
+
+    async def _settle_ahead(
+        self, place: Place, topic: Topic, state: PartitionState, others: Ends, *, is_accepted: bool
+    ) -> None:
+        """raises   ZkError"""
+        before = self._known.held[place]
+        done = await self._ahead.settle(place, topic, state, others, is_accepted=is_accepted)
+        if done is None:
+            if self._known.held.get(place) != before:
+                self._dirty.add(place[0])
+            return
+        if done.first_offset >= 0:
+            why = f"broker {done.best} is to lead, the state was of the past, of other replicas: {_told(others)}"
+            self._say_lost(place, done.first_offset, before, why)
+        self._drop(place)
+        self._has_event = True
 
     async def _carry_out(
         self,
@@ -511,6 +550,8 @@ class Holds:
                 except BaseException:
                     self._dirty.add(name)
                     raise
+                if name not in self._dirty:
+                    self._known.unstored_holds.discard(name)
 
         try:
             if self._dirty:

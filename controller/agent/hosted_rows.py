@@ -47,7 +47,8 @@ class HostedRows:
 
     def cannot_serve(self, topic: Topic, index: int) -> bool:
         """Whether the controller is to know that the replica here can't serve: its log is out of service, or held back."""
-        return self._known.is_held(topic, index) or self.is_offline(topic, index)
+        is_held = self._known.is_held(topic, index) and topic.name not in self._known.unstored_holds
+        return is_held or self.is_offline(topic, index)
 
     def outcome(self, topic: Topic, index: int, leader_epoch: int) -> ErrorCode | None:
         """What became of a role that the controller told; None: nothing yet.
@@ -60,6 +61,8 @@ class HostedRows:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         if self.cannot_serve(now, index):
             return ErrorCode.KAFKA_STORAGE_ERROR
+        if self._known.is_held(now, index):
+            return None  # who is told of it may ask ZooKeeper why
         slot = self._known.slots.get(now.name, index)
         row = self._seat.partitions.read(slot) if slot >= 0 else None
         if row is None or row.key != partition_key(now.name, index, now.topic_id) or row.state not in _SERVING:

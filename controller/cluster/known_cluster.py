@@ -55,7 +55,7 @@ class KnownCluster:
     added      the same, of topics that are new: they may wait for one another
     is_head_changed, is_leaving_changed   whether something else did
     is_authority   we are the active controller: what ZooKeeper says counts, older or not
-    held       replicas of this node that may have lost what they acknowledged, by topic and partition (decision 042)
+    held       replicas of this node that may have lost what they acknowledged (decision 042), or are ahead of their states (071)
     """
 
     def __init__(self, node_id: int, view: ClusterView, partitions_max: int) -> None:
@@ -84,10 +84,10 @@ class KnownCluster:
         self.is_leaving_changed = False
         self.is_authority = False
         self.held: dict[tuple[str, int], HeldReplica] = {}
+        self.unstored_holds: set[str] = set()  # topics of which ZooKeeper says something else yet
         self.additions = 0
-        self._gone: dict[
-            str, int
-        ] = {}  # deleted topics -> what `additions` was then: what was read before is of the old one
+        # Deleted topics -> what `additions` was then: what was read before is of the old one
+        self._gone: dict[str, int] = {}
         self._closing: dict[str, tuple[list[int], int]] = {}  # topic -> partitions that are let go of, version
         self._topics_of: dict[int, set[str]] = {}  # broker -> topics that have a replica on it
         self._restore(view)
@@ -143,12 +143,12 @@ class KnownCluster:
         return not held or self._doomed(topic, index) not in held
 
     def is_held(self, topic: Topic, index: int) -> bool:
-        """Whether the replica here is held back: nobody is led or followed, whatever its state says, while that has it in sync."""
+        """Whether the replica here is held back, whatever its state says: while that has it in sync, or is behind it (decision 071)."""
         held = self.held.get((topic.name, index)) if self.held else None
         if held is None or held.is_sole or is_another(held.topic_id, topic.topic_id):
             return False
         state = topic.states[index] if index < len(topic.states) else None
-        return state is None or self.node_id in state.isr
+        return held.is_ahead or state is None or self.node_id in state.isr
 
     def note_held(self, name: str, index: int) -> None:
         """It is held now, or no longer: the view is to say so."""

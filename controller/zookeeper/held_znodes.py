@@ -9,6 +9,8 @@ Runs in: the controller process of every node; tools read and ask.
                                                       "high_watermark":120,"waits_for":[2],"missing":false}}}
 
     accept_loss    {"version":1,"ends":{"1":88}}    by broker, where the held logs end that were shown: another hold is not meant
+
+One whose log is ahead of the state (decision 071) has `"parted_at":50,"parted_from":1,"parted_in":3` as well.
 """
 
 from __future__ import annotations
@@ -18,13 +20,14 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from headrace.controller.zookeeper.znodes import BadZnode
-from headrace.ids import NO_EPOCH
+from headrace.ids import NO_EPOCH, NO_LEADER
 
 HELD = "/headrace/held"
 ACCEPT_LOSS = "/headrace/accept_loss"
 NO_OFFSET = -1
 
 Place = tuple[str, int]  # topic and partition
+_OF_AHEAD = ("parted_at", "parted_from", "parted_in")
 
 
 class HeldReplica(NamedTuple):
@@ -38,6 +41,14 @@ class HeldReplica(NamedTuple):
     high_watermark: int = NO_OFFSET  # as it was checkpointed, where the log ends before it
     waits_for: tuple[int, ...] = ()  # brokers
     is_missing: bool = False  # there was no log at all: an empty one is in its place
+    parted_at: int = NO_OFFSET  # its log is ahead of the state, from this offset on at the latest (decision 071)
+    parted_from: int = NO_LEADER  # the leader of that state
+    parted_in: int = NO_EPOCH  # and its leader epoch
+
+    @property
+    def is_ahead(self) -> bool:
+        """Whether its log has more than the state knows of: that is one of the past."""
+        return self.parted_at != NO_OFFSET
 
 
 def held_by_path(broker: int) -> str:
@@ -84,6 +95,7 @@ def encode_held(replicas: Mapping[int, HeldReplica]) -> bytes:
             "high_watermark": one.high_watermark,
             "waits_for": list(one.waits_for),
             "missing": one.is_missing,
+            **({key: getattr(one, key) for key in _OF_AHEAD} if one.is_ahead else {}),
         }
         for index, one in sorted(replicas.items())
     }
@@ -106,6 +118,9 @@ def decode_held(path: str, data: bytes) -> dict[int, HeldReplica]:
                 int(row["high_watermark"]),
                 tuple(map(int, row["waits_for"])),
                 bool(row.get("missing", False)),
+                int(row.get("parted_at", NO_OFFSET)),
+                int(row.get("parted_from", NO_LEADER)),
+                int(row.get("parted_in", NO_EPOCH)),
             )
             for index, row in fields["partitions"].items()
         }

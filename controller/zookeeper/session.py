@@ -238,6 +238,10 @@ class ZkSession:
             found += [None if one.failure is not None else _node_of(one.result()) for one in asked]
         return found
 
+    async def sync(self) -> None:
+        """Have our server catch up with the leader of the ensemble: what is read after that is not older than what anybody knows now."""
+        await self._call(self._client.sync_async, self._chroot or "/")
+
     async def children(self, path: str, watch: bool = False) -> list[str]:
         """Names below a node, sorted; empty where it is not there."""
         callback = self._watch(path) if watch else None

@@ -19,6 +19,7 @@ from bisect import bisect_right
 from pathlib import Path
 from typing import Final
 
+from headrace.errors import HeadraceError
 from headrace.ids import NO_EPOCH
 from headrace.log.disk import Disk
 from headrace.log.state.checkpoints import (
@@ -32,6 +33,10 @@ from headrace.log.state.checkpoints import (
 UNDEFINED: Final = (NO_EPOCH, -1)
 
 _log: Final = logging.getLogger(__name__)
+
+
+class EpochWentBack(HeadraceError):
+    """A leader epoch is below the latest one in the log: the state that named it is of the past (decision 071)."""
 
 
 class LeaderEpochs:
@@ -64,9 +69,15 @@ class LeaderEpochs:
         return self._entries[-1][0] if self._entries else -1
 
     def assign(self, epoch: int, start_offset: int, *, is_durable: bool = True) -> bool:
-        """Begin an epoch, if it is newer than the latest; written before this returns, and synced if `is_durable`, else by `sync`."""
-        if epoch < 0 or epoch <= self.latest:
+        """Begin an epoch that is newer than the latest; written before this returns, and synced if `is_durable`, else by `sync`.
+
+        returns   False, where it is the latest already, or none at all
+        raises    EpochWentBack: nobody leads, nor follows, below the latest epoch of its log
+        """
+        if epoch < 0 or epoch == self.latest:
             return False
+        if epoch < self.latest:
+            raise EpochWentBack(f"{self._path}: leader epoch {epoch} is below {self.latest}, which the log knows")
         while self._entries and self._entries[-1][1] >= start_offset:
             self._entries.pop()  # an epoch in which nothing was written
         self._entries.append((epoch, start_offset))

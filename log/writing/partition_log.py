@@ -41,6 +41,7 @@ from headrace.log.writing.log_tail import LogTail
 from headrace.log.writing.segment_list import SegmentList
 from headrace.log.writing.sync_state import SyncState
 from headrace.log.writing.truncation import Truncation
+from headrace.protocol.record_batch import RecordBatchHeader
 
 SNAPSHOT_INTERVAL_BYTES: Final = 64 << 20
 
@@ -193,6 +194,20 @@ class PartitionLog:
             return self.end_segment, self.end_position
         self._reader.refresh(self.segments_version)
         return self._reader.position_of(offset, self.end_segment, self.end_position)
+
+    def last_header(self) -> RecordBatchHeader | None:
+        """Header of the batch that holds the record before the log's end; None where no batch does.
+
+        raises   CorruptSegment or OSError, where the segment can't be read
+        """
+        offset = self.log_end_offset - 1
+        if offset < self.log_start_offset:
+            return None
+        self._reader.refresh(self.segments_version)
+        for found in self._reader.batches_from(offset, self.end_segment, self.end_position):
+            if found.header.last_offset == offset:
+                return found.header
+        return None
 
     def is_older(self, base_offset: int, before_ms: int) -> bool:
         """Whether the newest record of a rolled segment is older than a time, as its time index has it now."""

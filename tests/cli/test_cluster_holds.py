@@ -50,11 +50,20 @@ def test_held_partitions_are_listed(program, held):
             "log_end": 88,
             "high_watermark": 120,
             "is_proven": True,
+            "parted_at": None,
         }
     ]
     said = [line.split() for line in program("cluster", "describe", "--held").decode().splitlines()]
     assert said[0] == ["TOPIC", "PARTITION", "HELD-BY", "WAITS-FOR", "LOG-END", "HIGH-WATERMARK", "LOSS"]
     assert [held, "1", "99", "2,7", "88", "120", "certain"] in said
+
+
+def test_one_whose_log_is_ahead_of_its_state_says_from_where_on(program, held, zookeeper):
+    one = HeldReplica("", is_proven=True, end_offset=88, end_epoch=4, parted_at=50, parted_from=1, parted_in=2)
+    zookeeper.set(held_znodes.held_path(BROKER, held), held_znodes.encode_held({1: one}))
+    rows = [json.loads(line) for line in program("cluster", "describe", "--held", "--json").splitlines()]
+    assert [row["parted_at"] for row in rows if row["topic"] == held] == [50]
+    assert b"state of the past, log ahead of it from 50 on" in program("cluster", "describe", "--held")
 
 
 def test_a_loss_is_accepted_once_or_more(program, held, zookeeper):

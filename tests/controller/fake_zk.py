@@ -158,6 +158,9 @@ class FakeZk:
     async def get_many(self, paths: list[str], watch: bool = False) -> list[Node | None]:
         return await self._call(lambda: [self._get(path, watch) for path in paths])
 
+    async def sync(self) -> None:
+        self._check()
+
     async def children(self, path: str, watch: bool = False) -> list[str]:
         return await self._call(lambda: self._children(path, watch))
 

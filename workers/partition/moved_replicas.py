@@ -40,6 +40,7 @@ class MovedReplicas:
         self._moved: dict[Replica, None] = {}
         self._ends: dict[Replica, None] = {}
         self._roles: dict[Replica, None] = {}
+        self._ahead: list[Replica] = []
         self._observers: list[tuple[Observer, Container[Replica] | None]] = []
         self._end_observers: list[Observer] = []
         self._role_observers: list[Observer] = []
@@ -74,6 +75,17 @@ class MovedReplicas:
         self._moved[replica] = None
         self._ends[replica] = None
         self._roles[replica] = None
+
+    def note_ahead(self, replica: Replica) -> None:
+        """Its log has more than the states in ZooKeeper know of."""
+        self._ahead.append(replica)
+
+    def take_ahead(self) -> list[Replica]:
+        """Those that were noted since the last call."""
+        if not self._ahead:
+            return self._ahead
+        ahead, self._ahead = self._ahead, []
+        return ahead
 
     def tell(self) -> int:
         """Tell the observers; returns how many replicas had moved.

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 from headrace.errors import HeadraceError, StorageExhausted, StorageFailed
 from headrace.ids import NO_LEADER, PartitionKey, TopicPartition
@@ -44,6 +44,22 @@ _NOWHERE: Final[_Place] = ((-1, -1), (0, 0))
 _log: Final = logging.getLogger(__name__)
 
 
+class AheadLog(NamedTuple):
+    """What a log has that a state in ZooKeeper does not know of.
+
+    end_offset, epoch   of the log: its end, and the latest epoch in it
+    parted_at           up to where the log of the state's leader may be the same, at most
+    leader              that the state names, NO_LEADER: none
+    leader_epoch        of the state
+    """
+
+    end_offset: int
+    epoch: int
+    parted_at: int
+    leader: int
+    leader_epoch: int
+
+
 class Replica:
     """A partition's replica on this node, from the moment its log is open until it is given up.
 
@@ -53,6 +69,12 @@ class Replica:
     told_end              as long as it leads: clients may have been told an end up to here. While the mark is below, they are
                           told none (KIP-207): it is where the epoch began, or, with a mark of a checkpoint, where the log ended
     is_halted             it follows no leader: the controller has stopped it
+    ahead                 its log has more than the states in ZooKeeper know of, which is an old one: no role before the controller
+                          knows (`ahead_logs.py`); None: not so
+    is_wary               since that was found once, nothing is cut off its log but after `parted_from`
+    parted_from           the leader whose log has parted from ours so that records would be cut; NO_LEADER: none. If it is to be
+                          followed all the same, somebody has accepted that
+    is_unproven           nobody has compared its log's last batch with its leader's since it was opened
     min_insync_replicas   that acks=all asks for: no more than there are replicas
     """
 
@@ -71,18 +93,22 @@ class Replica:
         "_table",
         "_told",
         "_told_ends",
+        "ahead",
         "bytes_appended",
         "followers",
         "high_watermark",
         "is_doubted",
         "is_full",
         "is_halted",
+        "is_unproven",
+        "is_wary",
         "isr",
         "key",
         "leader_epoch",
         "leader_id",
         "log",
         "min_insync_replicas",
+        "parted_from",
         "partition",
         "records_appended",
         "replicas",
@@ -122,6 +148,10 @@ class Replica:
         self.is_full = False
         self.is_doubted = False
         self.is_halted = False
+        self.ahead: AheadLog | None = None
+        self.is_wary = False
+        self.parted_from = NO_LEADER
+        self.is_unproven = False
         self.records_appended = 0
         self.bytes_appended = 0
         self._table = table
@@ -150,12 +180,17 @@ class Replica:
         self._follow_minimum()
 
     def take_role(self, view: PartitionView) -> bool:
-        """Lead or follow as the view says. Can be run again; an older leader epoch changes nothing.
+        """Lead or follow as the view says. Can be run again.
+
+        A leader epoch below that of the role, or below the latest one of the log, is of a state of the past: it changes nothing, but
+        that the controller is told. It answers by a view in which nobody leads.
 
         returns   whether anything changed (the row has been published then)
         raises    StorageFailed; StorageExhausted, where the role is taken for reads: tell `fail`
         """
-        if view.leader_epoch < self.leader_epoch or self.state is RowState.OFFLINE or self.is_doubted:
+        if self.state is RowState.OFFLINE or self.is_doubted or self.ahead is not None:
+            return False
+        if self._is_past(view):
             return False
         state = RowState.LEADER if view.leader == self._node_id else RowState.FOLLOWER
         role = (state, view.leader_epoch, view.isr, view.replicas, view.is_halted)
@@ -167,7 +202,7 @@ class Replica:
             self._note_leader_epoch()  # there was no room for it, maybe
             return False
         no_room: StorageExhausted | None = None
-        is_new_epoch = view.leader_epoch > self.leader_epoch
+        is_new_epoch = view.leader_epoch != self.leader_epoch
         is_new_leader = (
             state is RowState.LEADER and self.state is not RowState.LEADER
         )  # one that was held, in this epoch
@@ -176,6 +211,7 @@ class Replica:
                 self.log.assign_leader_epoch(view.leader_epoch)
             except StorageExhausted as failure:
                 no_room = failure  # what is there can be read; the epoch is noted with the first append
+            self.is_wary, self.parted_from = False, NO_LEADER
         self.state = state
         self.isr = view.isr
         self.replicas = view.replicas
@@ -189,6 +225,35 @@ class Replica:
         if no_room is not None:
             raise no_room
         return True
+
+    def _is_past(self, view: PartitionView) -> bool:
+        """Whether the view's is a state of the past, and its role is not to be taken; where it is new, the controller is told."""
+        log = self.log
+        latest = log.epochs.latest
+        if view.leader_epoch >= max(latest, self.leader_epoch):
+            return False
+        if not self.is_wary:
+            is_known = view.leader_epoch < latest
+            parted_at = log.epochs.end_offset_for(view.leader_epoch, log.log_end_offset)[1] if is_known else -1
+            self.tell_ahead(parted_at if is_known else log.log_end_offset, view.leader, view.leader_epoch)
+            return True
+        return view.leader_epoch < latest and view.leader != NO_LEADER
+
+    def tell_ahead(self, parted_at: int, leader: int, leader_epoch: int) -> None:
+        """Have the controller know that the log has more than a state knows of; until it has answered, the role is what it is.
+
+        parted_at             up to where that state's log may be ours, at most
+        leader, leader_epoch  of that state
+        """
+        self.is_wary = self.is_unproven = True
+        self.parted_from = leader
+        self.ahead = AheadLog(self.log.log_end_offset, self.log.epochs.latest, parted_at, leader, leader_epoch)
+        self._moved.note_ahead(self)
+
+    def note_proven(self) -> None:
+        """The last batch of its log is its leader's as well."""
+        self.is_unproven = self.is_wary = False
+        self.parted_from = NO_LEADER
 
     def _follow_followers(self, is_new_epoch: bool) -> None:
         """Know the followers of this role; of a new epoch nothing is known yet."""

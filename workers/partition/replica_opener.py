@@ -138,6 +138,7 @@ class ReplicaOpener:
         opened = OpenedLog(replica, log.log_end_offset, known_mark, was_closed, log.was_cut, is_whole)
         self.opened.append(opened)
         replica.is_doubted = opened.is_short
+        replica.is_unproven = not (is_ours and row.state in IN_SERVICE) and log.log_end_offset > log.log_start_offset
         return replica
 
     def make_missing(self, missing: MissingLog) -> bool:

@@ -104,6 +104,10 @@ class Replicas:
     def trust(self, replica: Replica) -> None:
         """The controller knows what its log lacks, and the view has what follows: it takes its role."""
         replica.is_doubted = False
+        self.take_role_again(replica)
+
+    def take_role_again(self, replica: Replica) -> None:
+        """It may take the role now that the view has for it."""
         wanted = self._wanted.get(replica.slot)
         if wanted is not None and self.by_slot.get(replica.slot) is replica:
             self._take_role(replica, wanted[1])

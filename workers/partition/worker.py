@@ -24,6 +24,7 @@ from headrace.runtime.peers import Peers
 from headrace.runtime.poller import Poller
 from headrace.shm.messages import VIEW_FOLLOWED, RequestKind
 from headrace.shm.seat import Seat
+from headrace.workers.partition.ahead_logs import AheadLogs
 from headrace.workers.partition.answers import Answers
 from headrace.workers.partition.append import Appender
 from headrace.workers.partition.coordinator_host import CoordinatorHost
@@ -83,6 +84,9 @@ class PartitionWorker(duty_cycle.Process):
             self._replicas.trust,
             self._replicas.make_missing,
         )
+        self._ahead = AheadLogs(
+            self._replicas.by_slot, self._mailbox, seat.wiring.controller_id, self._replicas.take_role_again
+        )
         self._poller = poller
         self._peers: Peers | None = None
         self._fetchers: Fetchers | None = None
@@ -141,6 +145,8 @@ class PartitionWorker(duty_cycle.Process):
             self._next_tick_ms = monotonic_ms + TICK_INTERVAL_MS
             self._appender.expire(monotonic_ms)
             self._opened.tell(monotonic_ms)
+            self._ahead.add(self._moved.take_ahead())
+            self._ahead.tell(monotonic_ms)
             self._deletions.expire(monotonic_ms)
             self._replicas.tick(now_ms, monotonic_ms)
         done += self._moved.tell()
@@ -229,7 +235,10 @@ class PartitionWorker(duty_cycle.Process):
         self._groups.turn(self._clock.now_ms(), self._clock.monotonic_ns() // 1_000_000)  # opening logs took its time
         self._moved.tell()
         self._opened.add(self._replicas.take_opened())
-        self._opened.tell(self._clock.monotonic_ns() // 1_000_000)
+        monotonic_ms = self._clock.monotonic_ns() // 1_000_000
+        self._opened.tell(monotonic_ms)
+        self._ahead.add(self._moved.take_ahead())
+        self._ahead.tell(monotonic_ms)
         self._has_news = True
         if not self._replicas.has_unopened:
             self._moves.resume()

@@ -6,15 +6,18 @@ Holds: controller/active/state_changes.py, controller/active/liveness.py
 import pytest
 
 from headrace.controller.active import leaders, state_changes
+from headrace.controller.active.isr_notifications import read_states
 from headrace.controller.active.leaders import Leaders
 from headrace.controller.active.replica_states import ReplicaStatus
 from headrace.controller.cluster import events
 from headrace.controller.cluster.known_cluster import Topic
-from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper import held_znodes, znodes
 from headrace.controller.zookeeper.errors import ControllerMoved, ZkLost
+from headrace.controller.zookeeper.held_znodes import HeldReplica
 from headrace.controller.zookeeper.znodes import PartitionState
 from headrace.errors import ErrorCode
 from headrace.ids import NO_LEADER
+from headrace.leader_eras import ERA
 from tests.controller.fake_zk import Killed
 from tests.controller.gate import Gate
 
@@ -243,6 +246,28 @@ def test_a_partition_that_was_handed_over_to_a_better_replica_is_led_by_it(node,
     ensemble.put(f"{znodes.ISR_CHANGE_PREFIX}0000000000", znodes.encode_isr_change([("t", 0)]))
     node.turn()
     assert state_of(ensemble, "t", 0)[:3] == (1, 6, (1,))
+
+
+def test_nobody_is_elected_over_a_broker_whose_log_is_ahead_of_the_state(node, ensemble):
+    create(node, (1, 2, 3), (1, 2, 3))
+    held = HeldReplica("", end_offset=9, end_epoch=5, parted_at=3, parted_from=1, parted_in=0)
+    ensemble.put(held_znodes.held_path(2, "t"), held_znodes.encode_held({0: held}))
+    remove(ensemble, 1)
+    node.turn()
+    assert state_of(ensemble, "t", 0)[:3] == (NO_LEADER, 1, (2, 3))
+    assert state_of(ensemble, "t", 1)[:3] == (2, 1, (2, 3))
+    put_state(ensemble, "t", 0, leader=NO_LEADER, leader_epoch=ERA, isr=(2,))  # it has compared the logs
+    node.run(read_states(node.active.term, [("t", 0)]))
+    node.turn()
+    assert state_of(ensemble, "t", 0)[:3] == (2, ERA + 1, (2,))
+
+
+def test_who_is_elected_is_so_above_every_leader_epoch_that_was_heard_of(node, ensemble):
+    create(node, (1, 2, 3))
+    node.active.term.heard.note(("t", 0), 7)
+    remove(ensemble, 1)
+    node.turn()
+    assert state_of(ensemble, "t", 0)[:3] == (2, 8, (2, 3))
 
 
 def test_what_another_wrote_meanwhile_is_left_out_and_the_rest_is_written(node, ensemble):

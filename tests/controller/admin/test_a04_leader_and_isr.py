@@ -101,7 +101,7 @@ def test_what_zookeeper_shows_late_does_not_undo_what_was_told(new_node, control
     topic_id = controller.put_topic("t", ((0, 7),), {0: controller.state(7, 0, (7, 0))})
     node.turn()
     controller.lead(node, "t", topic_id, {0: controller.state(0, 3, (0,), 5)}, (0, 7))
-    node.run(node.agent.load())
+    node.react(znodes.topic_path("t"))
     node.publish()
     assert shown(node, "t") == (0, 3, (0,))
     controller.put_state("t", 0, controller.state(7, 4, (7,)))

@@ -70,7 +70,8 @@ def test_it_follows_again_when_a_role_is_told_and_by_nothing_else(node, controll
     controller.stop(node, "t", {0: (4, False), 1: (4, False)})
     state = controller.state(7, 5, (7,), 1)
     assert controller.update(node, "t", node.topic_id, {0: state}, (7, 0)) is NONE
-    controller.put_state("t", 1, state)
+    for index in (0, 1):
+        controller.put_state("t", index, state)
     node.run(node.agent.load())
     node.turn()
     assert halted(node) == [0, 1]

@@ -36,6 +36,13 @@ def test_the_follower_is_told_when_nobody_is_and_is_elected(ensemble):
     assert second.epoch == 2
 
 
+def test_a_controller_begins_above_the_epochs_that_it_has_seen_whatever_zookeeper_has(ensemble):
+    election = Election(ensemble.session(), 1)
+    ensemble.run(election.run(0, seen_epoch=8))
+    assert election.epoch == 9
+    assert ensemble.data(znodes.CONTROLLER_EPOCH) == b"9"
+
+
 def test_a_zombie_writes_nothing_once_another_was_elected(ensemble):
     zk = ensemble.session()
     zombie = Election(zk, 1)

@@ -3,7 +3,7 @@
 import pytest
 
 from headrace.log.disk import Disk
-from headrace.log.state.leader_epochs import LeaderEpochs, end_offset_for
+from headrace.log.state.leader_epochs import EpochWentBack, LeaderEpochs, end_offset_for
 
 ENTRIES = [(2, 10), (4, 30), (5, 30), (9, 100)]
 END = 120
@@ -38,7 +38,8 @@ def test_an_epoch_in_which_nothing_was_written_gives_way(tmp_path):
     assert epochs.assign(2, 50)
     assert epochs.assign(3, 50)
     assert not epochs.assign(3, 60)
-    assert not epochs.assign(2, 60)
+    with pytest.raises(EpochWentBack, match="leader epoch 2 is below 3"):
+        epochs.assign(2, 60)
     assert epochs.entries == [(1, 0), (3, 50)]
     assert LeaderEpochs(tmp_path, Disk()).entries == [(1, 0), (3, 50)]
 

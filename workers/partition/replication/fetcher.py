@@ -325,9 +325,11 @@ class Fetcher:
         """The first of those that are to be applied has its log where it was asked for, or gets nothing."""
         self._place = 0
         while self._answer:
-            asked = self._answer[0][0].asked
+            followed = self._answer[0][0]
+            asked, proof = followed.asked, followed.proof
             if asked is not None:
-                self._expected = asked.fetch_offset
+                is_proof = proof is not None and asked.fetch_offset == proof.base_offset
+                self._expected = proof.last_offset + 1 if proof is not None and is_proof else asked.fetch_offset
                 return
             self._answer.popleft()
 
@@ -359,8 +361,20 @@ class Fetcher:
             self.touch(followed)
             return True
         if part.error_code:
+            if part.error_code == ErrorCode.OFFSET_OUT_OF_RANGE and followed.proof is not None:
+                followed.is_proven = True  # as far as it can be now: our end is looked at next
+                self.touch(followed)
+                return True
             self._refuse(followed, part.error_code)
             return True
+        if followed.proof is not None:
+            self._place, event = followed.prove(part.records, self._on_cut)
+            if event is not None:
+                self._settle(followed, event)
+                return True
+            if not self._place:
+                self.touch(followed)
+                return True
         if part.diverging_epoch >= 0 and self._options.versions.truncates_on_fetch:
             parted, is_another = followed.part(part.diverging_epoch, part.diverging_end, self._on_cut)
             is_stuck = parted in _CUTS and not is_another

@@ -6,6 +6,11 @@ these (`fetchers.py`), so that nothing that was asked for an older one is ever a
     apply   what a fetch brought: records, the leader's high watermark and log start offset     (`Replica.follow`)
     part    where the leader's log parts from ours: ours is cut there                           (`Replica.truncate`)
     reset   our end is not in the leader's log: cut to its end, or restarted at its start
+    prove   the first fetch of a log that was opened begins with the last batch that we have: the leader's is the same one, or the two
+            logs parted though their epochs and offsets agree (a restored ZooKeeper gave an epoch twice: decision 071)
+
+Where the log has more than its leader in the leader's own epoch, or in the same batch's place another one, nothing is cut: the
+controller is told (`Replica.tell_ahead`), and the replica stops until somebody has decided.
 
 Each takes what the disk refuses for what it is (`Replica.fail`), and says what becomes of the partition.
 
@@ -21,7 +26,14 @@ from typing import Final
 
 from headrace.errors import HeadraceError, StorageExhausted, StorageFailed
 from headrace.log.writing.follower_append import OffsetsOutOfOrder
-from headrace.protocol.record_batch import HEADER_BYTES, MAGIC_POSITION, MAGIC_V2, CorruptRecord, parse_header
+from headrace.protocol.record_batch import (
+    HEADER_BYTES,
+    MAGIC_POSITION,
+    MAGIC_V2,
+    CorruptRecord,
+    RecordBatchHeader,
+    parse_header,
+)
 from headrace.shm.partition_table import RowState
 from headrace.workers.partition.replica import Replica
 from headrace.workers.partition.replication.divergence import find_cut
@@ -42,10 +54,14 @@ class Followed(Subject):
     failures               in a row
     resets                 that changed nothing: the leader has our end's offset, and not our latest epoch
     last_error             that was said of it; 0: none
+    proof                  our last batch, with which the fetch that is asked for begins; None: it begins at our end
+    is_proven              whether that was tried since the log was cut last
     timer                  serial of its back-off
     """
 
-    __slots__ = ("failures", "last_error", "leader", "leader_epoch", "replica", "resets", "state", "timer")
+    __slots__ = (
+        "failures", "is_proven", "last_error", "leader", "leader_epoch", "proof", "replica", "resets", "state", "timer",
+    )  # fmt: skip
 
     def __init__(self, replica: Replica, topic_id: bytes, state: FollowerState) -> None:
         super().__init__(replica.partition.topic, topic_id, replica.partition.partition)
@@ -57,6 +73,8 @@ class Followed(Subject):
         self.resets = 0
         self.last_error = 0
         self.timer = 0
+        self.proof: RecordBatchHeader | None = None
+        self.is_proven = not replica.is_unproven
 
     def __repr__(self) -> str:
         return f"{self.replica.partition} {self.state.value}"
@@ -76,8 +94,32 @@ class Followed(Subject):
     def wish(self, says_last_epoch: bool) -> Wish:
         """What a fetch of it asks for now."""
         log = self.replica.log
+        self.proof = None if self.is_proven else self._last_batch()
+        if self.proof is not None:
+            return Wish(self.leader_epoch, self.proof.base_offset, -1, log.log_start_offset)
         last_epoch = log.epochs.latest if says_last_epoch and self.resets < _RESETS_WITH_EPOCH else -1
         return Wish(self.leader_epoch, log.log_end_offset, last_epoch, log.log_start_offset)
+
+    def prove(self, records: memoryview, on_cut: Callable[[Replica], None]) -> tuple[int, FollowerEvent | None]:
+        """Compare what a fetch brought with the last batch that we have.
+
+        records   from that batch's offset on
+        returns   bytes of it, 0: there is none to compare with, and the next fetch begins at our end; and what happened
+        """
+        own, self.proof, self.is_proven = self.proof, None, True
+        assert own is not None
+        if len(records) < HEADER_BYTES or records[MAGIC_POSITION] != MAGIC_V2:
+            return 0, None
+        found = parse_header(records)
+        is_compacted = self.replica.log.config.is_compacted
+        if is_compacted and found.base_offset != own.base_offset:
+            return 0, None  # the leader's cleaner has taken it
+        if (found[:3:2], found.last_offset) == (own[:3:2], own.last_offset) if is_compacted else found == own:
+            self.replica.note_proven()
+            return found.size_bytes if found.size_bytes <= len(records) else 0, None
+        entries = self.replica.log.epochs.entries
+        parted_at = min(entries[-1][1], own.base_offset) if entries else 0
+        return 0, self._cut(parted_at, on_cut, is_another=True) or FollowerEvent.CUT
 
     def apply(
         self, records: memoryview, high_watermark: int, log_start_offset: int, now_ms: int
@@ -147,11 +189,46 @@ class Followed(Subject):
             return self._cut(self.replica.high_watermark, on_cut) or FollowerEvent.RESET
         return FollowerEvent.RESET if self.resets < _RESETS_WITH_EPOCH else FollowerEvent.REFUSED
 
-    def _cut(self, offset: int, on_cut: Callable[[Replica], None]) -> FollowerEvent | None:
-        """Cut the log, if it is longer; None where that worked."""
+    def _last_batch(self) -> RecordBatchHeader | None:
+        """Ours, to compare; None: there is none that can be."""
+        try:
+            header = self.replica.log.last_header()
+        except (HeadraceError, OSError) as failure:
+            _log.warning("last batch not compared with the leader's %s reason=%s", self._place(), failure)
+            header = None
+        self.is_proven = header is None or header.magic != MAGIC_V2
+        return None if self.is_proven else header
+
+    def _is_refused(self, offset: int, is_another: bool) -> bool:
+        """Whether a cut is the sign of a state of the past, and of nothing that was ever decided."""
+        replica = self.replica
+        if replica.parted_from == self.leader or offset >= replica.log.log_end_offset:
+            return False
+        is_committed = replica.is_wary and offset < replica.high_watermark
+        return is_another or is_committed or replica.log.epochs.latest >= self.leader_epoch
+
+    def _cut(self, offset: int, on_cut: Callable[[Replica], None], *, is_another: bool = False) -> FollowerEvent | None:
+        """Cut the log, if it is longer; None where that worked.
+
+        is_another   the leader has another batch in the place of ours
+        """
         replica = self.replica
         end_offset, high_watermark = replica.log.log_end_offset, replica.high_watermark
-        if offset < high_watermark:
+        if self._is_refused(offset, is_another):
+            _log.error(
+                "log has parted from its leader's in one epoch, it is not cut: a leader epoch was given twice, as after a restored"
+                " ZooKeeper %s first_offset=%d log_epoch=%d; see headrace cluster describe --held",
+                self._place(), offset, replica.log.epochs.latest,
+            )  # fmt: skip
+            replica.tell_ahead(offset, self.leader, self.leader_epoch)
+            return FollowerEvent.GIVEN_UP
+        if offset < end_offset and replica.parted_from == self.leader:
+            _log.error(
+                "acknowledged records may be lost partition=%s first_offset=%d reason=they are cut, since somebody accepted"
+                " that another history counts end_offset=%d leader=%d leader_epoch=%d",
+                replica.partition, offset, end_offset, self.leader, self.leader_epoch,
+            )  # fmt: skip
+        elif offset < high_watermark:
             _log.error(
                 "committed records are cut, the leader does not have them %s first_offset=%d last_offset=%d high_watermark=%d",
                 self._place(),
@@ -166,6 +243,7 @@ class Followed(Subject):
         except StorageFailed as failure:
             return self._refused(failure)
         if offset < end_offset:
+            self.is_proven = not replica.is_unproven
             on_cut(replica)
         return None
 

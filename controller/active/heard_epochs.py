@@ -1,0 +1,61 @@
+"""Leader epochs that brokers have in their logs, and states don't know of: ZooKeeper was put back to the past (decision 071).
+
+Runs in: the controller process of the active node, one object a term. What a broker of ours finds so it holds, and says so in its
+nodes (`zookeeper/held_znodes.py`) before it answers a LeaderAndIsr. They are read before leaders are elected in the place of others:
+
+    a live broker has a log ahead of the state     nobody is elected: it compares all logs, and raises the leader epoch itself
+    any election                                   its leader epoch is above all that was heard of for this partition
+"""
+
+from __future__ import annotations
+
+from headrace.controller.cluster.known_cluster import KnownCluster
+from headrace.controller.zookeeper import held_znodes
+from headrace.controller.zookeeper.held_reader import read_held_by
+from headrace.controller.zookeeper.held_znodes import NO_OFFSET, HeldReplica
+from headrace.controller.zookeeper.session import ZkSession
+from headrace.controller.zookeeper.znodes import PartitionState
+from headrace.ids import NO_EPOCH
+from headrace.leader_eras import era_of
+
+Place = tuple[str, int]  # topic and partition
+
+
+class HeardEpochs:
+    """Those of one term."""
+
+    def __init__(self, zk: ZkSession, known: KnownCluster) -> None:
+        self._zk = zk
+        self._known = known
+        self._ahead: dict[Place, list[HeldReplica]] = {}  # of live brokers
+        self._latest: dict[Place, int] = {}
+
+    async def refresh(self) -> None:
+        """Read what brokers hold; one call, where none holds anything. raises ZkError"""
+        ahead: dict[Place, list[HeldReplica]] = {}
+        for name in await self._zk.children(held_znodes.HELD):
+            if not name.isdecimal() or int(name) not in self._known.brokers:
+                continue
+            for place, held in (await read_held_by(self._zk, int(name))).items():
+                if held.is_ahead:
+                    ahead.setdefault(place, []).append(held)
+                    self.note(place, held.end_epoch)
+        self._ahead = ahead
+
+    def note(self, place: Place, leader_epoch: int) -> None:
+        """Somebody has this leader epoch."""
+        if leader_epoch > self._latest.get(place, NO_EPOCH):
+            self._latest[place] = leader_epoch
+
+    def is_disputed(self, place: Place, state: PartitionState) -> bool:
+        """Whether a live broker's log is ahead of what this state came from: it decides who leads."""
+        return any(
+            (held.parted_in < held.end_epoch or held.end_offset == NO_OFFSET)
+            and era_of(state.leader_epoch) <= era_of(held.end_epoch)
+            for held in self._ahead.get(place, ())
+        )
+
+    def above(self, place: Place, state: PartitionState) -> PartitionState:
+        """The same state, as one of the latest leader epoch that was heard of."""
+        latest = self._latest.get(place, NO_EPOCH)
+        return state if state.leader_epoch >= latest else state._replace(leader_epoch=latest)

@@ -1,0 +1,72 @@
+"""Replicas that count as in sync and have no log here: which of them never had one, and which are held.
+
+Runs in: the controller process of every node (`holds.py`). Owners report them before they make a log.
+
+    the partition's state was made after this life of the node registered    NEW: it never had a log
+    other replicas                                                           HELD: the log is a proof of loss until the others are known
+    no other replica, and a log directory is new                             HELD: its disk may not be mounted
+    no other replica, and all directories are those of before                LOST: nothing can bring it back by itself
+
+Absence is not emptiness (decision 070).
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from headrace.controller.cluster.known_cluster import KnownCluster
+from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper.session import ZkSession
+from headrace.ids import NO_EPOCH
+
+Place = tuple[str, int]  # topic and partition
+
+
+class Absence(Enum):
+    """What is made of a log that is not found."""
+
+    NEW = "new"
+    HELD = "held"
+    LOST = "lost"
+
+
+class MissingLogs:
+    """Those of one node that were reported, and not judged yet.
+
+    has_new_directory   whether a log directory is new, or not mounted
+    """
+
+    def __init__(self, known: KnownCluster, zk: ZkSession, has_new_directory: bool) -> None:
+        self._known = known
+        self._zk = zk
+        self._has_new_directory = has_new_directory
+        self._reported: dict[Place, str] = {}  # and their topics' ids
+        self._life_epoch = (
+            NO_EPOCH  # the first broker epoch that was seen: what was made after it was made in this life
+        )
+
+    def __bool__(self) -> bool:
+        return bool(self._reported)
+
+    def report(self, place: Place, topic_id: str) -> None:
+        self._reported[place] = topic_id
+
+    async def judge(self) -> dict[Place, Absence]:
+        """All that were reported; but for those whose topic has gone since. raises ZkError: they are judged later"""
+        known = self._known
+        self._life_epoch = self._life_epoch if self._life_epoch > NO_EPOCH else known.broker_epoch
+        places = list(self._reported)
+        nodes = await self._zk.get_many([znodes.state_path(*place) for place in places])
+        found = {}
+        for place, node in zip(places, nodes, strict=True):
+            topic, topic_id = known.topics.get(place[0]), self._reported.pop(place, "")
+            if topic is None or topic.topic_id != topic_id or place[1] >= len(topic.states):
+                continue
+            made = node.created_zxid if node is not None else NO_EPOCH  # unknown is not new
+            if NO_EPOCH < self._life_epoch < made:
+                found[place] = Absence.NEW
+            elif len(topic.replicas[place[1]]) > 1 or self._has_new_directory:
+                found[place] = Absence.HELD
+            else:
+                found[place] = Absence.LOST
+        return found

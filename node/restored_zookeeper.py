@@ -1,0 +1,120 @@
+"""A ZooKeeper that was put back to a backup, before the nodes start: no state of it is believed until all logs were compared.
+
+Runs in: `headrace cluster restored`, which may wait; no broker is registered then. Its states may name replicas in sync that were not
+any more, and no log need prove it: an ISR that shrank in the same leader epoch leaves nothing in a log. So for each partition
+
+    the state              leader -1, all replicas in the ISR
+    /headrace/held/N/T     each replica is held, as one whose log is ahead of the state (decision 071): the nodes compare all of them,
+                           and the best one leads, in a leader epoch of the next era
+
+and what was given out since the backup is not given out again: producer ids. Everything can be run again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+from headrace.controller.zookeeper import held_znodes, znodes
+from headrace.controller.zookeeper.blocking_session import BlockingSession
+from headrace.controller.zookeeper.errors import ZkConflict, ZkError
+from headrace.controller.zookeeper.held_znodes import HeldReplica
+from headrace.controller.zookeeper.session import ZkSession
+from headrace.controller.zookeeper.transaction import Transaction
+from headrace.controller.zookeeper.znodes import TopicAssignment
+from headrace.errors import HeadraceError
+from headrace.ids import NO_EPOCH, NO_LEADER
+from headrace.limits import READS_IN_FLIGHT_MAX
+
+START_S = 5.0
+SESSION_MS = 10_000
+BROKERS_WAIT_S = 60.0  # for sessions that the backup has, and nobody resumes
+POLL_S = 0.5
+STATES_PER_COMMIT = 400
+PRODUCER_IDS_SKIPPED = 1_000_000  # a thousand blocks: more than a cluster gives out between two backups
+ANY_STATE = NO_EPOCH - 1  # below every epoch that a log may have
+
+
+class BrokersLive(HeadraceError):
+    """Brokers are registered: what they do now they do by states of the past."""
+
+
+def hold_all(connect: str, say: Callable[[str], None], wait_s: float = BROKERS_WAIT_S) -> int:
+    """Have all replicas held when their nodes start; returns the number of partitions.
+
+    say      told what is waited for
+    raises   BrokersLive, where one is registered all that time; ConfigError, ZkError, BadZnode
+    """
+    session = BlockingSession(connect, SESSION_MS)
+    session.start(START_S)
+    try:
+        _wait_for_nobody(session, say, wait_s)
+        return session.run(_hold_all(session.zk))
+    finally:
+        session.stop()
+
+
+def _wait_for_nobody(session: BlockingSession, say: Callable[[str], None], wait_s: float) -> None:
+    deadline = time.monotonic() + wait_s
+    is_told = False
+    while brokers := session.run(session.zk.children(znodes.BROKER_IDS)):
+        if time.monotonic() >= deadline:
+            raise BrokersLive(f"brokers {', '.join(brokers)} are registered: stop them first")
+        if not is_told:
+            say(f"waiting until the sessions of brokers {', '.join(brokers)} are over")
+        is_told = True
+        time.sleep(POLL_S)
+
+
+async def _hold_all(zk: ZkSession) -> int:
+    await zk.ensure_all((*znodes.PERSISTENT_PATHS, held_znodes.HELD, held_znodes.ACCEPT_LOSS))
+    for parent in (held_znodes.HELD, held_znodes.ACCEPT_LOSS):  # of the past as well
+        for path in await zk.tree(parent):
+            if path != parent:
+                await zk.delete(path)
+    marked = set(await zk.children(znodes.DELETE_TOPICS))
+    names = [name for name in await zk.children(znodes.TOPICS) if name not in marked]
+    count = 0
+    for first in range(0, len(names), READS_IN_FLIGHT_MAX):
+        part = names[first : first + READS_IN_FLIGHT_MAX]
+        for name, node in zip(part, await zk.get_many([znodes.topic_path(one) for one in part]), strict=True):
+            if node is not None:
+                topic = znodes.decode_topic(name, node.data)
+                await _hold_topic(zk, name, topic)
+                await _forget_leaders(zk, name, topic.replicas)
+                count += len(topic.replicas)
+    await _skip_producer_ids(zk)
+    return count
+
+
+async def _hold_topic(zk: ZkSession, name: str, topic: TopicAssignment) -> None:
+    held = HeldReplica(topic.topic_id, is_proven=True, parted_at=0, parted_from=NO_LEADER, parted_in=ANY_STATE)
+    for broker in sorted({broker for row in topic.replicas for broker in row}):
+        replicas = {index: held for index, row in enumerate(topic.replicas) if broker in row}
+        await zk.create(held_znodes.held_path(broker, name), held_znodes.encode_held(replicas))
+
+
+async def _forget_leaders(zk: ZkSession, name: str, replicas: Sequence[tuple[int, ...]]) -> None:
+    """Nobody leads, and anybody may be in sync. A partition without a state gets its first one as ever."""
+    for first in range(0, len(replicas), STATES_PER_COMMIT):
+        paths = {index: znodes.state_path(name, index) for index in range(first, len(replicas))[:STATES_PER_COMMIT]}
+        transaction = Transaction()
+        for index, node in zip(paths, await zk.get_many(list(paths.values())), strict=True):
+            if node is not None:
+                state = znodes.decode_state(paths[index], node.data, node.version)
+                changed = state._replace(leader=NO_LEADER, isr=replicas[index])
+                transaction.set(paths[index], znodes.encode_state(changed), node.version)
+        if transaction.operations:
+            await zk.commit(transaction)
+
+
+async def _skip_producer_ids(zk: ZkSession) -> None:
+    node = await zk.get(znodes.PRODUCER_ID_BLOCK)
+    if node is None:
+        return
+    first = znodes.decode_producer_id_block(node.data)
+    data = znodes.encode_producer_id_block(NO_LEADER, first, first + PRODUCER_IDS_SKIPPED - 1)
+    try:
+        await zk.set(znodes.PRODUCER_ID_BLOCK, data, node.version)
+    except ZkConflict as failure:
+        raise ZkError(f"somebody writes to this ZooKeeper: {failure}") from None

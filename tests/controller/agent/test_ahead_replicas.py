@@ -1,0 +1,141 @@
+"""Replicas whose logs are ahead of their states: held, compared, and led again in an epoch above all. Over a fake ZooKeeper."""
+
+import pytest
+
+from headrace.controller.agent.hold_decision import LogEnd
+from headrace.controller.zookeeper import held_znodes, znodes
+from headrace.errors import ErrorCode
+from headrace.ids import partition_key
+from headrace.leader_eras import ERA
+from headrace.shm.messages import AHEAD_LOG, OPENED_RESULT
+from tests.controller.agent.test_holds import ID, NODE, REPLICAS, SECOND, THIRD, Rig, lost_lines
+
+DONE = OPENED_RESULT.pack(ErrorCode.NONE)
+
+
+@pytest.fixture
+def rig(new_node, ensemble):
+    rig = Rig(new_node, ensemble)
+    rig.put(isr=REPLICAS, leader=THIRD, epoch=1)
+    rig.join(after_power_loss=False)
+    return rig
+
+
+def ahead(rig, parted_at=50, leader=THIRD, epoch=1, end=550, log_epoch=4):
+    """What its owner tells."""
+    slot = rig.known.slots.get("t", 0)
+    body = AHEAD_LOG.pack(slot, partition_key("t", 0, ID), end, parted_at, log_epoch, leader, epoch)
+    return rig.holds.take_ahead(memoryview(body))
+
+
+def test_it_is_held_and_its_owner_answered_once_that_is_stored_and_in_the_view(rig, caplog):
+    pending = ahead(rig)
+    topic = rig.known.topics["t"]
+    assert rig.node.agent.rows.outcome(topic, 0, 1) is None  # the controller is not told before ZooKeeper has why
+    assert rig.node.answer(pending) is None
+    rig.ends = {SECOND: {}, THIRD: {}}
+    rig.check()
+    assert rig.node.answer(pending) == DONE
+    assert rig.view()[0] == -1
+    assert rig.stored == {"t"}
+    assert rig.node.agent.rows.outcome(topic, 0, 1) is ErrorCode.KAFKA_STORAGE_ERROR
+    assert "ZooKeeper has a state of the past partition=t-0" in caplog.text
+    assert rig.known.held["t", 0].waits_for == (SECOND, THIRD)
+    rig.state((SECOND, THIRD), THIRD, epoch=2)  # without us, and led by the same one: it is held on
+    rig.check()
+    assert rig.view()[0] == -1
+
+
+def test_as_the_best_it_becomes_the_isr_in_an_epoch_of_the_next_era(rig, caplog):
+    ahead(rig)
+    rig.ends = {SECOND: {("t", 0): LogEnd(4, 550)}, THIRD: {("t", 0): LogEnd(1, 50)}}
+    events = rig.events
+    rig.check()
+    assert rig.stored_state()[:3] == (-1, ERA, (NODE,))
+    assert not rig.known.held
+    assert not rig.stored
+    assert rig.events == events + 1
+    assert any(path.startswith(znodes.ISR_CHANGE_PREFIX) for path in rig.ensemble.nodes)
+    assert not rig.registrations
+    assert "first_offset=50" in lost_lines(caplog)[0]  # the leader of the past may have written on
+
+
+def test_a_better_one_becomes_it_and_who_lost_follows(rig):
+    ahead(rig)
+    rig.ends = {SECOND: {("t", 0): LogEnd(4, 551)}, THIRD: {("t", 0): LogEnd(1, 50)}}
+    rig.check()
+    assert rig.stored_state()[:3] == (-1, ERA, (SECOND,))
+    assert not rig.known.held
+
+
+def test_whose_state_was_raised_by_another_is_held_no_more_and_says_so(rig):
+    ahead(rig)
+    rig.ends = {SECOND: {}, THIRD: {}}
+    rig.check()
+    events = rig.events
+    rig.state((SECOND,), -1, epoch=ERA)
+    rig.check()
+    assert not rig.known.held
+    assert rig.events == events + 1  # the controller took it for one that can't serve
+    assert not rig.stored
+
+
+def test_with_a_leader_that_has_written_since_it_waits_for_an_operator(rig, caplog):
+    ahead(rig, log_epoch=1)
+    rig.ends = {SECOND: {("t", 0): LogEnd(1, 550)}, THIRD: {("t", 0): LogEnd(1, 60)}}
+    rig.check()
+    rig.check()
+    held = held_znodes.decode_held("t", rig.ensemble.data(held_znodes.held_path(NODE, "t")))
+    assert held[0].waits_for == (THIRD,)
+    assert caplog.text.count("the partition's leader has records of another history") == 1
+    assert rig.stored_state()[:3] == (THIRD, 1, REPLICAS)
+    rig.ensemble.put(held_znodes.accept_loss_path(("t", 0)))
+    rig.check()
+    assert rig.stored_state()[:3] == (-1, ERA, (THIRD,))
+    assert held_znodes.accept_loss_path(("t", 0)) not in rig.ensemble.nodes
+    assert "first_offset=50" in lost_lines(caplog)[0]
+
+
+def test_a_state_that_somebody_else_writes_at_the_same_time_is_read_again(rig):
+    ahead(rig)
+    rig.ends = {SECOND: {("t", 0): LogEnd(4, 550)}, THIRD: {("t", 0): LogEnd(1, 50)}}
+    writes = iter([True])
+
+    def write_first(_ordinal):
+        if next(writes, False):
+            rig.state((SECOND, THIRD), THIRD, epoch=2)
+
+    rig.holds._ask_ends = lambda wanted: ask(rig, wanted, write_first)
+    rig.check()
+    assert rig.known.held
+    rig.check()
+    assert rig.stored_state()[:3] == (-1, ERA, (NODE,))
+
+
+async def ask(rig, wanted, then):
+    found = await rig.ask(wanted)
+    then(0)
+    return found
+
+
+def test_what_a_process_before_found_is_held_on_and_told_again_it_is_the_same(rig):
+    ahead(rig)
+    rig.ends = {SECOND: {}, THIRD: {}}
+    rig.check()
+    rig.begin()
+    rig.join(after_power_loss=False)
+    assert rig.view()[0] == -1
+    rig.opened(end=550, epoch=4)
+    ahead(rig, parted_at=70, leader=-1, epoch=3)
+    held = rig.known.held["t", 0]
+    assert (held.parted_at, held.parted_from, held.parted_in) == (50, THIRD, 1)
+
+
+def test_without_other_replicas_its_epoch_is_raised_at_once(new_node, ensemble, caplog):
+    rig = Rig(new_node, ensemble)
+    rig.put(isr=(NODE,), leader=NODE, epoch=1, replicas=(NODE,))
+    rig.join(after_power_loss=False)
+    ahead(rig, leader=NODE)
+    rig.check()
+    assert rig.stored_state()[:3] == (-1, ERA, (NODE,))
+    assert not lost_lines(caplog)

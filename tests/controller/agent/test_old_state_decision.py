@@ -1,0 +1,71 @@
+"""What becomes of a replica whose log is ahead of its state: the rows of `old_state_decision.py`."""
+
+import pytest
+
+from headrace.controller.agent.hold_decision import EPOCH_UNKNOWN, LogEnd
+from headrace.controller.agent.old_state_decision import OldAct, OldVerdict, decide_old, is_over, raised
+from headrace.controller.zookeeper.held_znodes import HeldReplica
+from headrace.controller.zookeeper.znodes import PartitionState
+from headrace.leader_eras import ERA
+
+US, SECOND, THIRD = 1, 2, 3
+NOBODY = -1
+# Ours has 0..49 of epoch 0, and up to 549 of epoch 1
+HELD = HeldReplica("", end_offset=550, end_epoch=1, parted_at=50, parted_from=THIRD, parted_in=0)
+BEHIND, EQUAL = LogEnd(0, 50), LogEnd(1, 550)
+
+
+def state(leader=NOBODY, epoch=0):
+    return PartitionState(leader, epoch, (US, SECOND, THIRD), 1)
+
+
+def decided(second, third, leader=NOBODY, epoch=0, is_accepted=False):
+    others = {SECOND: second, THIRD: third}
+    return decide_old(US, HELD, others, (US, SECOND, THIRD), state(leader, epoch), is_accepted=is_accepted)
+
+
+def test_the_best_log_is_to_lead():
+    assert decided(EQUAL, BEHIND) == OldVerdict(OldAct.RAISE, US)
+    assert decided(LogEnd(1, 551), BEHIND) == OldVerdict(OldAct.RAISE, SECOND)
+    assert decided(LogEnd(2, 400), BEHIND) == OldVerdict(OldAct.RAISE, SECOND)
+    assert decided(LogEnd(EPOCH_UNKNOWN, 560), BEHIND) == OldVerdict(OldAct.RAISE, SECOND)
+
+
+def test_a_later_epoch_without_a_record_that_we_lack_is_not_better():
+    assert decided(LogEnd(7, 50), BEHIND) == OldVerdict(OldAct.RAISE, US)
+
+
+def test_logs_that_are_not_known_are_waited_for_until_somebody_accepts_the_loss():
+    assert decided(None, BEHIND) == OldVerdict(OldAct.WAIT, US, (SECOND,))
+    assert decided(None, None) == OldVerdict(OldAct.WAIT, US, (SECOND, THIRD))
+    assert decided(None, BEHIND, is_accepted=True) == OldVerdict(OldAct.RAISE, US, first_offset=50)
+
+
+def test_a_leader_of_the_past_that_has_written_nothing_gives_way_and_what_it_may_write_is_said():
+    assert decided(EQUAL, BEHIND, THIRD, 0) == OldVerdict(OldAct.RAISE, US, first_offset=50)
+    assert decided(EQUAL, LogEnd(1, 50), THIRD, 1) == OldVerdict(OldAct.RAISE, US, first_offset=50)
+
+
+def test_a_leader_that_has_written_since_is_for_an_operator():
+    for end in (LogEnd(1, 51), LogEnd(1, 650), LogEnd(EPOCH_UNKNOWN, 51)):
+        assert decided(EQUAL, end, THIRD, 1) == OldVerdict(OldAct.WAIT, THIRD, (THIRD,), is_conflict=True)
+        assert decided(EQUAL, end, THIRD, 1, is_accepted=True) == OldVerdict(OldAct.RAISE, THIRD, first_offset=50)
+
+
+def test_a_leader_that_is_ahead_itself_is_none():
+    assert decided(LogEnd(1, 560), BEHIND, SECOND, 0) == OldVerdict(OldAct.RAISE, SECOND)
+    assert decided(EQUAL, BEHIND, US, 0) == OldVerdict(OldAct.RAISE, US)
+
+
+@pytest.mark.parametrize(("leader", "epoch", "is_it"), [
+    (NOBODY, 0, False), (NOBODY, 1, False), (NOBODY, 9, False),
+    (SECOND, 0, False), (SECOND, 1, True), (THIRD, 1, False), (THIRD, 9, False),
+    (NOBODY, ERA, True), (THIRD, ERA + 1, True), (US, ERA + 1, True),
+])  # fmt: skip
+def test_it_is_over_once_it_was_raised_or_another_leads_in_an_epoch_that_is_not_below(leader, epoch, is_it):
+    assert is_over(HELD, state(leader, epoch)) is is_it
+
+
+def test_a_raised_state_is_above_all_that_anybody_has():
+    assert raised(state(THIRD, 5), SECOND, [1, 3]) == PartitionState(NOBODY, ERA, (SECOND,), 1)
+    assert raised(state(THIRD, 5), US, [ERA + 3]).leader_epoch == 2 * ERA

@@ -1,0 +1,167 @@
+"""Logs that part within an epoch, as where a restored ZooKeeper gave it twice: nothing is cut before somebody has decided.
+
+Holds: workers/partition/replication/followed.py
+"""
+
+import pytest
+
+from headrace.ids import NO_LEADER
+from headrace.workers.partition.replication.follower_states import FollowerState
+from tests.support.log_fixtures import all_bytes
+from tests.workers.partition.replication.log_leader import LedLog, LogLeader
+from tests.workers.partition.replication.test_truncation import copy, write
+
+LOST = "acknowledged records may be lost partition=t-0 first_offset=5"
+
+
+@pytest.fixture(params=["2.6", "3.9"])
+def ibp(request):
+    return request.param
+
+
+class Stage:
+    """A follower, which has 0..4 of epoch 0 and 5..9 of epoch 1; and broker 1, which has the first five."""
+
+    def __init__(self, make_rig, path, ibp):
+        (path / "led").mkdir()
+        self.led = LedLog(path / "led")
+        self.leader = LogLeader(self.led)
+        self.rig = make_rig(self.leader, **{"inter.broker.protocol.version": ibp})
+        self.rig.follow(leader=0, epoch=0)
+        write(self.rig.log, 0, 5)
+        copy(self.led, self.rig.log)
+        self.rig.follow(leader=0, epoch=1)
+        write(self.rig.log, 1, 5)
+        self.rig.replica.publish()
+        self.rig.replica.is_unproven = True  # as after it was opened
+
+    def told(self):
+        """What the controller is told, and answers."""
+        told = [one.ahead for one in self.rig.node.replicas.moved.take_ahead()]
+        self.rig.replica.ahead = None
+        return told
+
+
+@pytest.fixture
+def stage(make_rig, tmp_path, ibp):
+    stage = Stage(make_rig, tmp_path, ibp)
+    yield stage
+    stage.leader.close()
+
+
+def test_a_leader_that_is_longer_in_the_same_epoch_and_another_is_found_by_the_last_batch(stage, caplog):
+    rig, led = stage.rig, stage.led
+    led.lead(1)
+    led.append(20, size=120)
+    before = all_bytes(rig.log)
+    rig.follow(leader=1, epoch=1)
+    rig.turn_until(lambda: rig.state is FollowerState.FAILED)
+    assert all_bytes(rig.log) == before
+    assert [tuple(one) for one in stage.told()] == [(10, 1, 5, 1, 1)]
+    assert "log has parted from its leader's in one epoch, it is not cut" in caplog.text
+    rig.follow(leader=NO_LEADER, epoch=1)  # it is held
+    led.lead(65_537)  # somebody has accepted that the leader's history counts
+    rig.follow(leader=1, epoch=65_537)
+    rig.follow_until(led)
+    assert LOST in caplog.text
+    assert not rig.replica.is_unproven
+
+
+def test_a_leader_that_is_shorter_in_the_same_epoch_has_nothing_cut(stage):
+    rig, led = stage.rig, stage.led
+    led.lead(1)
+    before = all_bytes(rig.log)
+    rig.follow(leader=1, epoch=1)
+    rig.turn_until(lambda: rig.state is FollowerState.FAILED)
+    assert all_bytes(rig.log) == before
+    assert [tuple(one) for one in stage.told()] == [(10, 1, 5, 1, 1)]
+
+
+def test_a_leader_of_a_later_epoch_with_another_batch_has_nothing_cut(stage):
+    rig, led = stage.rig, stage.led
+    led.lead(1)
+    led.append(20, size=120)
+    led.lead(2)
+    before = all_bytes(rig.log)
+    rig.follow(leader=1, epoch=2)
+    rig.turn_until(lambda: rig.state is FollowerState.FAILED)
+    assert all_bytes(rig.log) == before
+    assert [tuple(one)[2:] for one in stage.told()] == [(5, 1, 2)]
+
+
+def test_another_leader_is_not_taken_for_the_one_that_was_accepted(stage):
+    rig, led = stage.rig, stage.led
+    led.lead(1)
+    led.append(20, size=120)
+    rig.follow(leader=1, epoch=1)
+    rig.turn_until(lambda: rig.state is FollowerState.FAILED)
+    stage.told()
+    rig.follow(leader=NO_LEADER, epoch=1)
+    rig.place(2, stage.leader.node.port)
+    before = all_bytes(rig.log)
+    led.lead(2)
+    rig.follow(leader=2, epoch=2)
+    rig.turn_until(lambda: rig.state is FollowerState.FAILED)
+    assert all_bytes(rig.log) == before
+    assert [one.leader for one in stage.told()] == [2]
+
+
+def test_the_same_log_is_proven_by_one_batch_and_followed(stage):
+    rig, led = stage.rig, stage.led
+    led.lead(1)
+    led.log.append_as_follower(memoryview(bytearray(all_bytes(rig.log)[len(all_bytes(led.log)) :])), 0)
+    led.append(3)
+    rig.follow(leader=1, epoch=1)
+    rig.follow_until(led)
+    assert not rig.replica.is_unproven
+    assert not stage.told()
+
+
+def test_what_the_leader_does_not_have_at_all_is_cut_as_ever(stage, caplog):
+    """A later epoch decides: the last one of ours was never committed."""
+    rig, led = stage.rig, stage.led
+    led.lead(2)
+    led.append(3)
+    rig.follow(leader=1, epoch=2)
+    rig.follow_until(led)
+    assert not stage.told()
+
+
+def test_a_leader_whose_log_begins_after_our_end_is_not_compared(stage):
+    rig, led = stage.rig, stage.led
+    led.lead(1)
+    led.append(20, size=120)
+    led.lead(2)
+    led.log.advance_log_start(15)
+    rig.follow(leader=1, epoch=2)
+    rig.turn_until(lambda: rig.log.log_end_offset == led.log.log_end_offset)
+    assert rig.log.log_start_offset == 15
+    assert not stage.told()
+
+
+def test_nobody_leads_nor_follows_below_its_logs_latest_epoch(stage):
+    rig = stage.rig
+    rig.follow(leader=NO_LEADER, epoch=1)
+    for leader in (0, 1):
+        rig.replica.is_wary = False
+        rig.follow(leader=leader, epoch=0)
+        assert (rig.replica.leader_id, rig.replica.leader_epoch) == (NO_LEADER, 1)
+        assert [tuple(one) for one in stage.told()] == [(10, 1, 5, leader, 0)]
+        rig.follow(leader=leader, epoch=0)  # told already
+        assert not stage.told()
+    rig.follow(leader=NO_LEADER, epoch=0)
+    assert not rig.replica.is_leader
+
+
+def test_a_leader_of_the_past_goes_on_until_the_controller_has_answered_and_leads_nothing_then(stage):
+    rig = stage.rig
+    assert rig.replica.is_leader
+    rig.follow(leader=NO_LEADER, epoch=0)
+    assert rig.replica.is_leader
+    assert len(stage.told()) == 1
+    rig.node.replicas.take_role_again(rig.replica)
+    assert not rig.replica.is_leader
+    rig.follow(leader=0, epoch=65_537)
+    assert rig.replica.is_leader
+    assert not rig.replica.is_wary
+    assert rig.log.epochs.latest == 65_537
