@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from headrace.durable_file import replace_file
 from headrace.limits import SESSION_PASSWORD_BYTES_MAX
 
 SESSION_FILE = ".headrace-session"
@@ -69,7 +69,7 @@ class SessionFile:
         )
         for path in self._paths:
             try:
-                _replace(path, text)
+                replace_file(path, text.encode(), mode=0o600)
             except OSError as failure:
                 if path not in self._refused:
                     _log.warning("ZooKeeper session not kept, another place is tried path=%s reason=%s", path, failure)
@@ -95,21 +95,3 @@ def _read_boot_id() -> str:
         return BOOT_ID.read_text().strip()
     except OSError:
         return ""
-
-
-def _replace(path: Path, text: str) -> None:
-    temporary = path.with_suffix(".tmp")
-    try:
-        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())  # it has to say so after a power loss
-        os.replace(temporary, path)
-        directory = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
-    except OSError:
-        temporary.unlink(missing_ok=True)
-        raise

@@ -132,7 +132,7 @@ class PartitionLog:
         try:
             is_new = not directory.is_dir()
             if is_new:
-                directory.mkdir(mode=0o750, parents=True)
+                disk.make_directory(directory)
             log = cls(directory, partition, config, checkpoint, environment, is_new=is_new)
             metadata = directory / PARTITION_METADATA_FILE
             if topic_id and (is_new or not metadata.exists() or not metadata.stat().st_size):

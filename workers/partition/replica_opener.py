@@ -15,6 +15,7 @@ Source: Kafka `LogManager.getOrCreateLog`, `ReplicaManager.becomeLeaderOrFollowe
 from __future__ import annotations
 
 import logging
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -24,7 +25,13 @@ from headrace.ids import PartitionKey, TopicPartition
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk, is_exhausted
 from headrace.log.recovery.log_loader import LogCheckpoint
-from headrace.log.state.checkpoints import LOG_START_OFFSET_FILE, RECOVERY_POINT_FILE, REPLICATION_OFFSET_FILE
+from headrace.log.recovery.log_reach import LogReach, log_reach
+from headrace.log.state.checkpoints import (
+    LOG_START_OFFSET_FILE,
+    OFFSET_MAX,
+    RECOVERY_POINT_FILE,
+    REPLICATION_OFFSET_FILE,
+)
 from headrace.log.writing.partition_log import PartitionLog
 from headrace.shm.cluster_view import PartitionView, TopicView
 from headrace.shm.counters import LOGS_OPENED, RECOVERED_BYTES
@@ -101,7 +108,8 @@ class ReplicaOpener:
         directory = None
         try:
             is_first = is_new and (partition.leader_epoch == 0 or self._node_id not in partition.isr)
-            directory = self._directories.place_of(name, topic.topic_id, is_first or is_told_new)
+            reach = partial(self._reach, name, topic.topic_id)
+            directory = self._directories.place_of(name, topic.topic_id, is_first or is_told_new, reach)
             log, high_watermark, known_mark, was_closed = self._open_log(
                 name, topic.topic_id, directory, config, row if is_ours else None
             )
@@ -168,10 +176,11 @@ class ReplicaOpener:
         """
         trusted = None
         is_clean = row is None and str(directory.parent) in self._seat.wiring.clean_directories
-        high_watermark = self._checkpoints.offset(REPLICATION_OFFSET_FILE, name, topic_id)
+        log_dir = directory.parent
+        high_watermark = self._checkpoints.offset(REPLICATION_OFFSET_FILE, name, topic_id, log_dir)
         known_mark = high_watermark
-        recovery_point = self._checkpoints.offset(RECOVERY_POINT_FILE, name, topic_id)
-        log_start_offset = self._checkpoints.offset(LOG_START_OFFSET_FILE, name, topic_id)
+        recovery_point = self._checkpoints.offset(RECOVERY_POINT_FILE, name, topic_id, log_dir)
+        log_start_offset = self._checkpoints.offset(LOG_START_OFFSET_FILE, name, topic_id, log_dir)
         if row is not None and row.state in IN_SERVICE:
             # The owner before us was killed; what it published is whole in the page cache. Where it was killed while it
             # published, each offset is of one publication or the other, and both are true: the append was over. Only the
@@ -199,6 +208,12 @@ class ReplicaOpener:
             topic_id,
         )
         return log, high_watermark, known_mark, is_clean
+
+    def _reach(self, name: TopicPartition, topic_id: str, directory: Path) -> LogReach:
+        """How far the log in one of two places reaches. raises OSError"""
+        is_clean = str(directory.parent) in self._seat.wiring.clean_directories
+        synced = self._checkpoints.offset(RECOVERY_POINT_FILE, name, topic_id, directory.parent)
+        return log_reach(directory, OFFSET_MAX if is_clean else synced, self._logs.note_progress)
 
     def _note_unopened(self, name: TopicPartition, directory: Path | None, failure: Exception) -> None:
         """The directory is lost, or its logs are not all recovered."""
