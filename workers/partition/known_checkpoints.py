@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from headrace.ids import TopicPartition
-from headrace.log.state.checkpoints import RECOVERY_POINT_FILE
+from headrace.log.state.checkpoints import LOG_START_OFFSET_FILE, RECOVERY_POINT_FILE
 from headrace.log.state.topic_checkpoints import TopicCheckpoints
 
 _log: Final = logging.getLogger(__name__)
@@ -32,17 +32,17 @@ class KnownCheckpoints:
     def offset(self, file_name: str, name: TopicPartition, topic_id: str, log_dir: Path) -> int:
         """What a file says of the partition whose log lies in a directory; 0 for nothing.
 
-        A recovery point is true in its own directory alone: it says what was synced there. Log start and high watermark are the
-        replica's: where the directory's own file has no entry yet, since the replica was moved there a moment ago, that of the
-        directory it came from holds. What was deleted is not read again.
+        A recovery point is true in its own directory alone: it says what was synced there. What was deleted stays deleted in
+        whichever directory it is written: a replica that was moved a moment ago has its entry where it came from. So has its high
+        watermark, until its own directory has one.
         """
         own = self._entry(file_name, name, topic_id, log_dir)
-        if own is not None:
-            return own
         if file_name == RECOVERY_POINT_FILE:
-            return 0
-        others = [self._entry(file_name, name, topic_id, one) for one in self._by_dir]
-        return max([offset for offset in others if offset is not None], default=0)
+            return own or 0
+        if own is not None and file_name != LOG_START_OFFSET_FILE:
+            return own
+        found = [self._entry(file_name, name, topic_id, one) for one in self._by_dir]
+        return max([offset for offset in found if offset is not None], default=0)
 
     def forget(self, name: TopicPartition) -> None:
         """The partition was deleted: another of its name starts empty."""

@@ -39,9 +39,10 @@ class MovingNode(Node):
         self.moves = ReplicaMoves(self.replicas, self.clock)
         return self.replicas
 
-    def alter(self, slot, path, topic="t"):
+    def alter(self, slot, path, topic="t", index=None):
         request = messages.AlterReplicaLogDirsRequest
-        dirs = [request.AlterReplicaLogDir(path=str(path), topics=[request.AlterReplicaLogDirTopic(topic, [slot])])]
+        wanted = request.AlterReplicaLogDirTopic(topic, [slot if index is None else index])
+        dirs = [request.AlterReplicaLogDir(path=str(path), topics=[wanted])]
         answered = []
         body = encode_request(ApiKey.ALTER_REPLICA_LOG_DIRS, 2, request(dirs=dirs))
         self.moves.handlers()[ApiKey.ALTER_REPLICA_LOG_DIRS](2, memoryview(body), answered.append)
