@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Final
 
 from headrace.errors import HeadraceError, StorageFailed
-from headrace.limits import MOVE_BYTES_PER_CYCLE_MAX, MOVE_SYNC_BYTES
+from headrace.limits import FILE_NAME_BYTES_MAX, MOVE_BYTES_PER_CYCLE_MAX, MOVE_SYNC_BYTES
 from headrace.log.disk import Disk, storage_failure
-from headrace.log.names import COPY_NAME_FILE, FUTURE_SUFFIX, LOG_SUFFIX, aside_name, aside_stem, path_of, segment_bases
+from headrace.log.names import COPY_NAME_FILE, FUTURE_SUFFIX, LOG_SUFFIX, aside_name, path_of, segment_bases
 from headrace.log.reading.reader import LogReader
 from headrace.log.recovery.log_loader import LogCheckpoint
 from headrace.log.state.checkpoints import PARTITION_METADATA_FILE, read_partition_metadata
@@ -128,7 +128,7 @@ def begin_copy(replica: Replica, log_dir: Path, logs: LogOpener, disk: Disk) -> 
     future = logs.open(
         replica.partition, directory, log.config, LogCheckpoint(log_start_offset=log.log_start_offset), topic_id
     )
-    if aside_stem(name, FUTURE_SUFFIX) != name:
+    if len(directory.name) >= FILE_NAME_BYTES_MAX:  # it may be cut
         disk.replace_file(directory / COPY_NAME_FILE, name.encode())
     return ReplicaCopy(replica, directory, future)
 
