@@ -14,7 +14,12 @@ from headrace.errors import ErrorCode, StorageFailed
 from headrace.ids import partition_key
 from headrace.log.names import COPY_NAME_FILE, FUTURE_SUFFIX, aside_name, copied_partition
 from headrace.log.recovery.log_reach import log_reach
-from headrace.log.state.checkpoints import RECOVERY_POINT_FILE, write_offset_checkpoint
+from headrace.log.state.checkpoints import (
+    LEADER_EPOCH_FILE,
+    RECOVERY_POINT_FILE,
+    write_leader_epochs,
+    write_offset_checkpoint,
+)
 from headrace.shm.cluster_view import DoomedReplica
 from headrace.shm.partition_table import RowState
 from headrace.workers.partition import replica_copy, replica_moves
@@ -173,6 +178,16 @@ def test_a_copy_is_resumed_before_its_log_takes_an_append(node):
     work_through(node.moves)
     assert node.dir_of(0) == target
     assert records(node, 0) == expected
+
+
+def test_a_copy_with_another_leader_epoch_is_not_resumed(node):
+    target = node.other_dir(0)
+    node.alter(0, target)
+    for _ in range(5):
+        assert node.moves.do_work()
+    write_leader_epochs(copy_of(node).directory / LEADER_EPOCH_FILE, [(0, 0), (2, 10)])
+    assert successor(node).future.log_end_offset == 0
+    assert len(aside(target, "-stray")) == 1
 
 
 @pytest.mark.parametrize("what", ["last batch", "leader epoch"])
