@@ -214,7 +214,11 @@ LOG_DIRS_MAX: Final = 63  # one bit each in a shared word
 DIRECTORY_CHECK_INTERVAL_MS: Final = 100  # how old the news of a full or failed log directory may be
 DIRECTORY_ROOM_AGAIN: Final = 1.25  # produce is taken again when that many times the smallest free space is there
 MOVE_BYTES_PER_CYCLE_MAX: Final = 1 << 20  # of a replica moving to another log directory
+MOVE_BYTES_PER_TURN_MAX: Final = (
+    16 << 20
+)  # the same, where the log grew by more since the last turn: the copy catches up still
 MOVE_SYNC_BYTES: Final = 64 << 20  # between two syncs of its copy, so that the last one is short
+MOVE_REPORT_INTERVAL_MS: Final = 60_000  # a move that comes no nearer to the end in that time is reported
 OPENING_SLICE_MS: Final = (
     5  # of a cycle of a partition worker, for logs that are to be opened: who is served waits no longer
 )

@@ -1,6 +1,7 @@
-"""The system calls a log makes, as an object: tests pass one that runs out of space, fails to sync, or loses pages.
+"""The system calls a log makes, as an object: tests pass one that runs out of space, fails to sync, or loses pages and names.
 
-A write is complete or raises; short writes are continued here.
+Whatever changes a file or a name in `log/` and `workers/` is called here, and nowhere else (`tests/test_disk_calls.py`): a call
+beside this object is one that no test of a power loss sees. A write is complete or raises; short writes are continued here.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import shutil
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -77,7 +79,7 @@ class Disk:
                      it only a crash of the process does; the reader then has to notice a file that is cut short
         """
         temporary = path.with_name(path.name + ".tmp")
-        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o640)
+        fd = self.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         try:
             self.write_all(fd, [data], 0)
             if is_durable:
@@ -96,7 +98,24 @@ class Disk:
         finally:
             os.close(fd)
 
+    def remove_file(self, path: Path) -> None:
+        """Unlink a file, if it is there."""
+        with suppress(FileNotFoundError):
+            self.unlink(path)
+
     # One system call each
+
+    def open(self, path: Path, flags: int) -> int:
+        """A file to be written, made where the flags say so."""
+        return os.open(path, flags | os.O_CLOEXEC, 0o640)
+
+    def make_directory(self, path: Path) -> None:
+        """A directory whose parent is there. raises FileExistsError, OSError"""
+        os.mkdir(path, 0o750)
+
+    def remove_tree(self, path: Path) -> None:
+        """A directory and all in it, as far as that works."""
+        shutil.rmtree(path, ignore_errors=True)
 
     def pwritev(self, fd: int, buffers: Sequence[Buffer], position: int) -> int:
         return os.pwritev(fd, buffers, position)

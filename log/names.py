@@ -27,6 +27,10 @@ from headrace.log.index_layout import RELATIVE_OFFSET_MAX
 DELETED_DIRECTORY_SUFFIX: Final = "-delete"
 STRAY_SUFFIX: Final = "-stray"
 FUTURE_SUFFIX: Final = "-future"
+COPY_NAME_FILE: Final = (
+    "headrace.copy-of"  # in a copy: `topic-partition`, where the directory's name has no room for it
+)
+_UNIQUE_BYTES: Final = 33  # a dot, 32 hex digits
 
 LOG_SUFFIX: Final = ".log"
 INDEX_SUFFIX: Final = ".index"
@@ -51,8 +55,13 @@ def aside_name(name: str, suffix: str) -> str:
 
     source   Kafka `LocalLog.logDirNameWithSuffixCappedLength`
     """
+    return f"{aside_stem(name, suffix)}.{uuid.uuid4().hex}{suffix}"
+
+
+def aside_stem(name: str, suffix: str) -> str:
+    """What such a name begins with, before the dot: `topic-partition`, or what is left of it."""
     topic, dash, partition = name.rpartition("-")
-    return bounded_name(topic, f"{dash}{partition}.{uuid.uuid4().hex}{suffix}")
+    return bounded_name(topic, f"{dash}{partition}", _UNIQUE_BYTES + len(suffix))
 
 
 def bounded_name(topic: str, ending: str, more_bytes: int = 0) -> str:
@@ -61,6 +70,21 @@ def bounded_name(topic: str, ending: str, more_bytes: int = 0) -> str:
     more_bytes   that will be added to it
     """
     return topic[: FILE_NAME_BYTES_MAX - len(ending) - more_bytes] + ending
+
+
+def copied_partition(directory: Path) -> str:
+    """`topic-partition` of a copy, from COPY_NAME_FILE where the directory's own name may be cut; "" where that says nothing.
+
+    raises   OSError
+    """
+    stem = directory.name.rpartition(".")[0]
+    if len(directory.name) < FILE_NAME_BYTES_MAX:
+        return stem
+    try:
+        name = (directory / COPY_NAME_FILE).read_text().strip()
+    except (FileNotFoundError, UnicodeDecodeError):
+        return ""
+    return name if aside_stem(name, FUTURE_SUFFIX) == stem else ""
 
 
 def path_of(directory: Path, base_offset: int, suffix: str) -> Path:

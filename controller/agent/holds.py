@@ -5,7 +5,8 @@ Runs in: the controller process of every node, under a controller of either kind
     after the machine went down, each replica that is in its ISR still (`new_life.py`): nobody else was alive that had it all; but
         those whose topics sync before they acknowledge (headrace.flush.before.ack), and logs that the last stop closed; where only
         some directories are suspect, also logs in others
-    a log that ends before its checkpointed high watermark, whenever it is opened: its owner leaves it without a role, and asks
+    a log that ends before its checkpointed high watermark, whenever it is opened: its owner leaves it without a role, and asks. One of a
+        suspect directory that has no such mark can't be shown to be whole: that counts as much
     a replica that is in its ISR and has no log here at all: its owner makes none before it is answered. One without other replicas is
         held as well, where a log directory is new: its disk may not be mounted
 
@@ -58,6 +59,7 @@ from headrace.limits import (
 )
 from headrace.settings import Settings
 from headrace.shm.messages import (
+    LOG_HAS_NO_MARK,
     LOG_IS_MISSING,
     LOG_IS_WHOLE,
     LOG_WAS_CLOSED,
@@ -262,7 +264,7 @@ class Holds:
             end_offset=end.offset if held.end_offset == NO_OFFSET else min(held.end_offset, end.offset),
             end_epoch=end.epoch,
             high_watermark=high_watermark if is_short else held.high_watermark,
-            is_proven=held.is_proven or is_short or is_cut,
+            is_proven=held.is_proven or is_short or is_cut or bool(flags & LOG_HAS_NO_MARK),
         )
         self._dirty.add(topic.name)
         if held.is_sole:

@@ -12,9 +12,9 @@ Source: Kafka `BrokerMetadataCheckpoint`, `MetaProperties`.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
+from headrace.durable_file import replace_file
 from headrace.errors import ConfigError
 from headrace.properties import read_properties_file
 
@@ -60,13 +60,4 @@ def check_or_write(log_dir: Path, cluster_id: str, node_id: int) -> None:
 
 
 def _write(path: Path, cluster_id: str, node_id: int) -> None:
-    temporary = path.with_suffix(".properties.tmp")
-    with open(temporary, "w", opener=_private) as file:
-        file.write(f"#\nversion={VERSION}\nbroker.id={node_id}\ncluster.id={cluster_id}\n")
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o640)
+    replace_file(path, f"#\nversion={VERSION}\nbroker.id={node_id}\ncluster.id={cluster_id}\n".encode())

@@ -28,6 +28,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from headrace.durable_file import replace_file
 from headrace.limits import SESSION_PASSWORD_BYTES_MAX
 
 SESSION_FILE = ".headrace-session"
@@ -96,7 +97,7 @@ class SessionFile:
             boot = self._boot_id if has_begun else stored.get("boot", "")
             try:
                 is_empty = bool(stored.get("is_empty", True)) and not has_logs(log_dir)
-                _replace(log_dir / SESSION_FILE, {**fields, "boot": boot, "is_empty": is_empty})
+                _replace(log_dir, {**fields, "boot": boot, "is_empty": is_empty})
             except OSError as failure:
                 if log_dir not in self._refused:
                     path = log_dir / SESSION_FILE
@@ -133,7 +134,7 @@ def note_boot(log_dir: Path, is_suspect: bool) -> None:
     stored = _read(log_dir)
     boot = "" if is_suspect else _boot_id()
     if not stored or stored.get("boot") != boot:
-        _replace(log_dir / SESSION_FILE, {**stored, "boot": boot, "is_empty": is_new(log_dir)})
+        _replace(log_dir, {**stored, "boot": boot, "is_empty": is_new(log_dir)})
 
 
 def _boot_id() -> str:
@@ -170,20 +171,6 @@ def has_logs(log_dir: Path) -> bool:
         )
 
 
-def _replace(path: Path, fields: dict[str, Any]) -> None:
-    """As a whole: the file and its name are on disk when this returns. raises OSError"""
-    temporary = path.with_suffix(".tmp")
-    try:
-        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-            file.write(json.dumps(fields))
-            file.flush()
-            os.fsync(file.fileno())  # it has to say so after a power loss
-        os.replace(temporary, path)
-        directory = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
-    except OSError:
-        temporary.unlink(missing_ok=True)
-        raise
+def _replace(log_dir: Path, fields: dict[str, Any]) -> None:
+    """raises OSError"""
+    replace_file(log_dir / SESSION_FILE, json.dumps(fields).encode(), mode=0o600)

@@ -51,8 +51,8 @@ class CleanedSegment:
         self._times = bytearray()
         self._indexed_ms = 0
         self._largest = (-1, base_offset)  # timestamp, last offset of its batch
-        remove_cleaned(directory, base_offset)
-        self._fd = os.open(self._path(LOG_SUFFIX), _FLAGS, 0o640)
+        remove_cleaned(directory, disk, base_offset)
+        self._fd = disk.open(self._path(LOG_SUFFIX), _FLAGS)
 
     def put(self, batch: Buffer, header: RecordBatchHeader) -> None:
         """Queue one batch; `header` is that of the batch as it is written. raises SegmentOverflow"""
@@ -107,7 +107,7 @@ class CleanedSegment:
             self._indexed_ms = timestamp_ms
 
     def _write_file(self, suffix: str, data: Buffer) -> None:
-        fd = os.open(self._path(suffix), _FLAGS, 0o640)
+        fd = self._disk.open(self._path(suffix), _FLAGS)
         try:
             self._disk.write_all(fd, [data], 0)
             self._disk.fdatasync(fd)
@@ -118,7 +118,7 @@ class CleanedSegment:
         return path_of(self.directory, self.base_offset, suffix + CLEANED_SUFFIX)
 
 
-def remove_cleaned(directory: Path, base_offset: int | None = None) -> int:
+def remove_cleaned(directory: Path, disk: Disk, base_offset: int | None = None) -> int:
     """Remove the `.cleaned` files of a segment, or of all segments; returns how many. raises OSError"""
     if base_offset is not None:
         paths = [path_of(directory, base_offset, suffix + CLEANED_SUFFIX) for suffix in SUFFIXES]
@@ -127,7 +127,7 @@ def remove_cleaned(directory: Path, base_offset: int | None = None) -> int:
     removed = 0
     for path in paths:
         try:
-            path.unlink()
+            disk.unlink(path)
             removed += 1
         except FileNotFoundError:
             pass

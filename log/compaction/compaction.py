@@ -93,7 +93,7 @@ class Compaction:
         raises   CompactionFailed, CorruptSegment, CorruptRecord, CompressionError or SegmentOverflow: this log needs an
                  operator; SwapRefused, OSError: try again later
         """
-        remove_cleaned(self.directory)
+        remove_cleaned(self.directory, self.disk)
         bases = segment_bases(self.directory)
         sources = [
             _Source(base, following, path_of(self.directory, base, LOG_SUFFIX).stat().st_size)
@@ -230,7 +230,7 @@ class Compaction:
         finally:
             target.close()
         if not is_changed:
-            remove_cleaned(self.directory, base)
+            remove_cleaned(self.directory, self.disk, base)
         elif not (yield Swap([(one.base_offset, one.size_bytes) for one in group])):
             raise SwapRefused(f"{self.directory}: segments {base} to {group[-1].base_offset}")
 

@@ -21,6 +21,7 @@ from headrace.log.inspection.segment_check import RESTORE, SegmentReport
 from headrace.log.inspection.state_files import rows_of, topic_id_of
 from headrace.log.names import (
     CLEANED_SUFFIX,
+    COPY_NAME_FILE,
     CUT_SUFFIX,
     DELETED_SUFFIX,
     INDEX_SUFFIX,
@@ -91,8 +92,8 @@ def list_partition(path: Path, name: TopicPartition) -> PartitionFolder:
         suffix = match.group(1) if match else ""
         if file.endswith(UNFINISHED_SUFFIXES):
             findings.note(-1, f"{file} is left from a write or a compaction that was interrupted", NEXT_START)
-        elif file.endswith(DELETED_SUFFIX):
-            continue  # on its way out
+        elif file.endswith(DELETED_SUFFIX) or file == COPY_NAME_FILE:
+            continue  # on its way out; of a move between log directories
         elif match and match.group(0) == file and suffix == LOG_SUFFIX:
             folder.bases.append(int(file[:20]))
         elif match and match.group(0) == file and suffix in SEGMENT_SUFFIXES:

@@ -162,7 +162,7 @@ class LogLoader:
         found = bases_among(names, LOG_SUFFIX)
         for name in names:
             if name.endswith(LOG_SUFFIX + CUT_SUFFIX):  # of a truncation that did not come to its end
-                self._directory.joinpath(name).unlink()
+                self._disk.unlink(self._directory / name)
         if sum(name.endswith(LOG_SUFFIX) for name in names) > len(found):
             _log.warning("files ignored whose names are no offsets directory=%s", self._directory)
         self._replay = ProducerReplay(

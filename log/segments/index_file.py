@@ -133,7 +133,7 @@ class IndexFile:
     @contextmanager
     def _opened(self, flags: int = 0) -> Iterator[int]:
         """A descriptor of the file, for a moment. raises OSError"""
-        fd = os.open(self.path, os.O_RDWR | flags, 0o640)
+        fd = self._disk.open(self.path, os.O_RDWR | flags)
         try:
             yield fd
         finally:

@@ -91,7 +91,7 @@ class Segment:
         self.directory = directory
         self.base_offset = base_offset
         self._disk = disk
-        self.fd = os.open(path_of(directory, base_offset, LOG_SUFFIX), flags, 0o640)
+        self.fd = disk.open(path_of(directory, base_offset, LOG_SUFFIX), flags)
         self.size_bytes = os.fstat(self.fd).st_size
         self.offset_index = OffsetIndex(path_of(directory, base_offset, INDEX_SUFFIX), base_offset, disk, is_new)
         self.time_index = TimeIndex(path_of(directory, base_offset, TIME_INDEX_SUFFIX), base_offset, disk, is_new)
@@ -262,10 +262,10 @@ class Segment:
             self.fd = -1
 
 
-def remove_segment(directory: Path, base_offset: int) -> None:
+def remove_segment(directory: Path, base_offset: int, disk: Disk) -> None:
     """Remove the files of a segment that lies after the end of the log."""
     for suffix in SUFFIXES:
-        path_of(directory, base_offset, suffix).unlink(missing_ok=True)
+        disk.remove_file(path_of(directory, base_offset, suffix))
 
 
 def sync_segment(directory: Path, base_offset: int, disk: Disk | None = None, *, is_named: bool = True) -> None:

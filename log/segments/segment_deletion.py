@@ -14,9 +14,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Final
 
 from headrace.log.disk import Disk
 from headrace.log.names import DELETED_SUFFIX, SUFFIXES, path_of
+
+_DISK: Final = Disk()
 
 
 def retire_segment(directory: Path, base_offset: int, disk: Disk) -> None:
@@ -33,7 +36,7 @@ def retire_file(path: Path, disk: Disk) -> None:
         pass
 
 
-def remove_retired(directory: Path, now_ms: int, delay_ms: int) -> tuple[int, int]:
+def remove_retired(directory: Path, now_ms: int, delay_ms: int, disk: Disk = _DISK) -> tuple[int, int]:
     """Remove the files whose delay has passed; (how many went, how many are left). raises OSError"""
     removed = left = 0
     with os.scandir(directory) as entries:
@@ -41,7 +44,7 @@ def remove_retired(directory: Path, now_ms: int, delay_ms: int) -> tuple[int, in
             if not entry.name.endswith(DELETED_SUFFIX):
                 continue
             if now_ms - entry.stat().st_ctime_ns // 1_000_000 >= delay_ms:
-                os.unlink(entry.path)
+                disk.unlink(Path(entry.path))
                 removed += 1
             else:
                 left += 1

@@ -86,7 +86,7 @@ def finish_swaps(directory: Path, disk: Disk) -> int:
         base = base_of(stem)
         is_orphan = f".{suffix}" in _SIDE_SUFFIXES and base is not None and base not in kept
         if is_orphan or name.endswith((SWAP_SUFFIX, SWAPPED_SUFFIX)):  # without its log: not all of it was there
-            (directory / name).unlink(missing_ok=True)
+            disk.remove_file(directory / name)
     return done
 
 
@@ -98,7 +98,7 @@ def _go_in(directory: Path, base: int, others: list[int], disk: Disk) -> None:
         for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX):
             retire_file(path_of(directory, base, suffix), disk)
         second = path_of(directory, base, LOG_SUFFIX + SWAPPED_SUFFIX)
-        second.unlink(missing_ok=True)
+        disk.remove_file(second)
         disk.link(swap, second)
         disk.rename(second, target)
     for suffix in _SIDE_SUFFIXES:

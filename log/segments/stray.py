@@ -29,7 +29,7 @@ def put_aside(directory: Path, bases: list[int], disk: Disk) -> Path:
     raises    OSError
     """
     target = directory.with_name(aside_name(_COPY.sub("", directory.name), STRAY_SUFFIX))
-    target.mkdir(mode=0o750)
+    disk.make_directory(target)
     disk.sync_directory(directory.parent)
     for base in reversed(bases):
         for suffix in reversed(SUFFIXES):

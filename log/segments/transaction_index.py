@@ -33,7 +33,7 @@ class TransactionIndex:
         self._size_bytes = -1  # not read yet
         self._last_offset = -1
         if is_new:
-            path.unlink(missing_ok=True)
+            disk.remove_file(path)
 
     def __del__(self) -> None:
         self.close()
@@ -60,7 +60,7 @@ class TransactionIndex:
             entries = []
         if not entries:
             self.close()
-            self.path.unlink(missing_ok=True)
+            self._disk.remove_file(self.path)
             return
         self._open(entries)
         self._disk.truncate(self._fd, self._size_bytes)
@@ -78,7 +78,7 @@ class TransactionIndex:
     def _open(self, entries: list[AbortedTransaction] | None = None) -> None:
         """Open the file, or make it; it ends with `entries`, or those that it has."""
         if self._fd < 0:
-            self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o640)
+            self._fd = self._disk.open(self.path, os.O_RDWR | os.O_CREAT)
         elif entries is None:
             return
         entries = read_entries(self.path) if entries is None else entries

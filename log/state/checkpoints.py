@@ -133,7 +133,7 @@ def write_clean_shutdown(log_dir: Path, disk: Disk = _DISK) -> None:
 def take_clean_shutdown(log_dir: Path, disk: Disk = _DISK) -> bool:
     """Whether the last stop was clean; the marker is gone afterwards, durably, before anything is written."""
     try:
-        (log_dir / CLEAN_SHUTDOWN_FILE).unlink()
+        disk.unlink(log_dir / CLEAN_SHUTDOWN_FILE)
     except FileNotFoundError:
         return False
     disk.sync_directory(log_dir)

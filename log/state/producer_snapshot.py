@@ -112,7 +112,7 @@ class ProducerSnapshots:
             self._remove(one, known)
 
     def _remove(self, offset: int, known: list[int]) -> None:
-        self._path(offset).unlink(missing_ok=True)
+        self._disk.remove_file(self._path(offset))
         known.remove(offset)
 
     def _listed(self) -> list[int]:

@@ -142,7 +142,7 @@ def seal(log_dir: Path, disk: Disk = _DISK) -> None:
     path = log_dir / CHECKPOINT_TOPICS_FILE
     if path.exists() and not (log_dir / CLEAN_SHUTDOWN_FILE).exists():
         return
-    path.unlink(missing_ok=True)
+    disk.remove_file(path)
     topic_ids = ids_in_directories(log_dir, TopicCheckpoints.read(log_dir).names())
     if topic_ids:
         write_checkpoint_topics(path, topic_ids, disk)

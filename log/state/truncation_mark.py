@@ -58,6 +58,6 @@ class TruncationMark:
     def remove(self) -> None:
         """Everything that it doubted is synced; raises OSError."""
         if self.distrusted_until >= 0:
-            self._path.unlink(missing_ok=True)
+            self._disk.remove_file(self._path)
             self._disk.sync_directory(self._path.parent)
             self._target = self.distrusted_until = -1

@@ -80,7 +80,7 @@ class PartitionLog:
         checkpoint: LogCheckpoint,
         environment: LogEnvironment,
         *,
-        is_new: bool,
+        is_begun: bool,
     ) -> None:
         """Load what is on disk; raises OSError. See `open`."""
         disk, clock = environment.disk, environment.clock
@@ -98,7 +98,7 @@ class PartitionLog:
         self.was_cut = loaded.was_cut
         self.segments = segments = SegmentList(directory, loaded, clock, disk, latch)
         self._sync = SyncState(
-            directory, segments, self._mark, self.epochs, disk, latch, loaded.recovery_point, is_begun=is_new
+            directory, segments, self._mark, self.epochs, disk, latch, loaded.recovery_point, is_begun=is_begun
         )
         self._tail = tail = LogTail(
             segments,
@@ -133,8 +133,10 @@ class PartitionLog:
         try:
             is_new = not directory.is_dir()
             if is_new:
-                directory.mkdir(mode=0o750, parents=True)
-            log = cls(directory, partition, config, checkpoint, environment, is_new=is_new)
+                disk.make_directory(directory)
+            # Nothing of it was synced that is known of: a predecessor that was killed may not have synced its name.
+            is_begun = is_new or not (checkpoint.is_clean or checkpoint.recovery_point)
+            log = cls(directory, partition, config, checkpoint, environment, is_begun=is_begun)
             metadata = directory / PARTITION_METADATA_FILE
             if topic_id and (is_new or not metadata.exists() or not metadata.stat().st_size):
                 write_partition_metadata(metadata, topic_id, disk, is_durable=not is_new)

@@ -74,7 +74,7 @@ def cut_files(directory: Path, segment: int, position: int, disk: Disk, *, is_ma
     """Steps 2 and 3. No segment is left where `segment` is -1. raises OSError"""
     for base in reversed(segment_bases(directory)):
         if base > segment:
-            remove_segment(directory, base)
+            remove_segment(directory, base, disk)
     disk.sync_directory(directory)
     if segment < 0:
         return
@@ -82,7 +82,7 @@ def cut_files(directory: Path, segment: int, position: int, disk: Disk, *, is_ma
     if is_mapped:
         _replace(path, position, disk)
         return
-    fd = os.open(path, os.O_RDWR)
+    fd = disk.open(path, os.O_RDWR)
     try:
         disk.truncate(fd, position)
         disk.fsync(fd)
@@ -95,7 +95,7 @@ def _replace(path: Path, size: int, disk: Disk) -> None:
     temporary = path.with_name(path.name + CUT_SUFFIX)
     source = os.open(path, os.O_RDONLY)
     try:
-        target = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o640)
+        target = disk.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         try:
             for position in range(0, size, COPY_BYTES):
                 wanted = min(COPY_BYTES, size - position)

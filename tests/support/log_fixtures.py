@@ -51,6 +51,7 @@ class LogMaker:
 
     def open(self, config=None, **how):
         """how: fields of LogCheckpoint (`clean` for short) and of LogEnvironment, and the topic's id."""
+        self.directory.parent.mkdir(parents=True, exist_ok=True)
         how = {"is_clean": how.pop("clean", False), "clock": self.clock, "disk": self.disk, **how}
         topic_id = how.pop("topic_id", "")
         known = {field.name: how.pop(field.name) for field in fields(LogCheckpoint) if field.name in how}

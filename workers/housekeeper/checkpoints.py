@@ -14,7 +14,7 @@ from pathlib import Path
 
 from headrace.ids import TopicPartition
 from headrace.log.disk import Disk
-from headrace.log.state.checkpoints import write_offset_checkpoint
+from headrace.log.state.checkpoints import CLEANER_OFFSET_FILE, write_offset_checkpoint
 from headrace.log.state.topic_checkpoints import (
     CHECKPOINT_TOPICS_FILE,
     OFFSET_CHECKPOINT_FILES,
@@ -66,10 +66,20 @@ class Checkpoints:
         if self._of(log_dir).topic_ids.get(name, topic_id) == topic_id:
             self._gone.setdefault(log_dir, set()).add(name)
 
-    def forget_moved(self, log_dir: Path, elsewhere: Iterable[TopicPartition]) -> None:
-        """Replicas that lie in another log directory, where what is known of them has been written. raises OSError"""
+    def forget_moved(self, log_dir: Path, file_name: str, elsewhere: Iterable[TopicPartition]) -> None:
+        """Replicas that lie in another log directory, where this file has been written with what is known of them.
+
+        The other files keep what they say until they were written there as well: a log start that no file knows would
+        bring back what clients deleted.
+
+        raises   OSError
+        """
         known = self._of(log_dir)
-        self._drop(log_dir, known, known.names() & set(elsewhere))
+        gone = set(elsewhere)
+        for name in (file_name, CLEANER_OFFSET_FILE):
+            left = {one: offset for one, offset in known.offsets[name].items() if one not in gone}
+            self._write(log_dir, known, name, left)
+        self._forget_ids(log_dir, known, (gone & known.topic_ids.keys()) - known.names())
 
     def hand_over(self, log_dir: Path) -> None:
         """The last write of a clean stop: Apache Kafka may believe every entry. raises OSError"""
@@ -78,7 +88,7 @@ class Checkpoints:
         found = ids_in_directories(log_dir, names)
         names -= {name for name, topic_id in known.topic_ids.items() if found.get(name, topic_id) != topic_id}
         self._drop(log_dir, known, known.names() - names)
-        (log_dir / CHECKPOINT_TOPICS_FILE).unlink(missing_ok=True)
+        self._disk.remove_file(log_dir / CHECKPOINT_TOPICS_FILE)
         self._disk.sync_directory(log_dir)
 
     def _of(self, log_dir: Path) -> TopicCheckpoints:
@@ -100,9 +110,12 @@ class Checkpoints:
         for file_name in OFFSET_CHECKPOINT_FILES:
             left = {name: offset for name, offset in known.offsets[file_name].items() if name not in gone}
             self._write(log_dir, known, file_name, left)
+        self._forget_ids(log_dir, known, gone)
+
+    def _forget_ids(self, log_dir: Path, known: TopicCheckpoints, gone: set[TopicPartition]) -> None:
         if not gone.isdisjoint(known.topic_ids):
-            left_ids = {name: topic_id for name, topic_id in known.topic_ids.items() if name not in gone}
-            self._write_topics(log_dir, known, left_ids)
+            left = {name: topic_id for name, topic_id in known.topic_ids.items() if name not in gone}
+            self._write_topics(log_dir, known, left)
 
     def _write(
         self, log_dir: Path, known: TopicCheckpoints, file_name: str, offsets: dict[TopicPartition, int]

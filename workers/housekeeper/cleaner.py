@@ -39,7 +39,7 @@ from headrace.log.compaction.compaction_plan import (
     plan_compaction,
 )
 from headrace.log.disk import Disk
-from headrace.log.names import FUTURE_SUFFIX
+from headrace.log.names import FUTURE_SUFFIX, aside_stem
 from headrace.log.reading.segment_facts import first_timestamp, segment_facts
 from headrace.log.reading.segment_file import CorruptSegment
 from headrace.log.state.checkpoints import CLEANER_OFFSET_FILE, LEADER_EPOCH_FILE, BadCheckpoint, read_leader_epochs
@@ -126,7 +126,7 @@ class Cleaner:
             for entry in entries:
                 if entry.is_dir():
                     try:
-                        remove_cleaned(Path(entry.path))
+                        remove_cleaned(Path(entry.path), self._disk)
                     except OSError as failure:
                         _log.warning("cleaned files not removed directory=%s reason=%s", entry.path, failure)
 
@@ -192,7 +192,8 @@ class Cleaner:
 
     def _is_moving(self, hosted: Hosted) -> bool:
         """Whether the replica is moving to another log directory: its owner would refuse."""
-        return any(True for log_dir in self._log_dirs for _ in log_dir.glob(f"{hosted.name}.*{FUTURE_SUFFIX}"))
+        stem = aside_stem(str(hosted.name), FUTURE_SUFFIX)
+        return any(True for log_dir in self._log_dirs for _ in log_dir.glob(f"{stem}.*{FUTURE_SUFFIX}"))
 
     def _plan(self, hosted: Hosted, now_ms: int) -> CompactionPlan | None:
         row = hosted.row
@@ -340,6 +341,6 @@ class Cleaner:
         running.steps.close()
         self._pass = None
         try:
-            remove_cleaned(running.hosted.directory)
+            remove_cleaned(running.hosted.directory, self._disk)
         except OSError:
             pass  # gone with its directory, or swept at the next start

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import logging
 import os
-import shutil
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -86,7 +85,8 @@ class Housekeeper(duty_cycle.Process):
         self._mailbox = Mailbox(seat, in_flight_max=MAIL_UPKEEP_REQUESTS_MAX)
         self._owners = Owners(self._mailbox)
         self._quarantine = Quarantine(clock)
-        self._checkpoints = Checkpoints(WatchedDisk(seat, clock))
+        self._disk = WatchedDisk(seat, clock)
+        self._checkpoints = Checkpoints(self._disk)
         self._sync = SegmentSync(
             seat, clock, self._replicas, self._owners, self._checkpoints, self._quarantine, self._take_offline
         )
@@ -195,7 +195,7 @@ class Housekeeper(duty_cycle.Process):
         for log_dir in hosted_in:
             elsewhere = [one.name for other in written - {log_dir} for one in hosted_in[other]]
             try:
-                self._checkpoints.forget_moved(log_dir, elsewhere)
+                self._checkpoints.forget_moved(log_dir, file_name, elsewhere)
             except OSError as failure:
                 self._note_unwritten(log_dir, file_name, failure)
 
@@ -234,9 +234,12 @@ class Housekeeper(duty_cycle.Process):
         self._seat.beat(self._clock.monotonic_ns())
         topic, _dash, partition = directory.name.rpartition(".")[0].rpartition("-")
         if topic and is_number(partition, PARTITION_MAX):
+            name = TopicPartition(topic, int(partition))
             topic_id = read_partition_metadata(directory / PARTITION_METADATA_FILE)
-            self._checkpoints.forget(directory.parent, TopicPartition(topic, int(partition)), topic_id)
-        shutil.rmtree(directory, ignore_errors=True)
+            live = directory.parent / str(name)  # a replica that was moved away is back, or a move was begun again
+            if not live.is_dir() or read_partition_metadata(live / PARTITION_METADATA_FILE) != topic_id:
+                self._checkpoints.forget(directory.parent, name, topic_id)
+        self._disk.remove_tree(directory)
         _log.info("directory removed path=%s", directory)
 
 

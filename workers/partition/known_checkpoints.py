@@ -11,33 +11,53 @@ from pathlib import Path
 from typing import Final
 
 from headrace.ids import TopicPartition
+from headrace.log.state.checkpoints import LOG_START_OFFSET_FILE, RECOVERY_POINT_FILE
 from headrace.log.state.topic_checkpoints import TopicCheckpoints
 
 _log: Final = logging.getLogger(__name__)
 
 
 class KnownCheckpoints:
-    """Entries by partition and topic id, in whichever directory they stood: a move may have been cut short."""
+    """Entries by log directory, partition and topic id: what a file says, it says of the log that lies beside it."""
 
     def __init__(self, log_dirs: Iterable[Path]) -> None:
-        self._read: list[TopicCheckpoints] = [TopicCheckpoints({}, {})]  # the first: of logs that were closed since
+        self._by_dir: dict[Path, TopicCheckpoints] = {}
         for log_dir in log_dirs:
+            self._by_dir[log_dir] = TopicCheckpoints({}, {})
             try:
-                self._read.append(TopicCheckpoints.read(log_dir))
+                self._by_dir[log_dir] = TopicCheckpoints.read(log_dir)
             except OSError as failure:
                 _log.warning("checkpoints ignored directory=%s reason=%s", log_dir, failure)
 
-    def offset(self, file_name: str, name: TopicPartition, topic_id: str) -> int:
-        """What a file says of a partition; 0 for nothing."""
-        found = (checkpoints.offset(file_name, name, topic_id) for checkpoints in self._read)
-        return max((offset for offset in found if offset is not None), default=0)
+    def offset(self, file_name: str, name: TopicPartition, topic_id: str, log_dir: Path) -> int:
+        """What a file says of the partition whose log lies in a directory; 0 for nothing.
+
+        A recovery point is true in its own directory alone: it says what was synced there. What was deleted stays deleted in
+        whichever directory it is written: a replica that was moved a moment ago has its entry where it came from. So has its high
+        watermark, until its own directory has one.
+        """
+        own = self._entry(file_name, name, topic_id, log_dir)
+        if file_name == RECOVERY_POINT_FILE:
+            return own or 0
+        if own is not None and file_name != LOG_START_OFFSET_FILE:
+            return own
+        found = [self._entry(file_name, name, topic_id, one) for one in self._by_dir]
+        return max([offset for offset in found if offset is not None], default=0)
+
+    def knows(self, file_name: str, name: TopicPartition, topic_id: str) -> bool:
+        """Whether a file of any directory says something of a partition."""
+        return any(self._entry(file_name, name, topic_id, one) is not None for one in self._by_dir)
 
     def forget(self, name: TopicPartition) -> None:
         """The partition was deleted: another of its name starts empty."""
-        for checkpoints in self._read:
+        for checkpoints in self._by_dir.values():
             checkpoints.forget(name)
 
-    def remember(self, name: TopicPartition, topic_id: str, offsets: Mapping[str, int]) -> None:
+    def remember(self, name: TopicPartition, topic_id: str, offsets: Mapping[str, int], log_dir: Path) -> None:
         """Where a partition stood when its log was closed, by file: newer than what was read."""
         self.forget(name)
-        self._read[0].remember(name, topic_id, offsets)
+        self._by_dir.setdefault(log_dir, TopicCheckpoints({}, {})).remember(name, topic_id, offsets)
+
+    def _entry(self, file_name: str, name: TopicPartition, topic_id: str, log_dir: Path) -> int | None:
+        checkpoints = self._by_dir.get(log_dir)
+        return None if checkpoints is None else checkpoints.offset(file_name, name, topic_id)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -20,11 +21,13 @@ from headrace.errors import HeadraceError
 from headrace.ids import TopicPartition
 from headrace.limits import DIRECTORY_CHECK_INTERVAL_MS, DIRECTORY_ROOM_AGAIN
 from headrace.log.disk import Disk
-from headrace.log.names import STRAY_SUFFIX, aside_name
+from headrace.log.names import STRAY_SUFFIX, aside_name, copied_partition
+from headrace.log.recovery.log_reach import LogReach
 from headrace.log.state.checkpoints import PARTITION_MAX, PARTITION_METADATA_FILE, is_number, read_partition_metadata
 from headrace.shm.seat import Seat
 
 _UNBOUNDED: Final = 2**63
+_COPY_ENDING: Final = re.compile(r"\.[0-9a-f]{32}-future$")
 _log: Final = logging.getLogger(__name__)
 
 
@@ -37,6 +40,7 @@ class LogDirectories:
 
     usable   those that have not failed
     full     those with too little room
+    copies   by partition, what moves have begun in them, found or in flight; `replica_moves.py` writes it
     """
 
     def __init__(self, seat: Seat, disk: Disk) -> None:
@@ -48,6 +52,7 @@ class LogDirectories:
         self._headroom_bytes = 0  # what may be written before the free space is checked again
         self.usable = list(self._bits)
         self.full: set[Path] = set()
+        self.copies: dict[TopicPartition, list[Path]] = {}
         self.had_failed_at_start = len(self.usable) < len(seat.wiring.settings["log.dirs"])
         self._follow_failures()
 
@@ -98,28 +103,46 @@ class LogDirectories:
         """Usable ones that are not there any more."""
         return [path for path in self.usable if not path.is_dir()]
 
-    def place_of(self, name: TopicPartition, topic_id: str, is_new: bool) -> Path:
+    def has_room_for(self, path: Path, count: int) -> bool:
+        """Whether so many bytes more leave it writable. raises OSError"""
+        return self._disk.free_bytes(path) - count > self._free_bytes_min * DIRECTORY_ROOM_AGAIN
+
+    def put_aside(self, directory: Path, suffix: str, *, is_durable: bool = True) -> Path:
+        """A partition's directory under another name, which is returned. raises OSError
+
+        is_durable   it does not come back with the next start; without it the caller syncs its parent
+        """
+        target = directory.with_name(aside_name(_COPY_ENDING.sub("", directory.name), suffix))
+        self._disk.rename(directory, target)
+        if is_durable:
+            self._disk.sync_directory(directory.parent)
+        return target
+
+    def sync(self, log_dir: Path) -> None:
+        """Make the names in a log directory durable. raises OSError"""
+        self._disk.sync_directory(log_dir)
+
+    def place_of(self, name: TopicPartition, topic_id: str, is_new: bool, reach: Callable[[Path], LogReach]) -> Path:
         """Where the partition's files are, or, for a new one, the log directory with the fewest partitions.
 
         is_new   it can't lie in a directory that failed
+        reach    how far the log in a directory reaches: of two places the one that reaches further is kept
         raises   Unfound, where the files may lie in a directory that failed: an empty log in their place would be worse;
                  HeadraceError; OSError
         """
         places: list[Path] = []
         for found in self.find(name):
-            # Of a topic of the same name that was deleted while this directory was away; or a move was cut short between
-            # its two renames, and both places are whole.
             found_id = read_partition_metadata(found / PARTITION_METADATA_FILE)
-            if places or (found_id and topic_id and found_id != topic_id):
-                target = found.with_name(aside_name(found.name, STRAY_SUFFIX))
-                os.rename(found, target)
+            if found_id and topic_id and found_id != topic_id:  # deleted while this directory was away
                 _log.error(
                     "stray directory renamed, remove it if its records are not needed partition=%s topic_id=%s its_topic_id=%s"
                     " renamed_to=%s",
-                    name, topic_id, found_id, target,
+                    name, topic_id, found_id, self.put_aside(found, STRAY_SUFFIX),
                 )  # fmt: skip
             else:
                 places.append(found)
+        if len(places) > 1:
+            return self._further(name, places, reach)
         if places:
             return places[0]
         emptiest = self.emptiest()
@@ -127,15 +150,33 @@ class LogDirectories:
             raise Unfound(f"{name}: not found, and a log directory is offline")
         return emptiest / str(name)
 
+    def _further(self, name: TopicPartition, places: list[Path], reach: Callable[[Path], LogReach]) -> Path:
+        """The place that reaches further; the others are put aside, for nobody knows what brought them back.
+
+        A move was cut short between its two renames, a power loss gave a name back, or a disk was away for a while.
+        """
+        reaches = {place: reach(place) for place in places}
+        kept = max(places, key=lambda place: reaches[place])
+        for place in places:
+            if place is kept:
+                continue
+            _log.error(
+                "replica found in two log directories, the shorter log is renamed, remove it if its records are not needed"
+                " partition=%s kept=%s leader_epoch=%d end_offset=%d renamed=%s its_leader_epoch=%d its_end_offset=%d renamed_to=%s",
+                name, kept, *reaches[kept], place, *reaches[place], self.put_aside(place, STRAY_SUFFIX),
+            )  # fmt: skip
+        return kept
+
     def find_copies(self, suffix: str, is_ours: Callable[[str, int], bool]) -> dict[TopicPartition, list[Path]]:
-        """Directories `topic-partition.unique<suffix>` of our partitions."""
+        """Directories `topic-partition.unique<suffix>` of our partitions; long names are in a file (`names.copied_partition`)."""
         found: dict[TopicPartition, list[Path]] = {}
         for log_dir in list(self.usable):
             try:
                 for name in os.listdir(log_dir):
-                    replica, _dot, _unique = name.rpartition(".")
-                    topic, _dash, index = replica.rpartition("-")
-                    if not name.endswith(suffix) or not topic or not topic.isascii():
+                    if not name.endswith(suffix):
+                        continue
+                    topic, _dash, index = copied_partition(log_dir / name).rpartition("-")
+                    if not topic or not topic.isascii():
                         continue
                     if is_number(index, PARTITION_MAX) and is_ours(topic, int(index)):
                         found.setdefault(TopicPartition(topic, int(index)), []).append(log_dir / name)

@@ -34,7 +34,7 @@ class LogOpener:
             producer_expiration_ms=settings["producer.id.expiration.ms"],
             snapshot_interval_bytes=settings["headrace.producer.snapshot.interval.bytes"],
             open_segments=OpenSegments(OPEN_SEGMENTS_MAX),
-            progress=self._note_progress,
+            progress=self.note_progress,
         )
 
     def open(
@@ -48,6 +48,7 @@ class LogOpener:
         """`PartitionLog.open`."""
         return PartitionLog.open(directory, name, config, checkpoint, self._environment, topic_id)
 
-    def _note_progress(self, bytes_read: int) -> None:
+    def note_progress(self, bytes_read: int) -> None:
+        """A sign of life, and bytes of a log that were read since the last one."""
         self._seat.beat(self._clock.monotonic_ns())
         self._seat.counters.add(RECOVERED_BYTES, bytes_read)

@@ -16,6 +16,7 @@ from headrace.ids import NO_EPOCH, PartitionKey
 from headrace.limits import OPENED_LOGS_PER_REQUEST_MAX
 from headrace.runtime.mailbox import Mailbox
 from headrace.shm.messages import (
+    LOG_HAS_NO_MARK,
     LOG_IS_MISSING,
     LOG_IS_WHOLE,
     LOG_WAS_CLOSED,
@@ -37,6 +38,7 @@ class OpenedLog(NamedTuple):
     was_closed       in order, by the last stop of the node
     was_cut          batches were damaged at its end
     is_whole         its directory is not suspect
+    has_mark         there was a high watermark to compare it with
     """
 
     replica: Replica
@@ -45,6 +47,7 @@ class OpenedLog(NamedTuple):
     was_closed: bool
     was_cut: bool
     is_whole: bool
+    has_mark: bool
 
     @property
     def is_short(self) -> bool:
@@ -53,6 +56,7 @@ class OpenedLog(NamedTuple):
 
     def pack(self) -> bytes:
         flags = LOG_WAS_CLOSED * self.was_closed | LOG_WAS_CUT * self.was_cut | LOG_IS_WHOLE * self.is_whole
+        flags |= LOG_HAS_NO_MARK * (not self.has_mark)
         epoch = self.replica.log.epochs.latest
         return OPENED_LOG.pack(self.replica.slot, self.replica.key, self.end_offset, self.high_watermark, epoch, flags)
 

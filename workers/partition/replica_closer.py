@@ -14,15 +14,15 @@ Source: Kafka `LogManager.asyncDelete`, `LogManager.shutdown`.
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Final
 
 from headrace.errors import StorageExhausted, StorageFailed
 from headrace.ids import TopicPartition, partition_key
 from headrace.limits import CLOSE_THREADS
-from headrace.log.names import DELETED_DIRECTORY_SUFFIX, aside_name
+from headrace.log.names import DELETED_DIRECTORY_SUFFIX
 from headrace.log.state.checkpoints import (
     LOG_START_OFFSET_FILE,
     PARTITION_METADATA_FILE,
@@ -61,6 +61,9 @@ class ReplicaCloser:
         self._failures = failures
         self._beat = beat
         self._counters = counters
+        self._ended: list[
+            tuple[int, PartitionRow, set[Path]]
+        ] = []  # slots of deleted ones, their row, where they were renamed
 
     def release(self, replica: Replica) -> None:
         """Close it where it is."""
@@ -76,7 +79,7 @@ class ReplicaCloser:
         return row is not None and row.state == RowState.DELETED and row.key == doomed.key
 
     def delete(self, doomed: DoomedReplica, replica: Replica | None, is_unmade: bool) -> None:
-        """Put a partition's directories aside, for the housekeeper to remove.
+        """Put a partition's directories aside, for the housekeeper to remove; `finish` says so in its row.
 
         replica     that is open in its slot
         is_unmade   no log was ever made for it
@@ -91,27 +94,45 @@ class ReplicaCloser:
             for log_dir in self._directories.missing():  # nobody has written there since
                 self._failures.lose_directory(log_dir, StorageFailed("there is no directory any more"))
         is_kept = False
+        renamed_in: set[Path] = set()
         is_out_of_reach = not places and not is_unmade and self._directories.has_failed
-        for found in places:
-            target = found.with_name(aside_name(found.name, DELETED_DIRECTORY_SUFFIX))
+        for found in [*places, *self._directories.copies.pop(name, [])]:
             try:
                 topic_id = read_partition_metadata(found / PARTITION_METADATA_FILE)
                 if topic_id and doomed.key not in (partition_key(*name, topic_id), partition_key(*name, "")):
                     _log.error("directory kept, it is not the deleted topic's path=%s topic_id=%s", found, topic_id)
                     is_kept = True
                     continue
-                os.rename(found, target)
+                target = self._directories.put_aside(found, DELETED_DIRECTORY_SUFFIX, is_durable=False)
+            except FileNotFoundError:
+                continue  # a copy that was given up
             except OSError as failure:
                 self._failures.lose_directory(found.parent, StorageFailed(str(failure)))
                 is_out_of_reach = True
             else:
+                renamed_in.add(found.parent)
                 _log.info("replica deleted partition=%s renamed_to=%s", name, target.name)
         if is_out_of_reach and not self._is_kept(doomed):
             _log.warning("replica not deleted, a log directory is offline partition=%s", name)
         if not (is_kept or is_out_of_reach):
             self._failures.unclean.discard(name)
         state = RowState.OFFLINE if is_out_of_reach else RowState.DELETED
-        self._table.publish(doomed.slot, PartitionRow(state, doomed.key, self._generation, -1, *(0,) * 15))
+        row = PartitionRow(state, doomed.key, self._generation, -1, *(0,) * 15)
+        self._ended.append((doomed.slot, row, renamed_in))
+
+    def finish(self) -> None:
+        """Say what became of those that were deleted: once for all, the names are synced, else a power loss would give them back."""
+        ended, self._ended = self._ended, []
+        lost: set[Path] = set()
+        for log_dir in {one for _slot, _row, renamed_in in ended for one in renamed_in}:
+            try:
+                self._directories.sync(log_dir)
+            except OSError as failure:
+                self._failures.lose_directory(log_dir, StorageFailed(str(failure)))
+                lost.add(log_dir)
+        for slot, row, renamed_in in ended:
+            state = RowState.OFFLINE if renamed_in & lost else row.state
+            self._table.publish(slot, row._replace(state=state))
 
     def _is_kept(self, doomed: DoomedReplica) -> bool:
         """Whether that was found before: nothing of it is open any more."""
@@ -164,7 +185,7 @@ class ReplicaCloser:
         except OSError as failure:
             self._directories.take_offline(log.directory.parent, StorageFailed(str(failure)))
             return
-        self._checkpoints.remember(replica.partition, topic_id, stood)
+        self._checkpoints.remember(replica.partition, topic_id, stood, log.directory.parent)
 
 
 def _publish(replica: Replica) -> StorageFailed | None:

@@ -1,95 +1,97 @@
 """Replicas that move to another log directory of this node, a slice in each cycle, while they serve (AlterReplicaLogDirs).
 
-Runs in: the partition worker that owns the log. The copy is a log of its own, in `TOPIC-PARTITION.<32 hex>-future`, and
-follows as a follower does: batches unchanged, up to the high watermark, below which nothing is ever cut. In the
-cycle in which only a slice is left the rest is copied too, and the copy takes the place:
+Runs in: the partition worker that owns the log. The copy (`replica_copy.py`) follows as a follower does: batches unchanged, up to
+the high watermark, below which nothing is ever cut. In the cycle in which only a slice is left the rest is copied too, and the
+copy takes the place:
 
-    1  copy      synced and closed             a crash: the next life of the worker resumes the copy
-    2  rename    copy -> TOPIC-PARTITION       a crash: two directories, both whole; the next start keeps one
-    3  rename    old  -> ...-delete            the housekeeper removes it
-    4  open, publish                           readers find the new directory by the new version of the segment list
+    1  copy      synced and closed                            a crash: the next life of the worker resumes the copy
+    2  rename    copy -> TOPIC-PARTITION, synced              a crash: two directories; the next start keeps the longer log
+    3  open      the log in its new place
+    4  rename    old  -> ...-delete, synced                   the housekeeper removes it
+    5  publish                                                readers find the new directory by the new version of the segment list
 
-A move whose disk fails is given up; the replica stays where it was. A worker that starts resumes the copies that
-it finds: what a copy has above the high watermark is cut (the log may have lost that), the rest is the log's own.
+Whatever fails before 4 leaves the replica where it was. A copy that is given up
+
+    while its log is whole, in a directory that works    -delete   it has nothing that the log has not
+    for any other reason, or with more than the log has  -stray    it may be all that is left: only an operator removes it
+
+A worker that starts resumes the copies that it finds, each when its log is opened, before that takes a first append.
 
 Source: Kafka `ReplicaManager.alterReplicaLogDirs`, `ReplicaAlterLogDirsThread`, `LogManager.replaceCurrentWithFutureLog`;
-KIP-113.
+KIP-113; docs/decisions/073.
 """
 
 from __future__ import annotations
 
 import logging
-import os
-import uuid
 from pathlib import Path
 from typing import Final
 
 from headrace.clock import Clock
 from headrace.errors import ErrorCode, HeadraceError, StorageExhausted, StorageFailed
 from headrace.ids import TopicPartition
-from headrace.limits import MOVE_BYTES_PER_CYCLE_MAX, MOVE_SYNC_BYTES
-from headrace.log.names import DELETED_DIRECTORY_SUFFIX, FUTURE_SUFFIX, LOG_SUFFIX, aside_name, path_of, segment_bases
-from headrace.log.reading.reader import LogReader
+from headrace.limits import MOVE_BYTES_PER_CYCLE_MAX, MOVE_BYTES_PER_TURN_MAX, MOVE_REPORT_INTERVAL_MS
+from headrace.log.disk import is_exhausted, storage_failure
+from headrace.log.names import COPY_NAME_FILE, DELETED_DIRECTORY_SUFFIX, FUTURE_SUFFIX, STRAY_SUFFIX
 from headrace.log.recovery.log_loader import LogCheckpoint
-from headrace.log.state.checkpoints import PARTITION_METADATA_FILE, read_partition_metadata
+from headrace.log.recovery.log_reach import LogReach, log_reach
 from headrace.log.writing.partition_log import PartitionLog
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
 from headrace.runtime.mailbox import Handler, Reply
+from headrace.shm.cluster_view import PartitionView
 from headrace.shm.partition_table import RowState
 from headrace.workers.partition.replica import Replica
+from headrace.workers.partition.replica_copy import (
+    NotTheSame,
+    OtherTopic,
+    ReplicaCopy,
+    SourceFailed,
+    begin_copy,
+    reconcile,
+    resume_copy,
+    source_failed,
+    synced_before,
+)
 from headrace.workers.partition.replicas import Replicas
 
 _log: Final = logging.getLogger(__name__)
 _TopicResult = messages.AlterReplicaLogDirsResponse.AlterReplicaLogDirTopicResult
 _PartitionResult = messages.AlterReplicaLogDirsResponse.AlterReplicaLogDirPartitionResult
 
+assert MOVE_BYTES_PER_CYCLE_MAX < MOVE_BYTES_PER_TURN_MAX
+
 
 class _Move:
-    """One replica in flight."""
+    """A copy, and how it gets on.
 
-    def __init__(self, replica: Replica, directory: Path, future: PartitionLog) -> None:
-        self.replica = replica
-        self.directory = directory
-        self.future = future
-        self.reader = LogReader(replica.log.directory)
-        self.unsynced_bytes = 0
+    seen_bytes   size of the log at the last turn: what was appended since is copied besides a slice
+    left         offsets to go at the last report, -1 before the first
+    """
 
-    @property
-    def log_dir(self) -> Path:
-        return self.directory.parent
+    __slots__ = ("copy", "left", "report_ms", "seen_bytes")
 
-    def copy(self, end_offset: int, end_segment: int, end_position: int, now_ms: int) -> int:
-        """Copy a slice of what lies before an end; returns its bytes. raises HeadraceError, OSError"""
-        log, future = self.replica.log, self.future
-        if future.log_end_offset < log.log_start_offset:
-            future.restart_at(log.log_start_offset)  # retention was faster
-        if future.log_end_offset >= end_offset:
-            return 0
-        self.reader.refresh(log.segments_version)
-        found = self.reader.locate(future.log_end_offset, MOVE_BYTES_PER_CYCLE_MAX, end_segment, end_position, True)
-        if found is None:
-            return 0
-        records = os.pread(found.fd, found.length, found.position)
-        taken = future.append_as_follower(memoryview(records), now_ms)
-        self.unsynced_bytes += taken
-        if self.unsynced_bytes >= MOVE_SYNC_BYTES:
-            future.flush()
-            self.unsynced_bytes = 0
-        return taken
+    def __init__(self, copy: ReplicaCopy, monotonic_ms: int) -> None:
+        self.copy = copy
+        self.seen_bytes = copy.replica.log.size_bytes
+        self.report_ms = monotonic_ms + MOVE_REPORT_INTERVAL_MS
+        self.left = -1
 
 
 class ReplicaMoves:
-    """The moves of one partition worker, one after the other; those of an earlier life wait for `resume`."""
+    """The moves of one partition worker, the oldest first."""
 
     def __init__(self, replicas: Replicas, clock: Clock) -> None:
         self._replicas = replicas
         self._clock = clock
         self._directories = replicas.directories
         self._failures = replicas.failures
-        self._found = self._directories.find_copies(FUTURE_SUFFIX, replicas.owned.has)
+        self._copies = replicas.directories.copies
+        self._copies.update(self._directories.find_copies(FUTURE_SUFFIX, replicas.owned.has))
+        self._has_leftovers = bool(self._copies)
         self._moves: dict[int, _Move] = {}  # by slot, the oldest first
+        replicas.on_opened = self._adopt
 
     def handlers(self) -> dict[int, Handler]:
         """By api key."""
@@ -100,157 +102,323 @@ class ReplicaMoves:
         return slot in self._moves
 
     def do_work(self) -> int:
-        """Copy a slice of the oldest move; returns 0 where there was nothing to copy (yet)."""
-        if not self._moves:
-            return 0
-        move = next(iter(self._moves.values()))
-        try:
-            return self._advance(move)
-        except StorageExhausted as failure:
-            self._give_up(move, failure)
-        except StorageFailed as failure:
-            self._give_up(move, failure)
-            self._failures.lose_directory(move.log_dir, failure)
-        except (HeadraceError, OSError) as failure:
-            self._give_up(move, failure)
-        return 1
+        """Copy a slice of the oldest move that has something to copy; returns 0 where none has (yet)."""
+        for move in list(self._moves.values()):
+            copy = move.copy
+            try:
+                if self._advance(move):
+                    return 1
+                continue
+            except SourceFailed as failure:
+                self._give_up(copy, failure)
+                self._report_source(copy.replica, failure)
+            except StorageExhausted as failure:
+                self._give_up(copy, failure)
+            except StorageFailed as failure:
+                self._give_up(copy, failure)
+                self._failures.lose_directory(copy.log_dir, failure)
+            except (HeadraceError, OSError) as failure:
+                self._give_up(copy, failure)
+            return 1
+        return 0
 
     def resume(self) -> None:
-        """The replicas have followed the view: resume the copies of an earlier life, put the others aside."""
-        if not self._found:
+        """All that the view wants is open, or was tried: copies that belong to no replica of it are put aside."""
+        if not self._has_leftovers:
             return
-        held = {replica.partition: replica for replica in self._replicas.by_slot.values()}
-        found, self._found = self._found, {}
-        for name, copies in found.items():
-            replica = held.get(name)
-            for directory in copies:
-                self._resume(name, replica, directory)
+        self._has_leftovers = False
+        held = {replica.partition for replica in self._replicas.by_slot.values()}
+        wanted = self._replicas.wanted_names()
+        for name in [name for name in self._copies if name not in held]:
+            if name not in wanted:
+                for directory in self._copies.pop(name):
+                    self._put_aside(name, directory, STRAY_SUFFIX, "the replica is not here")
+                continue
+            for directory in self._copies[name]:
+                _log.error(
+                    "copy waits for its log, which is not open partition=%s directory=%s; if that does not come back: stop the node,"
+                    " rename this directory to %s, and start the node", name, directory, directory.with_name(str(name)),
+                )  # fmt: skip
 
     def follow_cut(self, replica: Replica) -> None:
         """The log of a replica was cut, or restarted: its copy has nothing that the log has not."""
         move = self._moves.get(replica.slot)
-        if move is None or move.future.log_end_offset <= replica.high_watermark:
+        if move is None or move.copy.future.log_end_offset <= replica.high_watermark:
             return
         try:
-            move.future.truncate_to(replica.high_watermark)
+            move.copy.future.truncate_to(replica.high_watermark)
         except HeadraceError as failure:
-            self._give_up(move, failure)
+            self._give_up(move.copy, failure)
 
     def close(self) -> None:
         """The worker stops: its successor resumes the copies."""
         for move in list(self._moves.values()):
             try:
-                move.future.close()
+                move.copy.future.close()
             except HeadraceError as failure:
-                self._give_up(move, failure)
+                self._give_up(move.copy, failure)
                 continue
-            move.reader.close()
-            del self._moves[move.replica.slot]
+            move.copy.reader.close()
+            del self._moves[move.copy.replica.slot]
+
+    # One turn
 
     def _advance(self, move: _Move) -> bool:
-        """A slice more; False where the mark has to move first. raises HeadraceError, OSError"""
-        replica = move.replica
+        """Some slices more; False where the mark has to move first. raises HeadraceError, OSError"""
+        copy = move.copy
+        replica = copy.replica
         is_held = self._replicas.by_slot.get(replica.slot) is replica and replica.state is not RowState.OFFLINE
-        if not is_held or move.log_dir not in self._directories.usable:
-            self._give_up(move, "the replica or its directory is gone")
+        if not is_held or copy.log_dir not in self._directories.usable:
+            self._give_up(copy, "the replica or its directory is gone")
+            return True
+        if copy.is_behind:
+            self._begin_again(copy)
             return True
         log = replica.log
-        now_ms = self._clock.now_ms()
         # A log that is out of service (no room, maybe) is never cut: all of it may be copied.
         end_offset = replica.high_watermark if log.failure is None else log.log_end_offset
-        segment, position = log.position_of(end_offset)
-        has_copied = move.copy(end_offset, segment, position, now_ms) > 0
-        is_near = move.future.log_end_offset >= end_offset or segment == log.end_segment
-        if is_near and log.size_bytes - move.future.size_bytes <= MOVE_BYTES_PER_CYCLE_MAX:
-            while move.copy(log.log_end_offset, log.end_segment, log.end_position, now_ms):
-                pass
-            self._take_place(move)
+        try:
+            segment, position = log.position_of(end_offset)
+        except (HeadraceError, OSError) as failure:
+            raise source_failed(failure) from None
+        has_copied = self._copy_slices(move, end_offset, segment, position)
+        is_near = copy.future.log_end_offset >= end_offset or segment == log.end_segment
+        if is_near and copy.left_bytes() <= MOVE_BYTES_PER_CYCLE_MAX and self._copy_rest(copy):
+            self._take_place(copy)
             return True
+        self._report(move)
         return has_copied
 
-    def _take_place(self, move: _Move) -> None:
-        """raises HeadraceError, OSError: the copy failed"""
-        replica, future = move.replica, move.future
+    def _copy_slices(self, move: _Move, end_offset: int, segment: int, position: int) -> bool:
+        """One, and as many as were appended since the last turn, so that a log that grows is caught up with."""
+        now_ms = self._clock.now_ms()
+        size_bytes = move.copy.replica.log.size_bytes
+        grown = min(max(size_bytes - move.seen_bytes, 0), MOVE_BYTES_PER_TURN_MAX - MOVE_BYTES_PER_CYCLE_MAX)
+        move.seen_bytes = size_bytes
+        has_copied = False
+        while copied := move.copy.copy(end_offset, segment, position, now_ms):
+            has_copied = True
+            if grown <= 0:
+                break
+            grown -= copied
+        return has_copied
+
+    def _copy_rest(self, copy: ReplicaCopy) -> bool:
+        """The last slice, up to the log's end; False where that is further away than it was measured."""
+        log, future = copy.replica.log, copy.future
+        now_ms = self._clock.now_ms()
+        copied = 0
+        while future.log_end_offset < log.log_end_offset and copied <= MOVE_BYTES_PER_CYCLE_MAX:
+            size = copy.copy(log.log_end_offset, log.end_segment, log.end_position, now_ms)
+            if not size:
+                break
+            copied += size
+        return future.log_end_offset == log.log_end_offset
+
+    def _report(self, move: _Move) -> None:
+        """Now and then: whether a move comes nearer to its end."""
+        monotonic_ms = self._clock.monotonic_ns() // 1_000_000
+        if monotonic_ms < move.report_ms:
+            return
+        move.report_ms = monotonic_ms + MOVE_REPORT_INTERVAL_MS
+        copy = move.copy
+        before, move.left = move.left, copy.replica.log.log_end_offset - copy.future.log_end_offset
+        if before < 0 or move.left < before:
+            _log.info(
+                "move under way partition=%s directory=%s offsets_left=%d",
+                copy.replica.partition,
+                copy.log_dir,
+                move.left,
+            )
+            return
+        _log.warning(
+            "move comes no nearer to its end, the log grows faster than it is copied, or its high watermark waits for followers"
+            " partition=%s directory=%s offsets_left=%d offsets_left_before=%d high_watermark=%d",
+            copy.replica.partition, copy.log_dir, move.left, before, copy.replica.high_watermark,
+        )  # fmt: skip
+
+    def _begin_again(self, copy: ReplicaCopy) -> None:
+        """All that the copy has was deleted from the log: a new one is begun, and the housekeeper removes this one's files.
+
+        raises   HeadraceError, OSError
+        """
+        self._moves.pop(copy.replica.slot)
+        copy.abandon()
+        self._forget(copy.replica.partition, copy.directory)
+        self._put_aside(copy.replica.partition, copy.directory, DELETED_DIRECTORY_SUFFIX, "its records were deleted")
+        self._begin_copy(copy.replica, copy.log_dir)
+
+    # The end of a move
+
+    def _take_place(self, copy: ReplicaCopy) -> None:
+        """raises HeadraceError, OSError: the copy failed, the replica stays where it is"""
+        replica, future, disk = copy.replica, copy.future, self._replicas.disk
         old = replica.log
         future.take_over(old)
         future.close()
-        place = move.directory.with_name(str(replica.partition))
-        os.rename(move.directory, place)  # where that fails the replica stays, as after any failure of the copy
-        del self._moves[replica.slot]
-        move.reader.close()
+        place = copy.directory.with_name(str(replica.partition))
+        disk.rename(copy.directory, place)
+        self._forget(replica.partition, copy.directory)
+        copy.directory = place  # where it is put aside from, should the rest fail
+        disk.remove_file(place / COPY_NAME_FILE)
         try:
-            self._replace_directory(replica, place)
-        except (HeadraceError, OSError) as failure:
-            self._failures.lose_directory(old.directory.parent, StorageFailed(str(failure)))
-            return
-        _log.info("replica moved partition=%s directory=%s", replica.partition, move.log_dir)
-
-    def _replace_directory(self, replica: Replica, place: Path) -> None:
-        """A copy that was closed, and has its name, takes the place of a replica's log. raises HeadraceError, OSError"""
-        old = replica.log
-        name = str(replica.partition)
-        self._replicas.disk.sync_directory(place.parent)
-        old.abandon()
-        os.rename(old.directory, old.directory.with_name(aside_name(name, DELETED_DIRECTORY_SUFFIX)))
+            disk.sync_directory(place.parent)
+        except OSError as failure:
+            raise storage_failure(str(place), failure, is_sync=True) from None
         log = self._replicas.logs.open(
             replica.partition,
             place,
             old.config,
             LogCheckpoint(is_clean=True, recovery_point=old.log_end_offset, log_start_offset=old.log_start_offset),
         )
+        del self._moves[replica.slot]
+        copy.reader.close()
+        self._retire(replica, log)
+        _log.info("replica moved partition=%s directory=%s", replica.partition, copy.log_dir)
+
+    def _retire(self, replica: Replica, log: PartitionLog) -> None:
+        """The log in its new place is whole, and durable: the old one goes. Should that fail, its directory is offline."""
+        old = replica.log
+        failure: OSError | None = None
+        old.abandon()
+        try:
+            self._directories.put_aside(old.directory, DELETED_DIRECTORY_SUFFIX)
+        except OSError as refusal:
+            failure = refusal
         self._failures.forget(replica.slot)
-        replica.replace_log(log)
+        try:
+            replica.replace_log(log)
+        except StorageFailed as refusal:
+            replica.fail(refusal)
+        if failure is not None:
+            self._failures.lose_directory(old.directory.parent, storage_failure(str(old.directory), failure))
         self._failures.follow_directories()
 
-    def _open_copy(
-        self, name: TopicPartition, directory: Path, log: PartitionLog, topic_id: str, recovery_point: int = 0
-    ) -> PartitionLog:
-        """Start the copy of a log in another directory, or resume it. raises HeadraceError
+    def _give_up(self, copy: ReplicaCopy, reason: object) -> None:
+        """What the copy has is deleted where its log has it too, and is whole; else it is kept."""
+        replica = copy.replica
+        self._moves.pop(replica.slot, None)
+        is_needless = self._is_whole(replica) and not isinstance(reason, SourceFailed)
+        if not is_needless:
+            try:
+                copy.future.flush()
+            except HeadraceError as failure:
+                _log.warning("copy not synced directory=%s reason=%s", copy.directory, failure)
+        end_offset = copy.future.log_end_offset
+        copy.abandon()
+        self._forget(replica.partition, copy.directory)
+        if is_needless:
+            self._put_aside(replica.partition, copy.directory, DELETED_DIRECTORY_SUFFIX, reason)
+        else:
+            self._keep(replica.partition, copy.directory, end_offset, reason)
 
-        recovery_point   of a copy that is there: below it everything was synced
-        """
-        return self._replicas.logs.open(
-            name,
-            directory,
-            log.config,
-            LogCheckpoint(recovery_point=recovery_point, log_start_offset=log.log_start_offset),
-            topic_id,
+    def _is_whole(self, replica: Replica) -> bool:
+        """Whether the log that was copied can be read still."""
+        directory = replica.log.directory
+        return (
+            replica.state is not RowState.OFFLINE
+            and directory.parent in self._directories.usable
+            and directory.is_dir()
         )
 
-    def _resume(self, name: TopicPartition, replica: Replica | None, directory: Path) -> None:
-        log_dir = directory.parent
-        if replica is None:
-            _put_away(name, directory, "the replica is not here")
-            return
-        if replica.state is RowState.OFFLINE:
-            return  # its next life may find it
-        log = replica.log
-        if log.directory.parent == log_dir or replica.slot in self._moves:
-            _put_away(name, directory, "there is another")
-            return
-        try:
-            topic_id = read_partition_metadata(log.directory / PARTITION_METADATA_FILE)
-            if read_partition_metadata(directory / PARTITION_METADATA_FILE) != topic_id:
-                _put_away(name, directory, "it was not begun, or is another topic's of that name")
-                return
-            recovery_point = _synced_before(directory, log.config.max_message_bytes)
-            future = self._open_copy(name, directory, log, topic_id, recovery_point)
-            try:
-                future.truncate_to(replica.high_watermark)
-            except HeadraceError:
-                future.abandon()
-                raise
-        except (HeadraceError, OSError) as failure:
-            _put_away(name, directory, failure)
-            return
-        self._moves[replica.slot] = _Move(replica, directory, future)
-        _log.info("move resumed partition=%s directory=%s offset=%d", name, log_dir, future.log_end_offset)
+    def _report_source(self, replica: Replica, failure: SourceFailed) -> None:
+        """An I/O error costs the directory; a segment that makes no sense, or is not there, costs the move alone."""
+        reason = failure.reason
+        if reason is not None and not isinstance(reason, FileNotFoundError) and not is_exhausted(reason):
+            self._failures.take(replica, storage_failure(f"{replica.partition}: read", reason))
 
-    def _give_up(self, move: _Move, reason: object) -> None:
-        del self._moves[move.replica.slot]
-        move.future.abandon()
-        move.reader.close()
-        _put_away(move.replica.partition, move.directory, reason)
+    def _keep(self, name: TopicPartition, directory: Path, end_offset: int, reason: object) -> None:
+        if not directory.is_dir():
+            return  # deleted with its topic
+        target = self._put_aside(name, directory, STRAY_SUFFIX, reason)
+        _log.error(
+            "copy kept, it may have what is left of the replica partition=%s end_offset=%d directory=%s; if the log that it was"
+            " copied from does not come back: stop the node, rename this directory to %s, and start the node;"
+            " remove it if its records are not needed",
+            name, end_offset, target, directory.with_name(str(name)),
+        )  # fmt: skip
+
+    def _put_aside(self, name: TopicPartition, directory: Path, suffix: str, reason: object) -> Path:
+        _log.warning("move cancelled partition=%s directory=%s reason=%s", name, directory.parent, reason)
+        try:
+            return self._directories.put_aside(directory, suffix)
+        except FileNotFoundError:
+            pass  # deleted with its topic
+        except OSError as failure:
+            _log.warning("copy not renamed directory=%s suffix=%s reason=%s", directory, suffix, failure)
+        return directory
+
+    def _forget(self, name: TopicPartition, directory: Path) -> None:
+        left = [one for one in self._copies.pop(name, []) if one != directory]
+        if left:
+            self._copies[name] = left
+
+    # Copies of an earlier life
+
+    def _adopt(self, replica: Replica, partition: PartitionView) -> None:
+        """A log was opened, and takes no appends yet: its copies are resumed, or put aside."""
+        name = replica.partition
+        for directory in list(self._copies.get(name, ())):
+            if replica.slot in self._moves or replica.log.directory.parent == directory.parent:
+                self._forget(name, directory)
+                self._discard(replica, directory, "there is another")
+                continue
+            try:
+                self._resume(replica, directory, is_alone=not set(partition.isr) - {self._replicas.node_id})
+            except (HeadraceError, OSError) as failure:
+                self._forget(name, directory)
+                self._discard(replica, directory, failure)
+                if isinstance(failure, NotTheSame):
+                    self._start_over(replica, directory.parent)
+
+    def _resume(self, replica: Replica, directory: Path, *, is_alone: bool) -> None:
+        """raises HeadraceError, OSError
+
+        is_alone   no other replica is in sync: what the log has lost, none may have
+        """
+        copy = resume_copy(replica, directory, self._replicas.logs)
+        log, future = replica.log, copy.future
+        try:
+            if is_alone and log.log_end_offset < future.log_end_offset:
+                raise NotTheSame(
+                    f"it ends at {future.log_end_offset}, the log has lost what it has from {log.log_end_offset} on"
+                )
+            reconcile(copy)
+        except (HeadraceError, OSError):
+            copy.abandon()
+            raise
+        self._moves[replica.slot] = _Move(copy, self._clock.monotonic_ns() // 1_000_000)
+        _log.info(
+            "move resumed partition=%s directory=%s offset=%d", replica.partition, copy.log_dir, future.log_end_offset
+        )
+
+    def _discard(self, replica: Replica, directory: Path, reason: object) -> None:
+        """A copy that is not resumed: deleted where it has nothing that the log has not, else kept."""
+        log = replica.log
+        reach: LogReach | None = None
+        try:
+            synced = synced_before(directory, log.config.max_message_bytes)
+            reach = log_reach(directory, synced, self._replicas.logs.note_progress)
+        except OSError as failure:
+            _log.warning("copy not read directory=%s reason=%s", directory, failure)
+        is_needless = reach is not None and (
+            reach.end_offset <= log.log_start_offset
+            or (not isinstance(reason, NotTheSame | OtherTopic) and reach <= (log.epochs.latest, log.log_end_offset))
+        )
+        if is_needless:
+            self._put_aside(replica.partition, directory, DELETED_DIRECTORY_SUFFIX, reason)
+        else:
+            self._keep(replica.partition, directory, -1 if reach is None else reach.end_offset, reason)
+
+    def _start_over(self, replica: Replica, log_dir: Path) -> None:
+        """The move was asked for: where there is room beside the copy that is kept, another is begun."""
+        try:
+            if self._directories.has_room_for(log_dir, replica.log.size_bytes):
+                self._begin_copy(replica, log_dir)
+                return
+            _log.warning("move not begun again, no room partition=%s directory=%s", replica.partition, log_dir)
+        except (HeadraceError, OSError) as failure:
+            _log.error("move not started partition=%s directory=%s reason=%s", replica.partition, log_dir, failure)
 
     # AlterReplicaLogDirs
 
@@ -281,41 +449,22 @@ class ReplicaMoves:
             return ErrorCode.KAFKA_STORAGE_ERROR
         under_way = self._moves.get(replica.slot)
         if under_way is not None:
-            if under_way.log_dir == log_dir and under_way.replica is replica:
+            copy = under_way.copy
+            if copy.log_dir == log_dir and copy.replica is replica:
                 return ErrorCode.NONE
-            self._give_up(under_way, "another directory was asked for")
+            self._give_up(copy, "another directory was asked for")
         if replica.log.directory.parent == log_dir:
             return ErrorCode.NONE
-        directory = log_dir / f"{name}.{uuid.uuid4().hex}{FUTURE_SUFFIX}"
-        log = replica.log
         try:
-            topic_id = read_partition_metadata(log.directory / PARTITION_METADATA_FILE)
-            future = self._open_copy(name, directory, log, topic_id)
+            self._begin_copy(replica, log_dir)
         except (HeadraceError, OSError) as failure:
-            _log.error("move not started partition=%s directory=%s reason=%s", name, directory, failure)
+            _log.error("move not started partition=%s directory=%s reason=%s", name, log_dir, failure)
             return ErrorCode.KAFKA_STORAGE_ERROR
-        self._moves[replica.slot] = _Move(replica, directory, future)
-        _log.info("move started partition=%s directory=%s", name, log_dir)
         return ErrorCode.NONE
 
-
-def _put_away(name: TopicPartition, directory: Path, reason: object) -> None:
-    """A copy that is not resumed is deleted by the housekeeper."""
-    try:
-        os.rename(directory, directory.with_name(aside_name(str(name), DELETED_DIRECTORY_SUFFIX)))
-    except OSError as failure:
-        _log.warning("copy not removed directory=%s reason=%s", directory, failure)
-    _log.warning("move cancelled partition=%s directory=%s reason=%s", name, directory.parent, reason)
-
-
-def _synced_before(directory: Path, batch_bytes_max: int) -> int:
-    """A segment's base offset below which a copy was synced. raises OSError
-
-    What was not is at most MOVE_SYNC_BYTES, the slice that reached them, and one that was being written.
-    """
-    unsynced_bytes = MOVE_SYNC_BYTES + 2 * max(MOVE_BYTES_PER_CYCLE_MAX, batch_bytes_max)
-    for base in reversed(segment_bases(directory)):
-        unsynced_bytes -= path_of(directory, base, LOG_SUFFIX).stat().st_size
-        if unsynced_bytes <= 0:
-            return base
-    return 0
+    def _begin_copy(self, replica: Replica, log_dir: Path) -> None:
+        """raises HeadraceError, OSError"""
+        copy = begin_copy(replica, log_dir, self._replicas.logs, self._replicas.disk)
+        self._copies.setdefault(replica.partition, []).append(copy.directory)
+        self._moves[replica.slot] = _Move(copy, self._clock.monotonic_ns() // 1_000_000)
+        _log.info("move started partition=%s directory=%s", replica.partition, log_dir)

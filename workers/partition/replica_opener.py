@@ -16,6 +16,7 @@ Source: Kafka `LogManager.getOrCreateLog`, `ReplicaManager.becomeLeaderOrFollowe
 from __future__ import annotations
 
 import logging
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -26,7 +27,13 @@ from headrace.log.config import LogConfig
 from headrace.log.disk import Disk, is_exhausted
 from headrace.log.names import segment_bases
 from headrace.log.recovery.log_loader import LogCheckpoint
-from headrace.log.state.checkpoints import LOG_START_OFFSET_FILE, RECOVERY_POINT_FILE, REPLICATION_OFFSET_FILE
+from headrace.log.recovery.log_reach import LogReach, log_reach
+from headrace.log.state.checkpoints import (
+    LOG_START_OFFSET_FILE,
+    OFFSET_MAX,
+    RECOVERY_POINT_FILE,
+    REPLICATION_OFFSET_FILE,
+)
 from headrace.log.writing.partition_log import PartitionLog
 from headrace.shm.cluster_view import PartitionView, TopicView
 from headrace.shm.counters import LOGS_OPENED, RECOVERED_BYTES
@@ -108,10 +115,11 @@ class ReplicaOpener:
             may_be_first = partition.leader_epoch == 0 or self._node_id not in partition.isr
             is_first = is_new and may_be_first
             is_made_now = is_first or (is_told_new and may_be_first) or self._may_be_made.get(slot) == partition.key
-            directory = self._directories.place_of(name, topic.topic_id, is_made_now)
+            reach = partial(self._reach, name, topic.topic_id)
+            directory = self._directories.place_of(name, topic.topic_id, is_made_now, reach)
             if (not is_first or self._directories.has_failed) and self._is_missing(topic, partition, directory):
                 return None
-            log, high_watermark, known_mark, was_closed = self._open_log(
+            log, high_watermark, known_mark, was_closed, has_mark = self._open_log(
                 name, topic.topic_id, directory, config, row if is_ours else None
             )
         except Exception as failure:  # ours to mend where it is neither Headrace's nor the system's; the others open
@@ -135,7 +143,7 @@ class ReplicaOpener:
             high_watermark, self._moved, self._failures.take, self._live, told_end,
         )  # fmt: skip
         is_whole = str(log.directory.parent) not in self._seat.wiring.suspect_directories
-        opened = OpenedLog(replica, log.log_end_offset, known_mark, was_closed, log.was_cut, is_whole)
+        opened = OpenedLog(replica, log.log_end_offset, known_mark, was_closed, log.was_cut, is_whole, has_mark)
         self.opened.append(opened)
         replica.is_doubted = opened.is_short
         replica.is_unproven = not (is_ours and row.state in IN_SERVICE) and log.log_end_offset > log.log_start_offset
@@ -195,8 +203,8 @@ class ReplicaOpener:
 
     def _open_log(
         self, name: TopicPartition, topic_id: str, directory: Path, config: LogConfig, row: PartitionRow | None
-    ) -> tuple[PartitionLog, int, int, bool]:
-        """The log, its high watermark, the one that its last owner left, whether the last stop closed it.
+    ) -> tuple[PartitionLog, int, int, bool, bool]:
+        """The log, its high watermark, the one that its last owner left, whether the last stop closed it, whether it left a mark.
 
         raises HeadraceError, OSError
 
@@ -204,10 +212,12 @@ class ReplicaOpener:
         """
         trusted = None
         is_clean = row is None and str(directory.parent) in self._seat.wiring.clean_directories
-        high_watermark = self._checkpoints.offset(REPLICATION_OFFSET_FILE, name, topic_id)
+        log_dir = directory.parent
+        high_watermark = self._checkpoints.offset(REPLICATION_OFFSET_FILE, name, topic_id, log_dir)
         known_mark = high_watermark
-        recovery_point = self._checkpoints.offset(RECOVERY_POINT_FILE, name, topic_id)
-        log_start_offset = self._checkpoints.offset(LOG_START_OFFSET_FILE, name, topic_id)
+        has_mark = row is not None or self._checkpoints.knows(REPLICATION_OFFSET_FILE, name, topic_id)
+        recovery_point = self._checkpoints.offset(RECOVERY_POINT_FILE, name, topic_id, log_dir)
+        log_start_offset = self._checkpoints.offset(LOG_START_OFFSET_FILE, name, topic_id, log_dir)
         if row is not None and row.state in IN_SERVICE:
             # The owner before us was killed; what it published is whole in the page cache. Where it was killed while it
             # published, each offset is of one publication or the other, and both are true: the append was over. Only the
@@ -234,7 +244,13 @@ class ReplicaOpener:
             ),
             topic_id,
         )
-        return log, high_watermark, known_mark, is_clean
+        return log, high_watermark, known_mark, is_clean, has_mark
+
+    def _reach(self, name: TopicPartition, topic_id: str, directory: Path) -> LogReach:
+        """How far the log in one of two places reaches. raises OSError"""
+        is_clean = str(directory.parent) in self._seat.wiring.clean_directories
+        synced = self._checkpoints.offset(RECOVERY_POINT_FILE, name, topic_id, directory.parent)
+        return log_reach(directory, OFFSET_MAX if is_clean else synced, self._logs.note_progress)
 
     def _note_unopened(self, name: TopicPartition, directory: Path | None, failure: Exception) -> None:
         """The directory is lost, or its logs are not all recovered."""

@@ -19,12 +19,12 @@ Source: blueprint, control plane; Kafka `ReplicaManager.becomeLeaderOrFollower`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable
 from typing import Final
 
 from headrace.clock import Clock
 from headrace.errors import HeadraceError, StorageFailed
-from headrace.ids import OFFSETS_TOPIC, PartitionKey
+from headrace.ids import OFFSETS_TOPIC, PartitionKey, TopicPartition
 from headrace.limits import OPENING_SLICE_MS
 from headrace.log.disk import Disk
 from headrace.shm.cluster_view import Changes, ClusterView, DoomedReplica, PartitionView, TopicView
@@ -61,6 +61,8 @@ class Replicas:
     directories   the log directories, as this worker sees them
     logs          opens logs
     disk          that they are on
+    node_id       this node's
+    on_opened     called with a replica whose log is open, and what the view says of it, before it takes its role
     failures      what becomes of replicas whose log or directory refused
     """
 
@@ -75,6 +77,8 @@ class Replicas:
         self.directories = LogDirectories(seat, self.disk)
         self.logs = LogOpener(seat, clock, self.disk)
         self.failures = StorageFailures(self.by_slot, self.directories, self.logs)
+        self.on_opened: Callable[[Replica, PartitionView], None] = _ignore
+        self.node_id: int = seat.wiring.settings["broker.id"]
         self._seat = seat
         self._clock = clock
         self._table = seat.partitions
@@ -118,6 +122,10 @@ class Replicas:
         if self._opener.make_missing(missing) and wanted is not None and wanted[1].key == missing.key:
             self._unopened.add(missing.slot)
 
+    def wanted_names(self) -> set[TopicPartition]:
+        """Those that the last view wants here. For now and then: it visits all."""
+        return {TopicPartition(topic.name, partition.index) for topic, partition in self._wanted.values()}
+
     @property
     def has_unopened(self) -> bool:
         """Whether a log waits for `open_some`."""
@@ -149,9 +157,7 @@ class Replicas:
             self._give_up(slot)
             self._new_slots.discard(slot)
             self._known.note_left(partition.key)
-        for doomed in view.doomed:
-            if self.owned.has(doomed.topic, doomed.partition):
-                self._delete(doomed, doomed.key in unmade or not (is_first or doomed.key in self._known))
+        self._delete_all(view.doomed, unmade, is_first)
         for slot in stale.keys() - wanted.keys():
             if slot in self.by_slot:
                 self._release(slot)
@@ -219,6 +225,7 @@ class Replicas:
                 self._told_new.pop(partition.key, None)
                 self.by_slot[slot] = replica
                 self._configs.apply(replica, topic)
+                self.on_opened(replica, partition)
                 opened.append((replica, partition))
             if self._clock.monotonic_ns() - begun_ns >= OPENING_SLICE_NS:
                 break
@@ -298,13 +305,17 @@ class Replicas:
     def _release(self, slot: int) -> None:
         self._closer.release(self._forget(slot))
 
-    def _delete(self, doomed: DoomedReplica, is_unmade: bool) -> None:
-        if not self._closer.is_deleted(doomed):
-            replica = self._forget(doomed.slot) if doomed.slot in self.by_slot else None
-            self.offline.pop(doomed.slot, None)
-            self._closer.delete(doomed, replica, is_unmade)
-        if self._closer.is_deleted(doomed):
-            self._known.forget(doomed.key)
+    def _delete_all(self, doomed: Iterable[DoomedReplica], unmade: set[PartitionKey], is_first_view: bool) -> None:
+        ours = [one for one in doomed if self.owned.has(one.topic, one.partition)]
+        for one in ours:
+            if not self._closer.is_deleted(one):
+                replica = self._forget(one.slot) if one.slot in self.by_slot else None
+                self.offline.pop(one.slot, None)
+                self._closer.delete(one, replica, one.key in unmade or not (is_first_view or one.key in self._known))
+        self._closer.finish()
+        for one in ours:
+            if self._closer.is_deleted(one):
+                self._known.forget(one.key)
 
     def _forget(self, slot: int) -> Replica:
         self._configs.forget(slot)
@@ -312,3 +323,7 @@ class Replicas:
         replica = self.by_slot.pop(slot)
         self._retired.append(replica)
         return replica
+
+
+def _ignore(_replica: Replica, _partition: PartitionView) -> None:
+    """Default: nothing waits for logs that are opened."""

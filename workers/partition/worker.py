@@ -139,7 +139,8 @@ class PartitionWorker(duty_cycle.Process):
         done += self._moved.tell()
         done += self._groups.do_work()
         self._note_followed()
-        done += self._moves.do_work()
+        if not self._replicas.has_unopened:
+            done += self._moves.do_work()
         self._purgatory.expire(monotonic_ms)
         if monotonic_ms >= self._next_tick_ms:
             self._next_tick_ms = monotonic_ms + TICK_INTERVAL_MS
@@ -231,7 +232,7 @@ class PartitionWorker(duty_cycle.Process):
         self._note_opened()
 
     def _note_opened(self) -> None:
-        """Roles are followed before any request is taken. Moves begin when all that the view wants is open."""
+        """Roles are followed before any request is taken. Copies move on when all that the view wants is open."""
         self._groups.turn(self._clock.now_ms(), self._clock.monotonic_ns() // 1_000_000)  # opening logs took its time
         self._moved.tell()
         self._opened.add(self._replicas.take_opened())

@@ -15,7 +15,15 @@ from headrace.controller.zookeeper.held_znodes import HeldReplica
 from headrace.controller.zookeeper.znodes import PartitionState, TopicAssignment
 from headrace.errors import ErrorCode
 from headrace.ids import partition_key
-from headrace.shm.messages import LOG_IS_MISSING, LOG_IS_WHOLE, LOG_WAS_CLOSED, LOG_WAS_CUT, OPENED_LOG, OPENED_RESULT
+from headrace.shm.messages import (
+    LOG_HAS_NO_MARK,
+    LOG_IS_MISSING,
+    LOG_IS_WHOLE,
+    LOG_WAS_CLOSED,
+    LOG_WAS_CUT,
+    OPENED_LOG,
+    OPENED_RESULT,
+)
 
 NODE, SECOND, THIRD = 0, 1, 2
 REPLICAS = (NODE, SECOND, THIRD)
@@ -253,12 +261,19 @@ def test_with_a_proof_it_is_waited_for_until_somebody_accepts_the_loss(new_node,
     assert "first_offset=88 checkpointed_high_watermark=120" in lost_lines(caplog)[0]
 
 
-@pytest.mark.parametrize("is_cut", [False, True])
-def test_a_log_cut_by_a_checksum_is_a_proof(rig, is_cut):
+@pytest.mark.parametrize("flags", [0, LOG_WAS_CUT, LOG_HAS_NO_MARK])
+def test_a_log_cut_by_a_checksum_is_a_proof_and_so_is_one_of_which_no_mark_is_left(rig, flags):
     rig.put()
     rig.join()
-    rig.opened(flags=LOG_WAS_CUT if is_cut else 0)
-    assert rig.known.held["t", 0].is_proven is is_cut
+    rig.opened(flags=flags)
+    assert rig.known.held["t", 0].is_proven is bool(flags)
+
+
+def test_without_a_power_loss_a_log_without_a_mark_is_not_held(rig):
+    rig.put(leader=NODE)
+    rig.join(after_power_loss=False)
+    rig.opened(flags=LOG_HAS_NO_MARK | LOG_IS_WHOLE)
+    assert not rig.known.held
 
 
 def test_a_better_one_out_of_the_isr_becomes_the_isr(rig, caplog):

@@ -248,7 +248,7 @@ def test_cleaned_files_without_a_request_are_garbage(tmp_path):
     log.abandon()
     again = opened(maker)
     assert state(maker.directory) == before
-    assert remove_cleaned(maker.directory) == 4
+    assert remove_cleaned(maker.directory, Disk()) == 4
     assert not again.swap_segments([(0, path_of(maker.directory, 0, ".log").stat().st_size)], again.segments_version)
 
 

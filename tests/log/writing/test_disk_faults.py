@@ -18,7 +18,7 @@ from headrace.log.state.checkpoints import read_offset_checkpoint, write_offset_
 from headrace.protocol.record_batch import iterate_batches, iterate_records
 from tests.support import descriptors
 from tests.support.fake_clock import NOW_MS
-from tests.support.faulty_disk import FaultyDisk
+from tests.support.faulty_disk import CALLS, NAMING, FaultyDisk
 from tests.support.log_fixtures import LogMaker, batch
 
 CONFIG = LogConfig(segment_bytes=2500, index_interval_bytes=300, flush_messages=7)
@@ -78,7 +78,7 @@ def headers_on_disk(log):
 
 
 def calls_of_a_good_run(maker, is_mapped=False):
-    disk = FaultyDisk()
+    disk = FaultyDisk(only=CALLS + NAMING)
     assert work(maker, disk, is_mapped=is_mapped) == (40, False)
     disk.close()
     return len(disk.calls)
@@ -94,7 +94,7 @@ def test_a_failure_of_any_call_takes_the_log_out_of_service_and_keeps_what_was_a
     total = calls_of_a_good_run(maker, is_mapped)
     assert total > 80
     for fail_at in range(total):
-        disk = FaultyDisk(fail_at, error)
+        disk = FaultyDisk(fail_at, error, CALLS + NAMING)
         acknowledged, has_failed = work(fresh(maker, f"t-{fail_at}"), disk, is_mapped=is_mapped)
         assert has_failed, fail_at
         disk.close()

@@ -117,7 +117,8 @@ def test_a_topic_from_before_ids_goes_by_its_name(log_dir):
 
 def test_a_replica_that_moved_leaves_its_old_directory(log_dir):
     checkpoints = Checkpoints()
-    checkpoints.forget_moved(log_dir, [NAME, THIRD])
+    for file_name in FILES:
+        checkpoints.forget_moved(log_dir, file_name, [NAME, THIRD])
     assert [read_offset_checkpoint(log_dir / name) for name in FILES] == [{OTHER: 5}] * 3
 
 

@@ -17,11 +17,17 @@ class RoomyDisk(FaultyDisk):
         super().__init__()
         self.free = 1 << 40
         self.fails = {}
+        self.before_rename = None  # called with both paths
 
     def _call(self, name):
         if name in self.fails:
             raise OSError(self.fails[name], "injected")
         super()._call(name)
+
+    def rename(self, source, target):
+        if self.before_rename is not None:
+            self.before_rename(source, target)
+        super().rename(source, target)
 
     def free_bytes(self, directory):
         if "free_bytes" in self.fails:

@@ -4,15 +4,12 @@ Holds: workers/partition/log_directories.py, workers/partition/storage_failures.
 """
 
 import errno
-import os
 
 import pytest
 
 from headrace.errors import StorageFailed
 from headrace.shm.cluster_view import DoomedReplica
 from headrace.shm.partition_table import RowState
-from headrace.workers.partition import replica_closer
-from tests.support.altered import altered
 from tests.support.fake_seat import FakeSeat, view_of
 from tests.workers.partition.replica_fixtures import Node
 
@@ -255,15 +252,11 @@ def test_a_replica_whose_directory_is_gone_before_anybody_noticed_is_not_deleted
     assert node.seat.mask == 1 << node.dirs.index(lost)
 
 
-def test_a_replica_that_can_not_be_put_aside_is_not_deleted(node, monkeypatch):
+def test_a_replica_that_can_not_be_put_aside_is_not_deleted(node):
     view = view_of(("t", 2))
     node.replicas.follow(view)
     lost = node.dir_of(0)
-
-    def rename(source, target):
-        raise OSError(errno.EIO, "injected")
-
-    monkeypatch.setattr(replica_closer, "os", altered(os, rename=rename))
+    node.disk.fails["rename"] = errno.EIO
     node.replicas.follow(view_of(doomed=doomed_of(view)[:1]))
     assert node.row(0).state == RowState.OFFLINE
     assert (lost / "t-0").is_dir()

@@ -10,15 +10,16 @@ from headrace.errors import ErrorCode, StorageFailed
 from headrace.ids import TopicPartition
 from headrace.log.names import FUTURE_SUFFIX
 from headrace.log.reading.reader import LogReader
+from headrace.log.recovery.log_reach import log_reach
 from headrace.log.state.checkpoints import write_partition_metadata
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_response, encode_request
 from headrace.protocol.record_batch import TRANSACTIONAL_BIT, iterate_batches
 from headrace.shm.partition_table import RowState
-from headrace.workers.partition import replica_moves
+from headrace.workers.partition import replica_copy, replica_moves
+from headrace.workers.partition.replica_copy import synced_before
 from headrace.workers.partition.replica_moves import ReplicaMoves
-from tests.support.altered import altered
 from tests.support.fake_clock import NOW_MS
 from tests.support.fake_seat import FakeSeat, view_of
 from tests.support.log_fixtures import batch
@@ -27,15 +28,21 @@ from tests.workers.partition.replica_fixtures import Node
 CONFIG = {"segment.bytes": "20000", "index.interval.bytes": "500"}
 
 
+def slow_moves(monkeypatch, slice_bytes):
+    for module in (replica_moves, replica_copy):
+        monkeypatch.setattr(module, "MOVE_BYTES_PER_CYCLE_MAX", slice_bytes)
+
+
 class MovingNode(Node):
     def start(self):
         super().start()
         self.moves = ReplicaMoves(self.replicas, self.clock)
         return self.replicas
 
-    def alter(self, slot, path, topic="t"):
+    def alter(self, slot, path, topic="t", index=None):
         request = messages.AlterReplicaLogDirsRequest
-        dirs = [request.AlterReplicaLogDir(path=str(path), topics=[request.AlterReplicaLogDirTopic(topic, [slot])])]
+        wanted = request.AlterReplicaLogDirTopic(topic, [slot if index is None else index])
+        dirs = [request.AlterReplicaLogDir(path=str(path), topics=[wanted])]
         answered = []
         body = encode_request(ApiKey.ALTER_REPLICA_LOG_DIRS, 2, request(dirs=dirs))
         self.moves.handlers()[ApiKey.ALTER_REPLICA_LOG_DIRS](2, memoryview(body), answered.append)
@@ -48,7 +55,7 @@ class MovingNode(Node):
 
 @pytest.fixture
 def node(tmp_path, monkeypatch):
-    monkeypatch.setattr(replica_moves, "MOVE_BYTES_PER_CYCLE_MAX", 3_000)
+    slow_moves(monkeypatch, 3_000)
     node = MovingNode(tmp_path)
     node.replicas.follow(view_of(("t", 2, CONFIG)))
     for _ in range(400):
@@ -70,6 +77,12 @@ def records(node, slot):
 def work_through(moves):
     while moves.do_work():
         pass
+
+
+def copy_of(node, slot=0):
+    """The copy in flight, if there is one."""
+    move = node.moves._moves.get(slot)
+    return None if move is None else move.copy
 
 
 def names(path):
@@ -219,7 +232,7 @@ def test_what_a_leader_has_cut_is_cut_from_the_copy_too(node):
     for _ in range(20):
         assert node.moves.do_work()
     replica = node.replicas.by_slot[0]
-    (move,) = node.moves._moves.values()
+    move = copy_of(node)
     assert move.future.log_end_offset > 100
     replica.truncate(50)
     node.moves.follow_cut(replica)
@@ -253,7 +266,7 @@ def successor(node, view=VIEW):
     """The worker is killed and starts again."""
     node.killed().follow(view)
     node.moves.resume()
-    return node.moves._moves.get(0)
+    return copy_of(node)
 
 
 @pytest.mark.parametrize("cycles", [0, 1, 5, 12])
@@ -263,7 +276,7 @@ def test_a_move_goes_on_in_the_next_life_of_its_worker(node, cycles):
     node.alter(0, target)
     for _ in range(cycles):
         assert node.moves.do_work()
-    copied = node.moves._moves[0].future.log_end_offset
+    copied = copy_of(node).future.log_end_offset
     assert (copied > 0) == (cycles > 0)
     assert successor(node).future.log_end_offset == copied
     assert node.append(0)
@@ -279,13 +292,13 @@ def test_a_move_outlives_a_clean_stop(node):
     node.alter(0, target)
     for _ in range(5):
         node.moves.do_work()
-    copied = node.moves._moves[0].future.log_end_offset
+    copied = copy_of(node).future.log_end_offset
     node.moves.close()
     assert node.replicas.close()
     node.seat = FakeSeat(node.dirs, clean=node.dirs)
     node.start().follow(VIEW)
     node.moves.resume()
-    assert node.moves._moves[0].future.log_end_offset == copied
+    assert copy_of(node).future.log_end_offset == copied
     work_through(node.moves)
     assert node.dir_of(0) == target
     assert len(records(node, 0)) == 400
@@ -295,7 +308,7 @@ def test_a_copy_whose_last_batch_is_half_written_goes_on_before_it(node):
     node.alter(0, node.other_dir(0))
     for _ in range(5):
         node.moves.do_work()
-    move = node.moves._moves[0]
+    move = copy_of(node)
     copied, path = move.future.log_end_offset, move.directory / f"{move.future.end_segment:020d}.log"
     os.truncate(path, path.stat().st_size - 1)
     assert successor(node).future.log_end_offset == copied - 1
@@ -303,23 +316,38 @@ def test_a_copy_whose_last_batch_is_half_written_goes_on_before_it(node):
     assert len(records(node, 0)) == 400
 
 
-def test_what_a_copy_has_above_the_high_watermark_is_not_believed(node, monkeypatch):
-    """The worker is killed when the copy is whole, and the log loses what it had not published."""
+def in_sync_with(view, other):
+    topic = view.topics["t"]
+    partitions = tuple(one._replace(isr=(0, other), replicas=(0, other)) for one in topic.partitions)
+    return view._replace(topics={"t": topic._replace(partitions=partitions)})
+
+
+@pytest.mark.parametrize("is_alone", [True, False])
+def test_what_a_copy_has_above_the_end_of_its_log_is_not_believed(node, is_alone):
+    """The worker is killed when the copy is whole, and the log loses what it had not published: where no other node has it, it is kept."""
     target, log = node.other_dir(0), node.replicas.by_slot[0].log
     row = node.row(0)
     log.append_as_leader([batch(2) for _ in range(3)], 0, NOW_MS)
     node.alter(0, target)
 
-    def killed(_old, _new):
-        raise KeyboardInterrupt
+    def killed(_old, new):
+        if new.name == "t-0":
+            raise KeyboardInterrupt
 
-    monkeypatch.setattr(replica_moves, "os", altered(os, rename=killed))
+    node.disk.before_rename = killed
     with pytest.raises(KeyboardInterrupt):
         work_through(node.moves)
-    monkeypatch.undo()
+    node.disk.before_rename = None
     os.truncate(log.directory / f"{row.end_segment:020d}.log", row.end_position)
-    move = successor(node)
-    assert move.future.log_end_offset == node.row(0).log_end_offset == 400
+    move = successor(node, VIEW if is_alone else in_sync_with(VIEW, 7))
+    assert node.row(0).log_end_offset == 400
+    assert move.future.log_end_offset == (0 if is_alone else 400)
+    kept = [one for one in target.iterdir() if one.name.endswith("-stray")]
+    assert len(kept) == is_alone
+    if is_alone:
+        assert log_reach(kept[0]).end_offset == 406
+    node.replicas.by_slot[0].isr = (0,)
+    node.replicas.by_slot[0].followers = None
     for _ in range(10):
         assert node.append(0)
     expected = records(node, 0)
@@ -333,7 +361,7 @@ def test_a_copy_that_is_none_of_this_replica_is_put_away(node, what, caplog):
     source, target = node.dir_of(0), node.other_dir(0)
     node.alter(0, target)
     node.moves.do_work()
-    directory = node.moves._moves[0].directory
+    directory = copy_of(node).directory
     view = VIEW
     if what == "gone":
         view = view_of()
@@ -346,8 +374,11 @@ def test_a_copy_that_is_none_of_this_replica_is_put_away(node, what, caplog):
     else:
         os.rename(directory, source / directory.name)
     move = successor(node, view)
-    assert (move is not None) == (what == "second")
-    assert (names(source) + names(target)).count("t-0-future") == (what == "second")
+    assert (move is not None) == (what in ("second", "not begun"))
+    assert (names(source) + names(target)).count("t-0-future") == (move is not None)
+    is_kept = what in ("gone", "other topic", "not begun")
+    assert (names(source) + names(target)).count("t-0-stray") == is_kept
+    assert (names(source) + names(target)).count("t-0-delete") == (not is_kept)
     assert "move cancelled partition=t-0" in caplog.text
     if what != "gone":
         work_through(node.moves)
@@ -358,7 +389,7 @@ def test_a_copy_that_is_none_of_this_replica_is_put_away(node, what, caplog):
 def test_a_copy_whose_disk_is_bad_is_put_away_and_the_replica_serves(node):
     node.alter(0, node.other_dir(0))
     node.moves.do_work()
-    directory = node.moves._moves[0].directory
+    directory = copy_of(node).directory
     (directory / f"{0:020d}.index").unlink()
     (directory / f"{0:020d}.index").mkdir()
     assert successor(node) is None
@@ -368,17 +399,15 @@ def test_a_copy_whose_disk_is_bad_is_put_away_and_the_replica_serves(node):
 def test_a_crash_between_the_two_renames_leaves_one_whole_log(node, monkeypatch):
     source, target = node.dir_of(0), node.other_dir(0)
     node.alter(0, target)
-    rename = os.rename
 
-    def killed(old, new):
+    def killed(_old, new):
         if str(new).endswith("-delete"):
             raise KeyboardInterrupt
-        rename(old, new)
 
-    monkeypatch.setattr(replica_moves, "os", altered(os, rename=killed))
+    node.disk.before_rename = killed
     with pytest.raises(KeyboardInterrupt):
         work_through(node.moves)
-    monkeypatch.undo()
+    node.disk.before_rename = None
     assert (source / "t-0").is_dir()
     assert (target / "t-0").is_dir()
     node.killed().follow(view_of(("t", 2, CONFIG)))
@@ -390,14 +419,12 @@ def test_a_crash_between_the_two_renames_leaves_one_whole_log(node, monkeypatch)
 def test_a_copy_that_gets_no_name_costs_the_move_and_not_the_directory_of_the_replica(node, monkeypatch):
     source, target = node.dir_of(0), node.other_dir(0)
     node.alter(0, target)
-    rename = os.rename
 
-    def fails(old, new):
+    def fails(_old, new):
         if str(new) == str(target / "t-0"):
             raise OSError(errno.EIO, "injected")
-        rename(old, new)
 
-    monkeypatch.setattr(replica_moves, "os", altered(os, rename=fails))
+    node.disk.before_rename = fails
     work_through(node.moves)
     assert source in node.replicas.directories.usable
     assert node.dir_of(0) == source
@@ -417,13 +444,13 @@ def test_a_move_of_an_earlier_topic_in_the_slot_is_no_move_of_this_one(node):
 
 
 def test_only_what_was_synced_in_any_case_is_believed_without_a_look(tmp_path, monkeypatch):
-    monkeypatch.setattr(replica_moves, "MOVE_SYNC_BYTES", 10_000)
-    monkeypatch.setattr(replica_moves, "MOVE_BYTES_PER_CYCLE_MAX", 1_000)
+    monkeypatch.setattr(replica_copy, "MOVE_SYNC_BYTES", 10_000)
+    slow_moves(monkeypatch, 1_000)
     for base in range(6):
         (tmp_path / f"{base * 10:020d}.log").write_bytes(bytes(4_000))
-    assert replica_moves._synced_before(tmp_path, 0) == 30  # 12,000 bytes from there on
-    assert replica_moves._synced_before(tmp_path, 1_001) == 20
-    assert replica_moves._synced_before(tmp_path, 1 << 20) == 0
+    assert synced_before(tmp_path, 0) == 30  # 12,000 bytes from there on
+    assert synced_before(tmp_path, 1_001) == 20
+    assert synced_before(tmp_path, 1 << 20) == 0
 
 
 def test_directories_that_are_no_copies_end_nobody(node):

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from headrace.errors import ErrorCode
 from headrace.log.index_layout import OFFSET_ENTRY
-from headrace.log.names import FUTURE_SUFFIX, INDEX_SUFFIX, LOG_SUFFIX, path_of, segment_bases
+from headrace.log.names import FUTURE_SUFFIX, INDEX_SUFFIX, LOG_SUFFIX, copied_partition, path_of, segment_bases
 from headrace.log.reading.index_reader import IndexReader
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
@@ -51,7 +51,7 @@ def _describe(context: Context, path: str, wanted: dict[str, set[int] | None]) -
     if volume is None:
         return _Result(error_code=int(ErrorCode.KAFKA_STORAGE_ERROR), log_dir=os.path.realpath(log_dir), topics=[])
     present = set(names)
-    copies = {name.rpartition(".")[0]: name for name in names if name.endswith(FUTURE_SUFFIX)}
+    copies = {_copied(log_dir / name): name for name in names if name.endswith(FUTURE_SUFFIX)}
     topics = []
     for topic, indexes in wanted.items():
         partitions = []
@@ -74,6 +74,13 @@ def _describe(context: Context, path: str, wanted: dict[str, set[int] | None]) -
         total_bytes=volume.f_blocks * volume.f_frsize,
         usable_bytes=volume.f_bavail * volume.f_frsize,
     )
+
+
+def _copied(directory: Path) -> str:
+    try:
+        return copied_partition(directory)
+    except OSError:
+        return ""  # it is there by now, or given up
 
 
 def _describe_copy(context: Context, route: Route, directory: Path) -> _Partition:

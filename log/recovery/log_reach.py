@@ -1,0 +1,86 @@
+"""How far the log in a directory reaches: read, and not changed. Where a replica lies twice, the one that reaches further is kept.
+
+    what was synced (below the recovery point of its own directory)    believed
+    what follows                                                       every batch checked, up to the first that is damaged
+
+Later leader epochs come before longer logs: what was written in an older one after a newer had begun was never committed.
+
+Runs in: the partition worker that owns the log, before it opens it.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from headrace.ids import NO_EPOCH
+from headrace.log.batch_walk import walk_runs
+from headrace.log.disk import Disk
+from headrace.log.names import LOG_SUFFIX, path_of, segment_bases
+from headrace.log.recovery.recovery import Progress
+from headrace.log.state.checkpoints import LEADER_EPOCH_FILE, BadCheckpoint, read_leader_epochs
+from headrace.log.state.truncation_mark import TruncationMark
+
+_WHOLE: Final = 2**63 - 1
+
+
+class LogReach(NamedTuple):
+    """Compared in this order.
+
+    leader_epoch   the latest that the log knows, -1: none
+    end_offset     after its last good batch; -1: there is no segment
+    """
+
+    leader_epoch: int
+    end_offset: int
+
+
+def log_reach(directory: Path, recovery_point: int = 0, progress: Progress | None = None) -> LogReach:
+    """How far a log reaches. raises OSError
+
+    recovery_point   below it everything was synced
+    progress         called now and then while this takes long
+    """
+    bases = segment_bases(directory)
+    if not bases:
+        return LogReach(NO_EPOCH, -1)
+    synced = TruncationMark(directory, Disk()).bound(recovery_point)
+    epoch, end = NO_EPOCH, bases[0]
+    for base, following in zip(bases, [*bases[1:], _WHOLE], strict=True):
+        if following <= synced:
+            end = following
+            continue
+        if base < end:
+            break  # it lies twice: what was cut came back
+        found, segment_end, is_whole = _reach_in(directory, base, progress)
+        epoch, end = max(epoch, found), segment_end
+        if not is_whole or end > following:
+            break
+    return LogReach(max(epoch, _noted_epoch(directory, end)), end)
+
+
+def _reach_in(directory: Path, base: int, progress: Progress | None) -> tuple[int, int, bool]:
+    """(latest leader epoch, offset after the last good batch, whether nothing follows that)."""
+    epoch, end, position = NO_EPOCH, base, 0
+    fd = os.open(path_of(directory, base, LOG_SUFFIX), os.O_RDONLY)
+    try:
+        size = os.fstat(fd).st_size
+        for run in walk_runs(fd, 0, size, base, is_checked=True):
+            for step in run:
+                epoch = max(epoch, step.leader_epoch)
+            position, end = run[-1].position + run[-1].size, run[-1].last_offset + 1
+            if progress is not None:
+                progress(0)
+    finally:
+        os.close(fd)
+    return epoch, end, position == size
+
+
+def _noted_epoch(directory: Path, end_offset: int) -> int:
+    """The latest leader epoch that began within the log, or at its end."""
+    try:
+        epochs = read_leader_epochs(directory / LEADER_EPOCH_FILE)
+    except BadCheckpoint:
+        return NO_EPOCH
+    return max([epoch for epoch, start in epochs if start <= end_offset], default=NO_EPOCH)

@@ -1,0 +1,55 @@
+"""What the checkpoints of several log directories say of one replica."""
+
+from headrace.ids import TopicPartition
+from headrace.log.state.checkpoints import (
+    LOG_START_OFFSET_FILE,
+    RECOVERY_POINT_FILE,
+    REPLICATION_OFFSET_FILE,
+    write_offset_checkpoint,
+)
+from headrace.workers.partition.known_checkpoints import KnownCheckpoints
+
+NAME = TopicPartition("t", 0)
+
+
+def known(tmp_path, **offsets):
+    """offsets   by directory: (recovery point, high watermark, log start)"""
+    dirs = []
+    for name, row in offsets.items():
+        log_dir = tmp_path / name
+        log_dir.mkdir()
+        for file_name, offset in zip(
+            (RECOVERY_POINT_FILE, REPLICATION_OFFSET_FILE, LOG_START_OFFSET_FILE), row, strict=True
+        ):
+            if offset is not None:
+                write_offset_checkpoint(log_dir / file_name, {NAME: offset})
+        dirs.append(log_dir)
+    return KnownCheckpoints(dirs), *dirs
+
+
+def test_a_recovery_point_is_believed_of_the_log_beside_it_alone(tmp_path):
+    checkpoints, one, two = known(tmp_path, one=(None, 40, 5), two=(90, 95, 7))
+    assert checkpoints.offset(RECOVERY_POINT_FILE, NAME, "", one) == 0
+    assert checkpoints.offset(RECOVERY_POINT_FILE, NAME, "", two) == 90
+
+
+def test_the_mark_is_that_of_the_own_directory_and_of_another_where_there_is_none(tmp_path):
+    checkpoints, one, two = known(tmp_path, one=(1, 40, 5), two=(90, 95, 7))
+    assert checkpoints.offset(REPLICATION_OFFSET_FILE, NAME, "", one) == 40
+    assert checkpoints.offset(REPLICATION_OFFSET_FILE, NAME, "", tmp_path / "three") == 95
+    assert checkpoints.offset(REPLICATION_OFFSET_FILE, NAME, "", two) == 95
+
+
+def test_what_was_deleted_stays_deleted_wherever_that_was_written(tmp_path):
+    checkpoints, one, two = known(tmp_path, one=(1, 40, 5), two=(90, 95, 7))
+    assert checkpoints.offset(LOG_START_OFFSET_FILE, NAME, "", one) == 7
+    assert checkpoints.offset(LOG_START_OFFSET_FILE, NAME, "", two) == 7
+
+
+def test_a_log_that_was_closed_is_remembered_in_its_directory(tmp_path):
+    checkpoints, one, two = known(tmp_path, one=(1, 40, 5), two=(90, 95, 7))
+    checkpoints.remember(NAME, "", {RECOVERY_POINT_FILE: 50}, one)
+    assert checkpoints.offset(RECOVERY_POINT_FILE, NAME, "", one) == 50
+    assert checkpoints.offset(RECOVERY_POINT_FILE, NAME, "", two) == 0
+    checkpoints.forget(NAME)
+    assert checkpoints.offset(RECOVERY_POINT_FILE, NAME, "", one) == 0
