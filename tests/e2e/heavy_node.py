@@ -23,7 +23,7 @@ from tests.conftest import start_node
 from tests.support.blown_requests import Known, build
 from tests.support.waiting import wait_until
 
-TOPIC, GROUP = "t", "g"
+TOPIC, PARTITIONS, GROUP = "t", 200, "g"
 SETTINGS = (
     "headrace.network.workers=1",
     "headrace.partition.workers=1",
@@ -196,11 +196,11 @@ class HeavyNode:
             topic = self._topic(connection)
             if topic is None:
                 request = messages.CreateTopicsRequest(
-                    topics=[messages.CreateTopicsRequest.CreatableTopic(TOPIC, 1, 1)], timeout_ms=30_000
+                    topics=[messages.CreateTopicsRequest.CreatableTopic(TOPIC, PARTITIONS, 1)], timeout_ms=30_000
                 )
                 connection.request(ApiKey.CREATE_TOPICS, 5, request)
                 topic = wait_until(lambda: self._topic(connection))
-            return Known(TOPIC, topic, GROUP, 0, {**self._epochs(), **fields})
+            return Known(TOPIC, topic, PARTITIONS, GROUP, 0, {**self._epochs(), **fields})
         finally:
             connection.close()
 

@@ -71,6 +71,7 @@ class Known(NamedTuple):
 
     topic: str
     topic_id: bytes
+    partitions: int
     group: str
     broker: int
     fields: dict
@@ -187,7 +188,7 @@ class _Builder:
         if self._has_assignments() and name in ("num_partitions", "replication_factor"):
             return -1
         if self._has_assignments() and name == "count":
-            return 1 + self.counts.get((*path[:-1], "assignments"), 1)
+            return self.known.partitions + self.counts.get((*path[:-1], "assignments"), 1)
         if kind == "records":
             return None
         if kind == "bytes":

@@ -44,7 +44,7 @@ def test_a_request_pauses_between_its_rows(new_node, monkeypatch, handler, kind)
     pauses = []
     pause = node.tasks.pause
     monkeypatch.setattr(node.tasks, "pause", lambda: pauses.append(1) or pause())
-    message = build(kind, ROWS, Known("t", ZERO_UUID, "g", 0, {}))
+    message = build(kind, ROWS, Known("t", ZERO_UUID, 1, "g", 0, {}))
     node.handle(handler.handle, kind.version, memoryview(bytes(encode_request(kind.api_key, kind.version, message))))
     assert len(pauses) >= ROWS
 
