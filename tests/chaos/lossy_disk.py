@@ -1,7 +1,10 @@
 """A machine loses power: what was not synced of its logs is gone, in part: the end of a file, or some pages of it, are zeroes.
 
 Used by: the cluster campaign. What lies below the recovery point was synced, and stays. Checkpoints and other small files are
-synced before they take their names, so they stay too.
+synced before they take their names, so they stay too. Names in a partition's directory that came after the recovery point may be
+gone with all that was under them: the last segments, an index, a snapshot (each index and snapshot on its own). Of segments no
+hole is made: names in one directory reach the disk in their order on journalled file systems, and decision 017 keeps what
+follows a hole; `tests/support/faulty_disk.py` loses each name on its own, and knows which were synced.
 """
 
 from __future__ import annotations
@@ -18,6 +21,8 @@ from headrace.protocol.record_batch import CorruptRecord
 from tests.chaos.machine_crash import PAGE_BYTES, position_of
 
 PAGES_MAX = 3  # zeroed in one file
+NAMES_LOST = 0.3  # of those that may be
+SIDE_SUFFIXES = (".index", ".timeindex", ".txnindex")
 NOTHING: Mapping[str, int] = MappingProxyType({})
 
 
@@ -48,6 +53,7 @@ def _lose_in(log_dir: Path, chance: random.Random, synced: Mapping[str, int]) ->
     damaged = 0
     for directory in sorted(path for path in log_dir.iterdir() if path.is_dir() and "-" in path.name):
         point = max(points.get(directory.name, 0), synced.get(directory.name, 0))
+        damaged += lose_names(directory, point, chance)
         segments = sorted(directory.glob("*.log"))
         for index, path in enumerate(segments):
             is_synced = index + 1 < len(segments) and int(segments[index + 1].stem) <= point
@@ -59,6 +65,22 @@ def _lose_in(log_dir: Path, chance: random.Random, synced: Mapping[str, int]) ->
                 continue  # the machine went down again before this log was opened
             damaged += lose_pages(path, first, chance)
     return damaged
+
+
+def lose_names(directory: Path, point: int, chance: random.Random) -> int:
+    """Files that were made after an offset was synced are not there; returns how many segments' batches went with them."""
+    made_since = [path for path in sorted(directory.glob("*.log"))[1:] if int(path.stem) > point]
+    lost = made_since[len(made_since) - chance.randint(0, len(made_since)) :] if chance.random() < NAMES_LOST else []
+    for path in lost:
+        path.unlink()
+    for path in made_since:
+        for suffix in SIDE_SUFFIXES:
+            if path in lost or chance.random() < NAMES_LOST:
+                path.with_suffix(suffix).unlink(missing_ok=True)
+    for path in sorted(directory.glob("*.snapshot")):
+        if int(path.stem) > point and chance.random() < NAMES_LOST:
+            path.unlink()
+    return len(lost)
 
 
 def lose_pages(path: Path, first: int, chance: random.Random) -> bool:

@@ -6,7 +6,7 @@ import pytest
 
 from headrace.log.state.checkpoints import RECOVERY_POINT_FILE
 from headrace.protocol.record_batch import build_batch
-from tests.chaos.lossy_disk import lose_unsynced
+from tests.chaos.lossy_disk import lose_names, lose_unsynced
 from tests.chaos.machine_crash import PAGE_BYTES, position_of
 
 BATCHES = 60
@@ -30,6 +30,7 @@ def test_only_what_was_not_synced_is_lost(log_dir, seed):
     before = [path.read_bytes() for path in files]
     synced = position_of(files[1], point)
     damaged = lose_unsynced([log_dir], random.Random(seed))
+    assert all(path.exists() for path in files), "their names are older than the recovery point"
     after = [path.read_bytes() for path in files]
     assert after[0] == before[0]
     assert after[1][:synced] == before[1][:synced]
@@ -46,7 +47,7 @@ def test_without_a_checkpoint_any_file_may_lose_something(log_dir):
     for seed in range(30):
         lose_unsynced([log_dir], random.Random(seed))
         for path, kept in zip(files, before, strict=True):
-            hit |= {path} if path.read_bytes() != kept else set()
+            hit |= {path} if not path.exists() or path.read_bytes() != kept else set()
             path.write_bytes(kept)
     assert hit == set(files)
 
@@ -66,3 +67,23 @@ def test_a_log_that_was_not_opened_since_the_last_loss_stays_as_it_is(log_dir):
     for seed in range(10):
         lose_unsynced([log_dir], random.Random(seed))
         assert path.read_bytes() == kept
+
+
+def test_names_that_came_after_the_recovery_point_may_be_gone_the_last_ones_first(log_dir):
+    directory = log_dir / "t-0"
+    bases = [base * BATCHES for base in range(5)]
+    seen = set()
+    for seed in range(60):
+        for base in bases:
+            for suffix in (".log", ".index"):
+                (directory / f"{base:020d}{suffix}").write_bytes(b"x")
+        (directory / f"{4 * BATCHES:020d}.snapshot").write_bytes(b"x")
+        lose_names(directory, 2 * BATCHES, random.Random(seed))
+        left = [int(path.stem) for path in sorted(directory.glob("*.log"))]
+        assert left == bases[: len(left)]
+        assert len(left) >= 3
+        indexes = {int(path.stem) for path in directory.glob("*.index")}
+        assert set(bases[:3]) <= indexes <= set(left)
+        seen.add((len(left), indexes == set(left), any(directory.glob("*.snapshot"))))
+    assert {count for count, _, _ in seen} == {3, 4, 5}
+    assert len(seen) > 6

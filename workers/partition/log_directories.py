@@ -104,7 +104,7 @@ class LogDirectories:
         return [path for path in self.usable if not path.is_dir()]
 
     def has_room_for(self, path: Path, count: int) -> bool:
-        """Whether so many bytes more leave it writable. raises OSError"""
+        """Whether this number of bytes more leaves it writable. raises OSError"""
         return self._disk.free_bytes(path) - count > self._free_bytes_min * DIRECTORY_ROOM_AGAIN
 
     def put_aside(self, directory: Path, suffix: str, *, is_durable: bool = True) -> Path:

@@ -1,4 +1,4 @@
-"""One copy of a replica, on its way to another log directory: a log of its own that follows as a follower does.
+"""One copy of a replica, in flight to another log directory: a log of its own that follows as a follower does.
 
     begin     an empty log at the replica's log start, in `TOPIC-PARTITION.<32 hex>-future`
     resume    one that an earlier life left, which is believed as far as it is shown to be the log's own:

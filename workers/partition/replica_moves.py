@@ -225,7 +225,7 @@ class ReplicaMoves:
         before, move.left = move.left, copy.replica.log.log_end_offset - copy.future.log_end_offset
         if before < 0 or move.left < before:
             _log.info(
-                "move under way partition=%s directory=%s offsets_left=%d",
+                "move in progress partition=%s directory=%s offsets_left=%d",
                 copy.replica.partition,
                 copy.log_dir,
                 move.left,
