@@ -11,7 +11,7 @@ same (`kernel/frames.c`, `usual_frame`); this is the reference. A frame that is 
     zstd     magic | descriptor | [window] | [size] | ( head | block ) | [sum]   the chain, to the end
 
 In each, what it announces lies between `least` (the records' least size) and `most`. What Kafka's readers take besides, and what only
-some clients read, is not usual: several frames, skippable ones, bytes behind the last, dictionaries, linked blocks.
+some clients read, is not usual: several frames, skippable ones, bytes after the last, dictionaries, linked blocks.
 
 Source: RFC 1951, 1952, 8878; snappy's format description; LZ4 frame format 1.6.
 """
