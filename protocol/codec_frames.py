@@ -90,7 +90,7 @@ def _is_gzip(data: bytes, least: int, most: int) -> bool:
     if size < _GZIP_BYTES_MIN or data[:4] != _GZIP_HEAD or not _is_deflate(data, size - _GZIP_TRAILER_BYTES):
         return False
     (announced,) = _INT.unpack_from(data, size - 4)
-    return least <= announced <= min(most, GZIP_RATIO_MAX * size)
+    return bool(least <= announced <= min(most, GZIP_RATIO_MAX * size))
 
 
 def _is_deflate(data: bytes, end: int) -> bool:
@@ -99,7 +99,7 @@ def _is_deflate(data: bytes, end: int) -> bool:
     kind = head >> 1 & 3
     if kind == 0:
         stored, complement = _SHORT.unpack_from(data, 11)[0], _SHORT.unpack_from(data, 13)[0]
-        return stored ^ complement == 0xFFFF and 15 + stored <= end
+        return bool(stored ^ complement == 0xFFFF and 15 + stored <= end)
     if kind == 1:
         return True
     if kind == 3 or head >> 3 & 31 > 29 or head >> 8 & 31 > 29:

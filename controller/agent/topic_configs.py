@@ -57,7 +57,7 @@ def check_overrides(overrides: Mapping[str, str], settings: Settings) -> None:
     raises   KafkaError INVALID_CONFIG, as Kafka's `LogConfig.validateValues`
     """
     values = topic_values(settings, {key: overrides[key] for key in COMPARED_KEYS if key in overrides})
-    least_ms, most_ms = [values[key] for key in COMPARED_KEYS]
+    least_ms, most_ms = values["min.compaction.lag.ms"], values["max.compaction.lag.ms"]
     if least_ms > most_ms:
         raise KafkaError(
             ErrorCode.INVALID_CONFIG,

@@ -165,7 +165,7 @@ class EntryScan:
                 return False
             found = int(crc32c(piece, found))
             place += len(piece)
-        return found == crc
+        return bool(found == crc)
 
     def _size_at(self, window: memoryview, place: int) -> int:
         """The size of the entry that begins in a window; `stopped` is set where none can."""
