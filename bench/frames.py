@@ -1,4 +1,4 @@
-"""What the look at compressed frames costs: nanoseconds a batch, beside the node's CPU for a produced batch.
+"""What it costs to check compressed frames: nanoseconds a batch, beside the node's CPU for a produced batch.
 
     python -m bench.frames [--batches 20000]
 

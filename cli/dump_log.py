@@ -35,7 +35,7 @@ def dump_log(
         typer.Option("--verify-index-only", help="For indexes, print only entries that don't match their segment."),
     ] = False,
     skips: Annotated[
-        bool, typer.Option("--skip", help="Go on after bytes that are no batch, where the next batch begins.")
+        bool, typer.Option("--skip", help="Continue after bytes that hold no valid batch, where the next batch begins.")
     ] = False,
     bytes_max: Annotated[
         int,
@@ -46,7 +46,7 @@ def dump_log(
 
     Takes segments (.log, and .kafka of Kafka 0.7), indexes (.index, .timeindex, .txnindex), producer snapshots (.snapshot),
     checkpoints, partition.metadata and meta.properties, recognized by name. An index is checked against the segment beside it.
-    A batch whose records can't be read is reported with the offset at which consumers can go on. Nothing is changed; the node may
+    A batch whose records can't be read is reported with the offset at which consumers can continue. Nothing is changed; the node may
     be running.
 
     Exit codes: 0 no faults, 1 faults: each is a line on standard error (with [bold]--json[/bold] an item of type "fault" in

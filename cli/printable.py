@@ -1,6 +1,6 @@
 """Text for a terminal: whatever names hold, it is one line, and moves no cursor.
 
-Group ids, member ids, client ids, hosts and error messages come from anybody: escape sequences and line breaks in them are shown as
+Group ids, member ids, client ids, hosts and error messages come from any client: escape sequences and line breaks in them are shown as
 `\\x1b` and `\\n`. Everything that the commands print for people goes through here; JSON escapes by itself, and records
 are printed as they are.
 """

@@ -538,20 +538,6 @@ def check_topic_value(key: str, text: str) -> Any:
     return value
 
 
-def check_together(settings: Settings, overrides: Mapping[str, str]) -> None:
-    """Compare a topic's settings with one another, and with what it inherits; each may be by itself.
-
-    raises   ConfigError, as Kafka's `LogConfig.validateValues`
-    """
-    lags = ("min.compaction.lag.ms", "max.compaction.lag.ms")
-    values = topic_values(settings, {key: overrides[key] for key in lags if key in overrides})
-    least_ms, most_ms = values["min.compaction.lag.ms"], values["max.compaction.lag.ms"]
-    if least_ms > most_ms:
-        raise ConfigError(
-            "min.compaction.lag.ms", least_ms, f"must not be above max.compaction.lag.ms, which is {most_ms}"
-        )
-
-
 def check_dynamic_value(key: str, text: str) -> None:
     """Parse a new value of a broker setting that changes while the node runs.
 

@@ -11,7 +11,7 @@ same (`kernel/frames.c`, `usual_frame`); this is the reference. A frame that is 
     zstd     magic | descriptor | [window] | [size] | ( head | block ) | [sum]   the chain, to the end
 
 In each, what it announces lies between `least` (the records' least size) and `most`. What Kafka's readers take besides, and what only
-some clients read, is not usual: several frames, skippable ones, bytes behind the last, dictionaries, linked blocks.
+some clients read, is not usual: several frames, skippable ones, bytes after the last, dictionaries, linked blocks.
 
 Source: RFC 1951, 1952, 8878; snappy's format description; LZ4 frame format 1.6.
 """
@@ -90,7 +90,7 @@ def _is_gzip(data: bytes, least: int, most: int) -> bool:
     if size < _GZIP_BYTES_MIN or data[:4] != _GZIP_HEAD or not _is_deflate(data, size - _GZIP_TRAILER_BYTES):
         return False
     (announced,) = _INT.unpack_from(data, size - 4)
-    return least <= announced <= min(most, GZIP_RATIO_MAX * size)
+    return bool(least <= announced <= min(most, GZIP_RATIO_MAX * size))
 
 
 def _is_deflate(data: bytes, end: int) -> bool:
@@ -99,7 +99,7 @@ def _is_deflate(data: bytes, end: int) -> bool:
     kind = head >> 1 & 3
     if kind == 0:
         stored, complement = _SHORT.unpack_from(data, 11)[0], _SHORT.unpack_from(data, 13)[0]
-        return stored ^ complement == 0xFFFF and 15 + stored <= end
+        return bool(stored ^ complement == 0xFFFF and 15 + stored <= end)
     if kind == 1:
         return True
     if kind == 3 or head >> 3 & 31 > 29 or head >> 8 & 31 > 29:

@@ -272,7 +272,7 @@ def _compress_zstd(data: Buffer) -> bytes:
 
 def _decompress_zstd(data: memoryview, limit: int) -> bytes:
     """Frame by frame: where the first does not say its size, the library is silent about those after it."""
-    out = []
+    out: list[bytes] = []
     total = 0
     for _ in range(COMPRESSED_MEMBERS_MAX):
         if _is_skippable(data):

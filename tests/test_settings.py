@@ -7,7 +7,6 @@ from headrace.log.config import LogConfig
 from headrace.settings import (
     Settings,
     check_dynamic_value,
-    check_together,
     check_topic_value,
     format_value,
     kafka_version,
@@ -124,29 +123,6 @@ def test_a_node_refuses_a_level_that_gzip_does_not_have_and_a_policy_that_is_non
         Settings({"compression.gzip.level": "0"})
     with pytest.raises(ConfigError, match="delete, compact or both"):
         check_dynamic_value("log.cleanup.policy", "delete,")
-
-
-@pytest.mark.parametrize(
-    ("inherited", "overrides", "is_right"),
-    [
-        ({}, {"min.compaction.lag.ms": "10", "max.compaction.lag.ms": "5"}, False),
-        ({}, {"min.compaction.lag.ms": "5", "max.compaction.lag.ms": "5"}, True),
-        ({"log.cleaner.min.compaction.lag.ms": "10"}, {"max.compaction.lag.ms": "5"}, False),
-        (
-            {"log.cleaner.min.compaction.lag.ms": "10"},
-            {"max.compaction.lag.ms": "5", "min.compaction.lag.ms": "0"},
-            True,
-        ),
-        ({}, {"max.compaction.lag.ms": "1", "unknown": "x"}, True),
-    ],
-)
-def test_a_record_may_not_have_to_stay_for_longer_than_it_may(inherited, overrides, is_right):
-    settings = Settings(inherited)
-    if is_right:
-        check_together(settings, overrides)
-        return
-    with pytest.raises(ConfigError, match=r"must not be above max\.compaction\.lag\.ms"):
-        check_together(settings, overrides)
 
 
 def test_values_that_no_segment_could_live_with_are_bounded():

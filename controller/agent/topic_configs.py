@@ -29,10 +29,11 @@ from headrace.settings import (
     Kind,
     Settings,
     broker_setting,
-    check_together,
     check_topic_value,
+    topic_values,
 )
 
+COMPARED_KEYS = ("min.compaction.lag.ms", "max.compaction.lag.ms")
 CHANGE_LIFETIME_MS = 15 * 60_000  # Kafka's
 
 _log = logging.getLogger(__name__)
@@ -51,11 +52,17 @@ Check = Callable[[dict[str, str | None]], dict[str, str]]  # of keys and values,
 
 
 def check_overrides(overrides: Mapping[str, str], settings: Settings) -> None:
-    """All overrides of a topic, with what it inherits. raises   KafkaError INVALID_CONFIG"""
-    try:
-        check_together(settings, overrides)
-    except ConfigError as failure:
-        raise KafkaError(ErrorCode.INVALID_CONFIG, str(failure)) from None
+    """Compare a topic's settings with one another, and with what it inherits; each is valid by itself.
+
+    raises   KafkaError INVALID_CONFIG, as Kafka's `LogConfig.validateValues`
+    """
+    values = topic_values(settings, {key: overrides[key] for key in COMPARED_KEYS if key in overrides})
+    least_ms, most_ms = values["min.compaction.lag.ms"], values["max.compaction.lag.ms"]
+    if least_ms > most_ms:
+        raise KafkaError(
+            ErrorCode.INVALID_CONFIG,
+            f"invalid value {least_ms} for min.compaction.lag.ms: above max.compaction.lag.ms, which is {most_ms}",
+        )
 
 
 def check_configs(configs: dict[str, str | None]) -> dict[str, str]:

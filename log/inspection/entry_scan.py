@@ -128,7 +128,7 @@ class EntryScan:
             self.end += size
 
     def skip(self, last_offset: int) -> bool:
-        """Go on at the next batch of v2 whose checksum is right and whose offset comes after `last_offset`.
+        """Continue at the next batch of v2 whose checksum is right and whose offset comes after `last_offset`.
 
         returns   whether there is one; `stopped` stays as it is where there is none
         raises    OSError
@@ -165,7 +165,7 @@ class EntryScan:
                 return False
             found = int(crc32c(piece, found))
             place += len(piece)
-        return found == crc
+        return bool(found == crc)
 
     def _size_at(self, window: memoryview, place: int) -> int:
         """The size of the entry that begins in a window; `stopped` is set where none can."""

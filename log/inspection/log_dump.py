@@ -51,7 +51,7 @@ class DumpOptions:
     has_data     keys and values as well
     is_verify    of indexes the findings only
     bytes_max    of each segment; 0: all
-    skips        go on after bytes that are no batch, where the next one begins
+    skips        continue after bytes that hold no valid batch, where the next one begins
     """
 
     is_deep: bool = False
@@ -138,7 +138,7 @@ def _entries(scan: EntryScan, skips: bool, findings: Findings, base_offset: int)
         stopped, begun = scan.stopped, scan.end
         if not (skips and stopped and scan.skip(last_offset)):
             return
-        findings.fault(begun, f"{scan.end - begun} bytes are no batch: {stopped}", f"skipped to byte {scan.end}")
+        findings.fault(begun, f"{scan.end - begun} bytes hold no valid batch: {stopped}", f"skipped to byte {scan.end}")
 
 
 def _segment_07(path: Path, options: DumpOptions) -> Iterator[Item]:
@@ -224,7 +224,7 @@ def _records(fd: int, entry: Entry, options: DumpOptions, findings: Findings) ->
                     item["coordinator_epoch"] = marker.coordinator_epoch
             yield item
     except HeadraceError as failure:
-        advice = f"consumers go on at offset {entry.last_offset + 1}"
+        advice = f"consumers continue at offset {entry.last_offset + 1}"
         findings.fault(entry.position, f"its records can't be read: {failure}", advice)
 
 

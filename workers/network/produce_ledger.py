@@ -79,7 +79,7 @@ class PendingProduce:
     def settle(self, index: int, result: Result, *, is_lost: bool = False) -> None:
         """Take the result of one partition; the last one answers the request. A second result changes nothing.
 
-        is_lost   no log has seen the batch, as far as anybody knows
+        is_lost   no log has seen the batch, as far as this process knows
         """
         if self.results[index] is None:
             refused = self.exchange.connection.refused

@@ -18,7 +18,7 @@ refused here, or was lost with its partition worker: the log leaves it out then,
 worker refuses it knows itself (`refused_producers.py`).
 
     missing    hash of (topic, partition) -> the first batch that was refused: producer id, epoch, sequence, and how many batches
-               behind it may still be told of; gone with that batch, when it comes again
+               after it may still be told of; gone with that batch, when it comes again
 
 Runs in: a network worker. Bound: REFUSED_PARTITIONS_MAX for each connection, of both; further ones are told what the log says.
 """
@@ -97,7 +97,7 @@ def note_missing(missing: Missing, topic: str, partition: int, error: int, batch
 
 
 def follows_missing(missing: Missing, topic: str, partition: int, batch: Buffer) -> bool:
-    """Whether a batch comes behind one that was refused: not to be said more often than there may be batches in flight."""
+    """Whether a batch comes after one that was refused: not to be said more often than there may be batches in flight."""
     place = hash((topic, partition))
     known = missing.get(place)
     if known is None or len(batch) < HEADER_BYTES:

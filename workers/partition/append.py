@@ -174,7 +174,7 @@ class Appender:
     def _leave_out(
         self, replica: Replica, tickets: list[Ticket], batches: list[memoryview]
     ) -> tuple[list[Ticket], list[memoryview]]:
-        """What may go into the log: without the batches that would begin a producer behind one of its that was refused."""
+        """What may go into the log: without the batches that would begin a producer after one of its that was refused."""
         known = replica.log.producers.producers
         begun: set[int] = set()  # producers, by the batches that stay
         kept: tuple[list[Ticket], list[memoryview]] = ([], [])

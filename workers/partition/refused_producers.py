@@ -3,7 +3,7 @@
 A log takes any sequence of a producer that it does not know, as Kafka does since KIP-360. But a producer has five batches in flight:
 where the first is refused (no room, too few replicas, no leader yet) and the second finds the log in service, the second
 would begin the producer, and the first would be out of order for ever. librdkafka takes it for stored then: it is lost.
-So a batch behind a refused one is refused too, as NOT_LEADER_OR_FOLLOWER: the producer sends both again, in order.
+So a batch after a refused one is refused too, as NOT_LEADER_OR_FOLLOWER: the producer sends both again, in order.
 
     (partition, producer id) -> epoch, first sequence of the earliest batch that was refused, refusals left, until when
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.controller.agent import topic_configs
-from headrace.controller.agent.topic_configs import Operation, alter, changed, purge, replaced
+from headrace.controller.agent.topic_configs import Operation, alter, changed, check_overrides, purge, replaced
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import Node as Znode
 from headrace.controller.zookeeper.errors import ZkConflict, ZkLost
@@ -184,3 +184,27 @@ def test_a_hundred_thousand_keys_are_looked_at_once_each():
     assert changed({}, changes, Settings({})) == {}
     with pytest.raises(KafkaError, match=r"stands more than once: key-7\b"):
         changed({}, [*changes, changes[7]], Settings({}))
+
+
+@pytest.mark.parametrize(
+    ("inherited", "overrides", "is_right"),
+    [
+        ({}, {"min.compaction.lag.ms": "10", "max.compaction.lag.ms": "5"}, False),
+        ({}, {"min.compaction.lag.ms": "5", "max.compaction.lag.ms": "5"}, True),
+        ({"log.cleaner.min.compaction.lag.ms": "10"}, {"max.compaction.lag.ms": "5"}, False),
+        (
+            {"log.cleaner.min.compaction.lag.ms": "10"},
+            {"max.compaction.lag.ms": "5", "min.compaction.lag.ms": "0"},
+            True,
+        ),
+        ({}, {"max.compaction.lag.ms": "1", "unknown": "x"}, True),
+    ],
+)
+def test_a_record_may_not_have_to_stay_for_longer_than_it_may(inherited, overrides, is_right):
+    settings = Settings(inherited)
+    if is_right:
+        check_overrides(overrides, settings)
+        return
+    with pytest.raises(KafkaError, match=r"above max\.compaction\.lag\.ms") as caught:
+        check_overrides(overrides, settings)
+    assert caught.value.code == ErrorCode.INVALID_CONFIG

@@ -203,7 +203,7 @@ def test_a_batch_that_nobody_can_read_is_passed_and_the_next_offset_told(tmp_pat
     found = items(poisoned(tmp_path, bytes(poison)))
     [fault] = of("fault", found)
     assert "its records can't be read" in fault["what"]
-    assert fault["advice"] == "consumers go on at offset 5"
+    assert fault["advice"] == "consumers continue at offset 5"
     assert [item["offset"] for item in of("record", found)] == [0, 1, 5, 6, 7]
 
 
@@ -214,7 +214,7 @@ def test_bytes_that_are_no_batch_are_skipped_where_that_is_wanted(tmp_path, midd
     found = items(path, DumpOptions(is_deep=True, skips=True))
     assert [item["offset"] for item in of("record", found)] == [0, 1, 5, 6, 7]
     [fault] = of("fault", found)
-    assert fault["what"].startswith(f"{len(middle)} bytes are no batch: ")
+    assert fault["what"].startswith(f"{len(middle)} bytes hold no valid batch: ")
     assert fault["advice"] == f"skipped to byte {fault['position'] + len(middle)}"
 
 

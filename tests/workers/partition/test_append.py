@@ -1,6 +1,6 @@
 """From the rings to the answers: what is refused with which error, and that nothing is acknowledged before it is synced.
 
-Holds: workers/partition/replica.py
+Holds: workers/partition/replica.py, workers/partition/refused_producers.py
 """
 
 import errno

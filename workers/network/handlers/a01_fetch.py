@@ -1,8 +1,8 @@
 """Fetch (key 1), v0 to v17: rows, index look-ups and file ranges; the leader process is never asked.
 
 Here are clients; a follower's fetch is in `follower_fetch.py`. Clients' sessions (KIP-227) are always declined with session
-id 0, which is legal; a full response then names exactly the partitions asked for. Whoever goes on with a session that we never
-gave out is told FETCH_SESSION_ID_NOT_FOUND, and begins with a full fetch. v0 to v3 want the old message formats:
+id 0, which is legal; a full response then names exactly the partitions asked for. A client that continues a session which we never
+gave out gets FETCH_SESSION_ID_NOT_FOUND, and begins with a full fetch. v0 to v3 want the old message formats:
 `down_conversion.py`. v13 names topics by id: who asked for a topic that was deleted never gets records of another one of its
 name, however long the fetch waited.
 
