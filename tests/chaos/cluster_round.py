@@ -51,6 +51,7 @@ from tests.chaos.cluster_topics import (
 )
 from tests.chaos.final_look import left_in_shm, verify_logs
 from tests.chaos.group_offsets import GroupOffsets
+from tests.chaos.held_partitions import accept_held
 from tests.chaos.history import History, Outcome, Send
 from tests.chaos.judge import Anomaly, judge
 from tests.chaos.kafka_python_load import KafkaPythonProducer, KafkaPythonTail
@@ -69,6 +70,7 @@ from tests.support import children
 
 NODES = 3
 EPISODE = 10  # faults
+EPISODE_APART = 3  # of those that take a while, one step after the other
 AT_ONCE = (2, 4)
 GAP_S = 0.3  # mean, between two faults
 WHOLE_S = 30.0  # from the moment at which every node takes connections
@@ -144,7 +146,8 @@ class ClusterRound:
         self._chance = random.Random(seed)
         assert len(node_types) == NODES
         self._node_types = chance_order(node_types, self._chance)
-        self._settings = {**(settings or {}), **(UNSAFE if is_unsafe else {})}
+        wanted = {key: value for one in faults for key, value in one.settings.items()}
+        self._settings = {**wanted, **(settings or {}), **(UNSAFE if is_unsafe else {})}
         has_workers = ClusterNode in node_types
         self._faults = [
             one
@@ -158,9 +161,12 @@ class ClusterRound:
         self._has_networks = has_networks
         self._disk_bytes = DISK_BYTES if any(one.needs_disk for one in self._faults) else 0
         self._is_unsafe = is_unsafe
-        self._may_lose = may_lose  # what is reported
+        self._may_lose = may_lose or any(one.may_lose for one in faults)  # what is reported
+        self._is_apart = any(one.is_apart for one in faults)
         # fewer topics and clients: they are about other faults
-        self._is_plain = is_unsafe or may_lose or any(isinstance(one, PowerInTurn) for one in faults)
+        self._is_plain = (
+            is_unsafe or self._may_lose or self._is_apart or any(isinstance(one, PowerInTurn) for one in faults)
+        )
         self._whole_max_s = whole_max_s
         self._say = say
         self._said_s = 0.0
@@ -171,6 +177,7 @@ class ClusterRound:
         self._topics = [
             one for one in TOPICS if one is STABLE or not (self._is_plain or (one.is_ours and KafkaNode in node_types))
         ]
+        self._topics += [topic for one in faults for topic in one.topics]
 
     def run(self, count: int) -> ClusterReport:
         """Fire so many faults, and judge."""
@@ -181,7 +188,7 @@ class ClusterRound:
                 try:
                     self._count_wanted = count
                     while (fired := sum(self.report.fired.values())) < count:
-                        self._episode(min(EPISODE, count - fired))
+                        self._episode(min(EPISODE_APART if self._is_apart else EPISODE, count - fired))
                 except Aborted as failure:  # what was seen until then is judged all the same
                     self._blame("aborted", str(failure))
                     self._stage.heal()
@@ -326,6 +333,9 @@ class ClusterRound:
         if stage.mover is not None:
             stage.mover.resting.set()
         healed = stage.heal()
+        if self._may_lose and self._is_apart:
+            accept_held(stage)
+            healed = time.monotonic()
         self.report.served_s.append(self._wait_until_served(healed))
         self.report.whole_s.append(self._wait_until_whole(WHOLE_MAX_S, "after an episode", healed))
         self.report.told_s.append(self._wait_until_told(healed))
