@@ -23,6 +23,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.chaos.clock_faults import CLOCK_FAULTS
+from tests.chaos.forged_requests import FORGED_TO_NODE
 from tests.chaos.judge import Anomaly
 from tests.chaos.private_mounts import PrivateMounts
 from tests.chaos.process_faults import PROCESS_FAULTS
@@ -32,7 +34,7 @@ from tests.chaos.stage import Fault
 from tests.chaos.topic_faults import TOPIC_FAULTS
 from tests.chaos.zookeeper_faults import ZOOKEEPER_FAULTS
 
-FAULTS: list[Fault] = [*PROCESS_FAULTS, *TOPIC_FAULTS, *ZOOKEEPER_FAULTS, *ROOM_FAULTS]
+FAULTS: list[Fault] = [*PROCESS_FAULTS, *TOPIC_FAULTS, *ZOOKEEPER_FAULTS, *ROOM_FAULTS, *FORGED_TO_NODE, *CLOCK_FAULTS]
 ROUND_FAULTS = 400
 PRIVATE_EVERY = 3  # rounds
 FIRED_SHARE_MIN = 0.9
@@ -98,8 +100,9 @@ class Verdict:
 
 
 def choose(classes: Sequence[str]) -> list[Fault]:
-    """The faults of these names (or whose names begin so); all where none is named. raises ValueError"""
-    chosen = [fault for fault in FAULTS if not classes or any(fault.name.startswith(one) for one in classes)]
+    """The faults of these names (or whose names begin so); without one, all but those apart. raises ValueError"""
+    chosen = [one for one in FAULTS if any(one.name.startswith(name) for name in classes)]
+    chosen = chosen or [one for one in FAULTS if not classes and not one.is_apart]
     if not chosen:
         raise ValueError(f"no fault is named {', '.join(classes)}; there are {', '.join(one.name for one in FAULTS)}")
     return chosen

@@ -34,6 +34,7 @@ from tests.chaos.cluster_round import IBP, WHOLE_S, ClusterReport, ClusterRound
 from tests.chaos.cluster_stage import ClusterFault
 from tests.chaos.deposed_leaders import DEPOSED_FAULTS
 from tests.chaos.disk_faults import DISK_FAULTS
+from tests.chaos.forged_requests import FORGED_TO_CLUSTER
 from tests.chaos.judge import Anomaly
 from tests.chaos.network_rooms import Networks, NoNetworks
 from tests.chaos.node_lives import LIFE_FAULTS
@@ -59,6 +60,7 @@ FAULTS: list[ClusterFault] = [
     *RESTORE_FAULTS,
     *DEPOSED_FAULTS,
     *SLOW_FAULTS,
+    *FORGED_TO_CLUSTER,
     PowerInTurn(),
 ]
 IBPS = ("3.9", "2.6", "3.9", "2.8")  # of our nodes, round after round, where nobody names one

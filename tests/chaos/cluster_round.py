@@ -70,7 +70,7 @@ from tests.support import children
 
 NODES = 3
 EPISODE = 10  # faults
-EPISODE_APART = 3  # of those that take a while, one step after the other
+EPISODE_APART = 1  # of those that take a while, one step after the other
 AT_ONCE = (2, 4)
 GAP_S = 0.3  # mean, between two faults
 WHOLE_S = 30.0  # from the moment at which every node takes connections
@@ -339,7 +339,7 @@ class ClusterRound:
         self.report.served_s.append(self._wait_until_served(healed))
         self.report.whole_s.append(self._wait_until_whole(WHOLE_MAX_S, "after an episode", healed))
         self.report.told_s.append(self._wait_until_told(healed))
-        there = end_offsets(stage) if self._may_lose or self._is_unsafe else None
+        there = end_offsets(stage, anomalies=self.report.anomalies) if self._may_lose or self._is_unsafe else None
         self.report.anomalies += self._still.wait(self._still.acknowledged(there))
         stage.has_lost_power = False
         if stage.mover is not None:
@@ -452,7 +452,7 @@ class ClusterRound:
         for client in writers:
             client.stop()
         self._wait_until_moved()
-        ends = end_offsets(stage)
+        ends = end_offsets(stage, anomalies=self.report.anomalies)
         self.report.anomalies += self._still.wait(ends)
         for tail in self._tails:
             tail.stop()

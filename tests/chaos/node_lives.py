@@ -12,6 +12,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from types import MappingProxyType
 
 from tests.chaos.cluster_nodes import STOP_S, ClusterNode
@@ -52,11 +53,14 @@ class StopCutShort(ClusterFault):
         stage.visit(self.name, role)
         node.is_wanted = False
         node.ask_to_stop()
-        stage.sleep(chance.choice(STOP_STEPS_S) * chance.uniform(0.5, 1.5))
+        seconds = chance.choice(STOP_STEPS_S) * chance.uniform(0.5, 1.5)
+        stage.begin(self.name, seconds, partial(self._cut_short, stage, node))
+        return True
+
+    @staticmethod
+    def _cut_short(stage: ClusterStage, node: ClusterNode) -> None:
         down(stage, node)
         up(stage, node)
-        stage.begin(self.name, 0.5, lambda: None)
-        return True
 
 
 class FormerLife(ClusterFault):
