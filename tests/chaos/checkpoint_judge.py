@@ -30,7 +30,7 @@ def _judge(operations: Sequence[Operation], bound_s: float) -> Iterator[Anomaly]
     for kill, before in zip(kills, [0.0, *(one.at for one in kills)], strict=False):
         latest = {topic: at for (topic, _generation), at in created.items() if at <= kill.at}
         for one in trims:
-            is_old = one.topic in created and created[one.topic, one.generation] < latest[one.topic]
+            is_old = created.get((one.topic, one.generation), 0.0) < latest.get(one.topic, 0.0)
             if is_old or not before < one.ended < kill.at - bound_s:
                 continue
             written = kill.log_starts.get((one.topic, one.partition))

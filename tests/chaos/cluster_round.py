@@ -75,6 +75,7 @@ AT_ONCE = (2, 4)
 GAP_S = 0.3  # mean, between two faults
 WHOLE_S = 30.0  # from the moment at which every node takes connections
 WHOLE_MAX_S = 120.0
+WHOLE_APART_MAX_S = 60.0
 MOVED_S = 30.0  # until reassignments are done, when nothing holds them up
 SET_UP_S = 120.0
 ABANDON_S = 30.0  # for all clients together to end
@@ -163,6 +164,7 @@ class ClusterRound:
         self._is_unsafe = is_unsafe
         self._may_lose = may_lose or any(one.may_lose for one in faults)  # what is reported
         self._is_apart = any(one.is_apart for one in faults)
+        self._healed_max_s = WHOLE_APART_MAX_S if self._is_apart else WHOLE_MAX_S
         # fewer topics and clients: they are about other faults
         self._is_plain = (
             is_unsafe or self._may_lose or self._is_apart or any(isinstance(one, PowerInTurn) for one in faults)
@@ -336,9 +338,12 @@ class ClusterRound:
         if self._may_lose and self._is_apart:
             accept_held(stage)
             healed = time.monotonic()
+        before = len(self.report.anomalies)
         self.report.served_s.append(self._wait_until_served(healed))
-        self.report.whole_s.append(self._wait_until_whole(WHOLE_MAX_S, "after an episode", healed))
+        self.report.whole_s.append(self._wait_until_whole(self._healed_max_s, "after an episode", healed))
         self.report.told_s.append(self._wait_until_told(healed))
+        if self._is_apart and len(self.report.anomalies) > before:
+            raise Aborted("no further fault: the cluster is not whole")
         there = end_offsets(stage, anomalies=self.report.anomalies) if self._may_lose or self._is_unsafe else None
         self.report.anomalies += self._still.wait(self._still.acknowledged(there))
         stage.has_lost_power = False
@@ -383,7 +388,7 @@ class ClusterRound:
 
     def _wait_until_served(self, since: float) -> float:
         """Seconds until every partition acknowledged a record that was sent after this."""
-        deadline = since + WHOLE_MAX_S
+        deadline = since + self._healed_max_s
         written = [STABLE] if self._is_plain else [STABLE, *(one for one in self._topics if one in LOADED)]
         left, first = {(one.name, index) for one in written for index in range(one.partitions)}, 0
         while left and time.monotonic() < deadline:
@@ -396,7 +401,8 @@ class ClusterRound:
             self._check_clients()
         if left:
             self._blame(
-                "not-served", f"partitions {sorted(left)} acknowledge nothing {WHOLE_MAX_S:.0f} s after the last fault"
+                "not-served",
+                f"partitions {sorted(left)} acknowledge nothing {self._healed_max_s:.0f} s after the last fault",
             )
         return time.monotonic() - since
 
@@ -428,7 +434,7 @@ class ClusterRound:
         stage = self._stage
         topics = [*(one.name for one in self._topics), OFFSETS_TOPIC]
         last: list[str] = []
-        while (found := told_otherwise(stage, topics)) and time.monotonic() < since + WHOLE_MAX_S:
+        while (found := told_otherwise(stage, topics)) and time.monotonic() < since + self._healed_max_s:
             last = found
             stage.sleep(0.2)
         took_s = time.monotonic() - since
