@@ -282,7 +282,7 @@ class ClusterRound:
         self._still = StandStills(stage, self._directory, TOPIC, self._tails)
         self._members = [Member(f"member{n}", stage.bootstrap, stage.history, TOPIC, GROUP) for n in range(2)]
         others: list[Client] = []
-        if not self._is_unsafe:
+        if not (self._is_unsafe or self._is_apart):
             self._producers.append(KafkaPythonProducer("python", stage.bootstrap, stage.history, TOPIC, PARTITIONS))
         if not self._is_plain:
             self._producers += [

@@ -86,6 +86,8 @@ class FullDiskFreed(Fault):
             deadline = time.monotonic() + FREED_S
             is_asked = False
             while segment_bytes(bounded, topic) > ROOMY_PARTITIONS * 2 * ROOMY_SEGMENT_BYTES:
+                if segment_bytes(bounded, topic) >= before:  # what others give back meanwhile is taken too
+                    fill(bounded)
                 is_asked = is_asked or _lower_retention(stage, topic)
                 if time.monotonic() > deadline:
                     left = segment_bytes(bounded, topic)
