@@ -174,13 +174,13 @@ def read_group(stage: ClusterStage, group: str) -> list[Anomaly]:
 
 
 def compare_replicas(stage: ClusterStage) -> list[Anomaly]:
-    """Every replica of every partition, from its files, once they agree or don't within AGREE_S."""
+    """Every replica of every partition, from its files, once they agree or don't within AGREE_S of when this began."""
     compacted = {OFFSETS_TOPIC, *(one.name for one in TOPICS if one.is_compacted)}
     anomalies = []
+    deadline = time.monotonic() + AGREE_S
     for topic in stage.state.topics() or ():
         for partition, replicas in sorted(stage.state.assignment(topic).items()):
             held = {node.number: node.log_dirs for node in stage.nodes if node.number in replicas}
-            deadline = time.monotonic() + AGREE_S
             compare = _compare_keys if topic in compacted else _compare_batches
             while (found := compare(held, topic, partition)) and time.monotonic() < deadline:
                 time.sleep(0.2)
