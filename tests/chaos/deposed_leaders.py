@@ -10,11 +10,20 @@ What was acknowledged may be gone; a report has to say so from an offset at or b
 
 from __future__ import annotations
 
+import itertools
 import random
+import time
 
 from tests.chaos.cluster_faults import lose_pages_of
+from tests.chaos.cluster_nodes import ClusterNode
 from tests.chaos.cluster_stage import ClusterFault, ClusterStage
+from tests.chaos.cluster_topics import PARTITIONS, TOPIC
+from tests.chaos.history import NO_OFFSET, Outcome, Send
 from tests.chaos.node_lives import ELECTED_S, READY_S, all_back, down, leads, pick_three, up
+from tests.chaos.raw_client import RawClient
+
+ALONE = (10, 60)  # records of a partition
+_numbers = itertools.count()
 
 
 class DeposedLeader(ClusterFault):
@@ -31,7 +40,8 @@ class DeposedLeader(ClusterFault):
         with all_back(stage, stage.nodes):
             for node in others:
                 down(stage, node)
-            stage.sleep(chance.uniform(0.2, 1.5))  # it leads on until it has noticed that nobody fetches
+            _write_alone(stage, leader, chance)  # it leads on until it has noticed that nobody fetches
+            stage.sleep(chance.uniform(0, 1))
             down(stage, leader)
             for node in others:
                 up(stage, node)
@@ -48,6 +58,20 @@ class DeposedLeader(ClusterFault):
             stage.until(lambda: leads(stage, partition) is not None, ELECTED_S)
         stage.visit(self.name, "leader")
         return True
+
+
+def _write_alone(stage: ClusterStage, leader: ClusterNode, chance: random.Random) -> None:
+    """Records with acks=1, which nobody else gets: whoever sent them knows nothing of them."""
+    raw = RawClient(lambda: leader.port, host=leader.host)
+    for partition in range(PARTITIONS):
+        if leads(stage, partition) != leader.number:
+            continue
+        values = tuple(f"alone-{next(_numbers)}" for _ in range(chance.randint(*ALONE)))
+        began = time.monotonic()
+        raw.produce(TOPIC, {partition: list(values)}, acks=1)
+        now = time.monotonic()
+        stage.history.add(Send("alone", TOPIC, 0, partition, values, Outcome.UNKNOWN, NO_OFFSET, began, now))
+    raw.close()
 
 
 DEPOSED_FAULTS: list[ClusterFault] = [DeposedLeader()]

@@ -23,6 +23,7 @@ def played(tmp_path, monkeypatch):
         monkeypatch.setattr(
             module, "lose_pages_of", lambda stage, node, _chance: stage.steps.append(("lose", node.number))
         )
+    monkeypatch.setattr(deposed_leaders, "_write_alone", lambda *_: None)
     monkeypatch.setattr(restored_zookeeper, "_copy", lambda _source, _target: None)
     monkeypatch.setattr(
         restored_zookeeper, "_restore", lambda stage, _data, _copy, way: stage.steps.append(("restore", way))
