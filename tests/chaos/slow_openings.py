@@ -26,6 +26,7 @@ SETTINGS = MappingProxyType(
         "headrace.partitions.max": "2048",
         "headrace.worker.hang.timeout.ms": "120000",
         "auto.leader.rebalance.enable": "false",
+        "unclean.recovery.timeout.ms": "300000",  # it waits for the one that is behind
     }
 )
 
