@@ -10,6 +10,7 @@ Used by: the cluster campaign. A step follows the other, each at a time by lot; 
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -31,6 +32,7 @@ STOP_STEPS_S = (
     3.0,
 )  # until the SIGKILL: before it asks to be let go, when it asks, when its logs are closed
 ASKED_S = 10.0
+SHUTS_DOWN = "moved to other brokers"  # says a node whose controller lets it go
 LONG_SESSION = MappingProxyType(
     {
         "zookeeper.session.timeout.ms": str(SESSION_MS),
@@ -53,9 +55,18 @@ class StopCutShort(ClusterFault):
         stage.visit(self.name, role)
         node.is_wanted = False
         node.ask_to_stop()
-        seconds = chance.choice(STOP_STEPS_S) * chance.uniform(0.5, 1.5)
-        stage.begin(self.name, seconds, partial(self._cut_short, stage, node))
+        if chance.random() < 0.7:  # its leaders have moved, and its registration is about to go
+            since, late = node.log.path.stat().st_size, time.monotonic() + STOP_S
+            stage.begin(self.name, 0, partial(self._when_it_has_asked, stage, node, since, late))
+        else:
+            seconds = chance.choice(STOP_STEPS_S) * chance.uniform(0.5, 1.5)
+            stage.begin(self.name, seconds, partial(self._cut_short, stage, node))
         return True
+
+    def _when_it_has_asked(self, stage: ClusterStage, node: ClusterNode, since: int, late: float) -> float | None:
+        if not says(node, since, SHUTS_DOWN) and node.is_running and time.monotonic() < late:
+            return 0.0
+        return self._cut_short(stage, node)
 
     @staticmethod
     def _cut_short(stage: ClusterStage, node: ClusterNode) -> None:
@@ -82,7 +93,7 @@ class FormerLife(ClusterFault):
             asks = leader.log.path.stat().st_size
             follower.continue_all()
             if chance.random() < 0.7:  # it has caught up, and its leader asks for it
-                stage.until(lambda: has_asked(leader, asks, partition), ASKED_S)
+                stage.until(lambda: says(leader, asks, "wanted=", f"{TOPIC}-{partition} "), ASKED_S)
             stage.sleep(chance.uniform(0.1, 0.8))
             follower.stop_all(workers)
             down(stage, leader)
@@ -159,11 +170,11 @@ def leads(stage: ClusterStage, partition: int) -> int | None:
     return None if state is None or state.leader < 0 else state.leader
 
 
-def has_asked(node: ClusterNode, since: int, partition: int) -> bool:
-    """Whether a node's log says, from a position on, that it asks for a change of an ISR."""
+def says(node: ClusterNode, since: int, *words: str) -> bool:
+    """Whether a line of a node's log, from a position on, has all of these."""
     with open(node.log.path, errors="replace") as log:
         log.seek(since)
-        return any("wanted=" in line and f"{TOPIC}-{partition} " in line for line in log)
+        return any(all(word in line for word in words) for line in log)
 
 
 LIFE_FAULTS: list[ClusterFault] = [StopCutShort(), FormerLife()]

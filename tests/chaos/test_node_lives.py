@@ -9,7 +9,18 @@ import pytest
 from tests.chaos.cluster_campaign import choose
 from tests.chaos.cluster_state import PartitionState
 from tests.chaos.cluster_topics import PARTITIONS
-from tests.chaos.node_lives import StopCutShort, all_back, has_asked, pick_three
+from tests.chaos.node_lives import SHUTS_DOWN, StopCutShort, all_back, pick_three, says
+
+
+class Lot(random.Random):
+    """Always the same."""
+
+    def __init__(self, value):
+        super().__init__()
+        self.value = value
+
+    def random(self):
+        return self.value
 
 
 class Node:
@@ -19,6 +30,7 @@ class Node:
 
     def __init__(self, number):
         self.number, self.done, self.is_running, self.stopped = number, [], True, set()
+        self.log = SimpleNamespace()
 
     def ask_to_stop(self):
         self.done.append("stop")
@@ -75,13 +87,19 @@ class Stage:
         return bool(is_so())
 
 
-def test_a_stop_is_cut_short_and_the_node_starts_at_once():
+@pytest.mark.parametrize("has_asked", [True, False])
+def test_a_stop_is_cut_short_and_the_node_starts_at_once(tmp_path, has_asked):
     stage = Stage()
-    assert StopCutShort().fire(stage, random.Random(1))
     node = stage.nodes[0]
+    node.log.path = tmp_path / "node.log"
+    node.log.path.write_text(f"{SHUTS_DOWN}, in a life before\n")
+    assert StopCutShort().fire(stage, Lot(0.1 if has_asked else 0.9))
     assert node.done == ["stop"]
     assert not node.is_wanted
     (end,) = stage.ends
+    if has_asked:
+        assert end() == 0.0
+        node.log.path.write_text(f"before\n{'-' * 40} leaders {SHUTS_DOWN} tries=1\n")
     assert end() is None
     assert node.done == ["stop", "kill", "launch"]
     assert node.is_wanted
@@ -113,13 +131,13 @@ def test_however_the_steps_end_all_are_back():
     assert [node.done for node in stage.nodes] == [["continue"], ["continue", "launch"], ["continue"]]
 
 
-def test_a_leader_has_asked_where_its_log_says_so_since(tmp_path):
+def test_a_node_says_something_where_one_line_of_its_log_has_all_words_since(tmp_path):
     log = tmp_path / "node.log"
-    log.write_text("ISR change asked for partition=stable-1 isr=(1,) wanted=(1, 2)\n")
+    log.write_text("ISR change asked for partition=stable-1 isr=(1,) wanted=(1, 2)\nstable-2 \n")
     node = SimpleNamespace(log=SimpleNamespace(path=log))
-    assert has_asked(node, 0, 1)
-    assert not has_asked(node, 0, 2)
-    assert not has_asked(node, log.stat().st_size, 1)
+    assert says(node, 0, "wanted=", "stable-1 ")
+    assert not says(node, 0, "wanted=", "stable-2 ")
+    assert not says(node, log.stat().st_size, "stable-1 ")
 
 
 def test_faults_that_take_a_cluster_to_themselves_fire_where_they_are_named():
