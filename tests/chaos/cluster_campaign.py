@@ -27,7 +27,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.chaos.campaign import TOLD_MAX, keep_or_remove, say, say_progress
+from tests.chaos.campaign import TOLD_MAX, end_in_order, keep_or_remove, say, say_progress
 from tests.chaos.cluster_faults import CLUSTER_FAULTS
 from tests.chaos.cluster_nodes import ClusterNode, KafkaNode
 from tests.chaos.cluster_round import IBP, WHOLE_S, ClusterReport, ClusterRound
@@ -254,6 +254,7 @@ def main() -> int:
     parser.add_argument("--directory", type=Path, help="where rounds live; a temporary one by default")
     parser.add_argument("--json", type=Path, help="also write the verdict here")
     arguments = parser.parse_args()
+    end_in_order()
     settings = dict(one.split("=", 1) for one in arguments.set)
     if arguments.power_losses is not None:
         arguments.faults, arguments.classes = arguments.power_losses, [PowerInTurn.name]

@@ -25,7 +25,7 @@ from headrace.ids import TopicPartition
 from headrace.node.embedded_zookeeper import EmbeddedZooKeeper
 from headrace.shm.region import sweep
 from tests.chaos import payload
-from tests.chaos.campaign import keep_or_remove, say
+from tests.chaos.campaign import end_in_order, keep_or_remove, say
 from tests.chaos.final_look import left_in_shm, read_all, verify_logs
 from tests.chaos.judge import Anomaly
 from tests.chaos.moving_logs import FLUSHED, MOVED, PARTITIONS, PROBED, SMALL, SMALLS, TRIMMED, TURNS, MoveStage, Turn
@@ -207,6 +207,7 @@ def main() -> int:
     parser.add_argument("--round", type=int, help="only the round of this number, as a report names it: SEED:ROUND")
     parser.add_argument("--directory", type=Path, help="where rounds live; a temporary one by default")
     arguments = parser.parse_args()
+    end_in_order()
     if reason := why_no_shim():
         say(f"moves not run: {reason}")
         return 0
