@@ -47,6 +47,7 @@ MOVE_S = 60.0
 FAILS_S = 30.0
 KEPT_S = 8.0  # for so long the copy of a source that died is watched
 AFTER_START_S = 20.0
+HASTY_S = 2.0  # for an answer of a node that starts
 
 
 @dataclass
@@ -187,12 +188,16 @@ class PowerAmidMove(Turn):
         stage.shim.slow_down(open_us=OPEN_US, open_word=f"/{SMALL}-")
         stage.node.launch()
         deadline = time.monotonic() + AFTER_START_S
-        wanted = chance.randint(20, 200)
+        size = chance.choice([BATCH, BATCH, BATCH, 7])  # as the batches before, so that they end where those do, or not
+        wanted = chance.randint(10, 50)  # batches, of which a few are taken between two logs
+        usual, stage.raw = stage.raw, RawClient(lambda: stage.node.port, timeout_s=HASTY_S)
         while wanted and time.monotonic() < deadline:
-            done = stage.write_one(place)
+            done = stage.write_one(place, size)
             wanted -= done
             if not done:
                 time.sleep(0.01)
+        stage.raw.close()
+        stage.raw = usual
         stage.shim.slow_down()
         stage.node.wait_ready(MOVE_S)
         return stage.wait(lambda: _is_there(stage, place, target), MOVE_S)
