@@ -165,11 +165,12 @@ class ClusterRound:
         self._may_lose = may_lose or any(one.may_lose for one in faults)  # what is reported
         self._is_apart = any(one.is_apart for one in faults)
         self._healed_max_s = WHOLE_APART_MAX_S if self._is_apart else WHOLE_MAX_S
+        self._has_many = any(one.topics for one in faults)  # partitions: all takes longer
         # fewer topics and clients: they are about other faults
         self._is_plain = (
             is_unsafe or self._may_lose or self._is_apart or any(isinstance(one, PowerInTurn) for one in faults)
         )
-        self._whole_max_s = whole_max_s
+        self._whole_max_s = WHOLE_APART_MAX_S if self._has_many else whole_max_s
         self._say = say
         self._said_s = 0.0
         self._count_wanted = 0
@@ -598,7 +599,7 @@ class ClusterRound:
                     self.report.notes[f"{node.kind} did not stop in the end"] += 1
                 node.kill()
             elif node.kind == "headrace":
-                if node.process.returncode != CLEAN:
+                if node.process.returncode != CLEAN and not self._has_many:
                     self._blame(
                         "exit-code", f"node {node.number}: the last SIGTERM ended with {node.process.returncode}"
                     )

@@ -17,10 +17,11 @@ from tests.chaos.cluster_nodes import ClusterNode
 from tests.chaos.cluster_stage import ClusterFault, ClusterStage
 from tests.chaos.cluster_topics import RoundTopic
 from tests.chaos.lossy_disk import forget_boot
-from tests.chaos.node_lives import ELECTED_S, READY_S, all_back, ask_down, down, isr_of, leads, pick_three, up
+from tests.chaos.node_lives import ELECTED_S, all_back, ask_down, down, isr_of, leads, pick_three, up
 
 MANY = RoundTopic("zz-many", 1000)
 YOUNG_S = 20.0
+MANY_READY_S = 60.0  # with so many logs
 SETTINGS = MappingProxyType(
     {
         "headrace.partitions.max": "2048",
@@ -54,12 +55,14 @@ class SlowOpening(ClusterFault):
             stage.sleep(chance.uniform(0, 4))
             up(stage, last)
             slow = self._slow(stage, last, chance)
+            stage.until(lambda: leads(stage, partition) is None, ELECTED_S)
             stage.sleep(chance.uniform(0, 3))
             up(stage, behind)
+            stage.until(lambda: behind.wait_ready(0.02) == "ready", MANY_READY_S)
             stage.until(lambda: leads(stage, partition) is not None, ELECTED_S)
             stage.sleep(chance.uniform(0, 2))
             last.continue_all(slow)
-            stage.until(lambda: all(node.wait_ready(0.02) == "ready" for node in stage.nodes), READY_S)
+            stage.until(lambda: all(node.wait_ready(0.02) == "ready" for node in stage.nodes), MANY_READY_S)
         stage.visit(self.name, "last in sync")
         return True
 
