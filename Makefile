@@ -26,7 +26,7 @@ POWER_LOSSES ?= 200
 # of faults that take a cluster to themselves, one step after the other, for each of APART; of moves between log directories
 STEPS ?= 10
 MOVES ?= 20
-APART = former-life disk-swapped disk-away disk-session zookeeper-restored deposed-leader slow-opening
+APART = stop-cut-short-alone former-life disk-swapped disk-away disk-session zookeeper-restored deposed-leader slow-opening
 CLUSTER_FAULTS ?= $(FAULTS)
 SWAPS ?= 30
 SWAP_SEED ?=

@@ -45,12 +45,16 @@ LONG_SESSION = MappingProxyType(
 class StopCutShort(ClusterFault):
     """A stop that ends by SIGKILL, and a start at once."""
 
-    name, weight = "stop-cut-short", 1.0
+    def __init__(self, is_apart: bool) -> None:
+        """is_apart: the cluster has to heal after each, while no other controller begins anew"""
+        self.is_apart = is_apart
+        self.name = "stop-cut-short-alone" if is_apart else "stop-cut-short"
 
     def fire(self, stage: ClusterStage, chance: random.Random) -> bool:
-        role = stage.least(ROLES, lambda role: (self.name, role), chance)
+        roles = ROLES[:2] if self.is_apart else ROLES
+        role = stage.least(roles, lambda role: (self.name, role), chance)
         node = stage.pick(role, chance)
-        if node is None:
+        if node is None or (self.is_apart and node.number == stage.state.controller()):
             return False
         stage.visit(self.name, role)
         node.is_wanted = False
@@ -177,4 +181,4 @@ def says(node: ClusterNode, since: int, *words: str) -> bool:
         return any(all(word in line for word in words) for line in log)
 
 
-LIFE_FAULTS: list[ClusterFault] = [StopCutShort(), FormerLife()]
+LIFE_FAULTS: list[ClusterFault] = [StopCutShort(is_apart=False), StopCutShort(is_apart=True), FormerLife()]

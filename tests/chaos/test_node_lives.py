@@ -93,7 +93,7 @@ def test_a_stop_is_cut_short_and_the_node_starts_at_once(tmp_path, has_asked):
     node = stage.nodes[0]
     node.log.path = tmp_path / "node.log"
     node.log.path.write_text(f"{SHUTS_DOWN}, in a life before\n")
-    assert StopCutShort().fire(stage, Lot(0.1 if has_asked else 0.9))
+    assert StopCutShort(is_apart=False).fire(stage, Lot(0.1 if has_asked else 0.9))
     assert node.done == ["stop"]
     assert not node.is_wanted
     (end,) = stage.ends
