@@ -61,7 +61,7 @@ class DeposedLeader(ClusterFault):
 
 
 def _write_alone(stage: ClusterStage, leader: ClusterNode, chance: random.Random) -> None:
-    """Records with acks=1, which nobody else gets: whoever sent them knows nothing of them."""
+    """Records with acks=1, which nobody else gets; for the history their outcome is unknown."""
     raw = RawClient(lambda: leader.port, host=leader.host)
     for partition in range(PARTITIONS):
         if leads(stage, partition) != leader.number:

@@ -72,7 +72,7 @@ def look(connect: str, topic: str, partition: int, broker: int) -> Known | None:
     client = KazooClient(hosts=connect, timeout=SESSION_S)
     try:
         client.start(timeout=SESSION_S)
-        told = json.loads(client.get(f"/brokers/topics/{topic}")[0])
+        topic_row = json.loads(client.get(f"/brokers/topics/{topic}")[0])
         data, stat = client.get(f"/brokers/topics/{topic}/partitions/{partition}/state")
         state = json.loads(data)
         brokers = {}
@@ -81,12 +81,12 @@ def look(connect: str, topic: str, partition: int, broker: int) -> Known | None:
             brokers[int(text)] = (one["host"], one["port"])
         return Known(
             topic,
-            _uuid_of(told.get("topic_id", "")),
+            _uuid_of(topic_row.get("topic_id", "")),
             partition,
             state["leader_epoch"],
             tuple(state["isr"]),
             stat.version,
-            tuple(told["partitions"][str(partition)]),
+            tuple(topic_row["partitions"][str(partition)]),
             json.loads(client.get("/controller")[0])["brokerid"],
             int(client.get("/controller_epoch")[0]),
             broker,
@@ -284,7 +284,7 @@ class ForgedToCluster(ClusterFault):
 
 
 def _another_controller(stage: ClusterStage) -> float | None:
-    """The views of nodes are right again once another controller process has told them; None once that is on its way."""
+    """The views of nodes are right again after another controller process has sent them; None, once that one is on its way."""
     number = stage.state.controller()
     for node in stage.free_nodes():
         if node.number == number:

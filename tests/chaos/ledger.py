@@ -60,6 +60,6 @@ class Ledger:
             text = f"{place}: {len(gone)} acknowledged records are gone, the first at {gone[0]}, the last at {gone[-1]}"
             anomalies.append(Anomaly("lost-write", text))
         if other:
-            told = ", ".join(f"{wanted[one][:40]} at {one} is {found[one][:40]}" for one in other[:TOLD_MAX])
-            anomalies.append(Anomaly("inconsistent-offsets", f"{place}: {len(other)} are others: {told}"))
+            some = ", ".join(f"{wanted[one][:40]} at {one} is {found[one][:40]}" for one in other[:TOLD_MAX])
+            anomalies.append(Anomaly("inconsistent-offsets", f"{place}: {len(other)} are others: {some}"))
         return anomalies

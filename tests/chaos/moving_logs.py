@@ -7,7 +7,7 @@ itself, and writes into the ledger what may be missing: nothing else may.
     move-power-amid      the machine loses power in mid-move, the log loses its end, the copy does not; other logs open slowly, and
                          records are written before all are open
     move-source-dies     the directory that a replica moves away from fails: what was copied has to stay
-    move-deleted-amid    records are deleted at the beginning of a log in mid-move: no other partition may stand still
+    move-deleted-amid    records are deleted at the beginning of a log in mid-move: no other partition may stall
 """
 
 from __future__ import annotations

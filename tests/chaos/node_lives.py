@@ -46,7 +46,7 @@ class StopCutShort(ClusterFault):
     """A stop that ends by SIGKILL, and a start at once."""
 
     def __init__(self, is_apart: bool) -> None:
-        """is_apart: the cluster has to heal after each, while no other controller begins anew"""
+        """is_apart: the cluster has to heal after each, while no other controller begins a term"""
         self.is_apart = is_apart
         self.name = "stop-cut-short-alone" if is_apart else "stop-cut-short"
 

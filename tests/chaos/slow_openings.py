@@ -5,7 +5,7 @@ Used by: the cluster campaign.
     a follower killed | what is acknowledged now it does not have | the other follower stops in order: the leader is the last in sync
     | its machine starts again, not a byte is lost | one of its workers is stopped while it opens logs | the others are back
 
-Nothing may be lost: whoever leads has to be the one that had everything.
+Nothing may be lost: the one that leads has to be the one that had everything.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whether one partition stood still while something was done to another one: how long its produces took, before and meanwhile. Pure but for
+"""Whether one partition stalled while something was done to another one: how long its produces took, before and meanwhile. Pure but for
 `Prober`, a thread that produces to all partitions of a topic in turn.
 
 Used by: the campaign of moves.

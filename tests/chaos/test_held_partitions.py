@@ -21,7 +21,7 @@ class State:
 
 
 class Stage:
-    """Time stands still but for `until`, which is over at once."""
+    """It never waits."""
 
     def __init__(self, rows):
         self.state, self.notes, self.patience = State(rows), Counter(), []

@@ -1,4 +1,4 @@
-"""Lives of nodes: a stop that is cut short, whom three roles fall to, that whoever was stopped or killed is back."""
+"""Lives of nodes: a stop that is cut short, which nodes have three roles, that each node that was stopped or killed is back."""
 
 import random
 from collections import Counter
