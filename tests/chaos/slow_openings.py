@@ -22,10 +22,11 @@ from tests.chaos.node_lives import ELECTED_S, all_back, ask_down, down, isr_of, 
 MANY = RoundTopic("zz-many", 1000)
 YOUNG_S = 20.0
 MANY_READY_S = 60.0  # with so many logs
+COMPARED_S = 150.0  # so many logs with those of two others, on a busy machine
 SETTINGS = MappingProxyType(
     {
         "headrace.partitions.max": "2048",
-        "headrace.worker.hang.timeout.ms": "120000",
+        "headrace.worker.hang.timeout.ms": "600000",
         "auto.leader.rebalance.enable": "false",
         "unclean.recovery.timeout.ms": "300000",  # it waits for the one that is behind
     }
@@ -59,7 +60,7 @@ class SlowOpening(ClusterFault):
             stage.sleep(chance.uniform(0, 3))
             up(stage, behind)
             stage.until(lambda: behind.wait_ready(0.02) == "ready", MANY_READY_S)
-            stage.until(lambda: leads(stage, partition) is not None, ELECTED_S)
+            stage.until(lambda: leads(stage, partition) is not None, COMPARED_S)
             stage.sleep(chance.uniform(0, 2))
             last.continue_all(slow)
             stage.until(lambda: all(node.wait_ready(0.02) == "ready" for node in stage.nodes), MANY_READY_S)
