@@ -23,6 +23,10 @@ FORKING := tests/shm tests/log/segments/test_segment_swap.py tests/workers/test_
 IN_TEST := not interop and not chaos and not scenario and not systemd and not heavy
 GROUP_KILLS ?= 100
 POWER_LOSSES ?= 200
+# of faults that take a cluster to themselves, one step after the other, for each of APART; of moves between log directories
+STEPS ?= 10
+MOVES ?= 20
+APART = stop-cut-short-alone former-life disk-swapped disk-away disk-session zookeeper-restored deposed-leader slow-opening
 CLUSTER_FAULTS ?= $(FAULTS)
 SWAPS ?= 30
 SWAP_SEED ?=
@@ -118,7 +122,7 @@ swap: $(STAMP) core ## SWAPS=30 of Kafka brokers and nodes in one cluster, SWAP_
 scenarios: $(STAMP) core ## Kafka's system tests re-enacted against three nodes, or PEER=kafka; ONLY="throttl" (needs mvn; some half an hour)
 	PEER=$(PEER) $(BIN)/python -m pytest -m scenario --timeout=900 $(if $(ONLY),-k "$(ONLY)") tests/scenarios
 
-chaos: $(STAMP) core ## FAULTS=1000 of a node and CLUSTER_FAULTS=1000 of three for each of SEEDS, GROUP_KILLS=100, POWER_LOSSES=200 twice, judged
+chaos: $(STAMP) core ## FAULTS=1000 of a node and CLUSTER_FAULTS=1000 of three for each of SEEDS, GROUP_KILLS=100, POWER_LOSSES=200 twice, STEPS=10 of each of APART, MOVES=20, judged
 	@failed=; for seed in $(SEEDS); do \
 	  $(BIN)/python -m tests.chaos.campaign --faults $(FAULTS) --seed $$seed $(if $(CLASSES),--classes $(CLASSES)) || failed="$$failed $$seed"; \
 	  test -n "$(CLASSES)" || $(BIN)/python -m tests.chaos.cluster_campaign --faults $(CLUSTER_FAULTS) --seed $$seed || failed="$$failed $$seed"; \
@@ -126,6 +130,11 @@ chaos: $(STAMP) core ## FAULTS=1000 of a node and CLUSTER_FAULTS=1000 of three f
 	$(BIN)/python -m tests.chaos.group_campaign --kills $(GROUP_KILLS)
 	$(BIN)/python -m tests.chaos.cluster_campaign --power-losses $(POWER_LOSSES)
 	$(BIN)/python -m tests.chaos.cluster_campaign --power-losses $(POWER_LOSSES) --safe
+	@failed=; for class in $(APART); do \
+	  $(BIN)/python -m tests.chaos.cluster_campaign --faults $(STEPS) --classes $$class --no-network || failed="$$failed $$class"; \
+	done; test -z "$$failed" || { echo "anomalies:$$failed" >&2; exit 1; }
+	$(BIN)/python -m tests.chaos.campaign --faults $(STEPS) --classes clock
+	$(BIN)/python -m tests.chaos.move_campaign --moves $(MOVES)
 
 load-chaos: $(STAMP) ## KILLS=200 of a loader, its workers and its node for each kind of target, SEED=7, judged (some fifteen minutes)
 	@failed=; for target in parquet iceberg delta; do \

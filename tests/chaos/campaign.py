@@ -15,6 +15,7 @@ import json
 import os
 import random
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -23,6 +24,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.chaos.clock_faults import CLOCK_FAULTS
+from tests.chaos.forged_requests import FORGED_TO_NODE
 from tests.chaos.judge import Anomaly
 from tests.chaos.private_mounts import PrivateMounts
 from tests.chaos.process_faults import PROCESS_FAULTS
@@ -32,7 +35,7 @@ from tests.chaos.stage import Fault
 from tests.chaos.topic_faults import TOPIC_FAULTS
 from tests.chaos.zookeeper_faults import ZOOKEEPER_FAULTS
 
-FAULTS: list[Fault] = [*PROCESS_FAULTS, *TOPIC_FAULTS, *ZOOKEEPER_FAULTS, *ROOM_FAULTS]
+FAULTS: list[Fault] = [*PROCESS_FAULTS, *TOPIC_FAULTS, *ZOOKEEPER_FAULTS, *ROOM_FAULTS, *FORGED_TO_NODE, *CLOCK_FAULTS]
 ROUND_FAULTS = 400
 PRIVATE_EVERY = 3  # rounds
 FIRED_SHARE_MIN = 0.9
@@ -98,8 +101,9 @@ class Verdict:
 
 
 def choose(classes: Sequence[str]) -> list[Fault]:
-    """The faults of these names (or whose names begin so); all where none is named. raises ValueError"""
-    chosen = [fault for fault in FAULTS if not classes or any(fault.name.startswith(one) for one in classes)]
+    """The faults of these names (or whose names begin so); without one, all but those apart. raises ValueError"""
+    chosen = [one for one in FAULTS if any(one.name.startswith(name) for name in classes)]
+    chosen = chosen or [one for one in FAULTS if not classes and not one.is_apart]
     if not chosen:
         raise ValueError(f"no fault is named {', '.join(classes)}; there are {', '.join(one.name for one in FAULTS)}")
     return chosen
@@ -187,6 +191,7 @@ def main() -> int:
     parser.add_argument("--directory", type=Path, help="where rounds live; a temporary one by default")
     parser.add_argument("--json", type=Path, help="also write the verdict here")
     arguments = parser.parse_args()
+    end_in_order()
     directory = Path(tempfile.mkdtemp(prefix="headrace-chaos-", dir=arguments.directory))
     verdict = run_campaign(
         directory,
@@ -207,6 +212,11 @@ def main() -> int:
             json.dumps({"table": verdict.table(), "anomalies": told, "failures": failures}, indent=1)
         )
     return 1 if failures else 0
+
+
+def end_in_order() -> None:
+    """SIGTERM ends a campaign as an exception does: what it started is stopped, and leaves nothing in /dev/shm."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
 
 def kill_parser(description: str | None, kills: int) -> argparse.ArgumentParser:

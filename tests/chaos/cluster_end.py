@@ -43,25 +43,41 @@ GONE_S = 60.0  # a stray directory waits for log.segment.delete.delay.ms, and fo
 OF_A_PARTITION = re.compile(r".+-\d+(\.[0-9a-f]+-(delete|stray|future))?$")
 
 
-def end_offsets(stage: ClusterStage, topic: str = TOPIC, partitions: int = PARTITIONS) -> dict[int, int]:
-    """Of a topic, by partition. raises TimeoutError"""
-    return {number: end for number, (_start, end) in offsets(stage, topic, partitions).items()}
+def end_offsets(
+    stage: ClusterStage,
+    topic: str = TOPIC,
+    partitions: int = PARTITIONS,
+    anomalies: list[Anomaly] | None = None,
+) -> dict[int, int]:
+    """Of a topic, by partition, as `offsets` has them. raises TimeoutError"""
+    return {number: end for number, (_start, end) in offsets(stage, topic, partitions, anomalies).items()}
 
 
-def offsets(stage: ClusterStage, topic: str, partitions: int) -> dict[int, tuple[int, int]]:
-    """Log start and end of a topic, by partition. raises TimeoutError"""
+def offsets(
+    stage: ClusterStage, topic: str, partitions: int, anomalies: list[Anomaly] | None = None
+) -> dict[int, tuple[int, int]]:
+    """Log start and end of a topic, by partition. raises TimeoutError
+
+    anomalies   where those go that are not answered in READ_S, together; they are left out then
+    """
     consumer = Consumer({"bootstrap.servers": stage.bootstrap, "group.id": FRESH, **CLIENT})
+    deadline = time.monotonic() + READ_S
+    found: dict[int, tuple[int, int]] = {}
     try:
-        return {
-            number: _asked(lambda p=number: consumer.get_watermark_offsets(TopicPartition(topic, p), timeout=5))  # type: ignore[misc]
-            for number in range(partitions)
-        }
+        for number in range(partitions):
+            place = TopicPartition(topic, number)
+            try:
+                found[number] = _asked(lambda p=place: consumer.get_watermark_offsets(p, timeout=5), deadline)  # type: ignore[misc]
+            except TimeoutError as failure:
+                if anomalies is None:
+                    raise
+                anomalies.append(Anomaly("not-served", f"{topic}-{number} has no end at the end: {failure}"))
     finally:
         consumer.close()
+    return found
 
 
-def _asked(question: Callable[[], tuple[int, int]]) -> tuple[int, int]:
-    deadline = time.monotonic() + READ_S
+def _asked(question: Callable[[], tuple[int, int]], deadline: float) -> tuple[int, int]:
     while True:
         try:
             return question()
@@ -99,7 +115,7 @@ def read_kept(stage: ClusterStage, topic: str, partitions: int, anomalies: list[
 
 def _read(stage: ClusterStage, topic: str, partitions: int, anomalies: list[Anomaly]) -> Iterator[Any]:
     """Messages of a whole topic."""
-    wanted = offsets(stage, topic, partitions)
+    wanted = offsets(stage, topic, partitions, anomalies)
     consumer = Consumer(
         {
             "bootstrap.servers": stage.bootstrap,
@@ -158,13 +174,13 @@ def read_group(stage: ClusterStage, group: str) -> list[Anomaly]:
 
 
 def compare_replicas(stage: ClusterStage) -> list[Anomaly]:
-    """Every replica of every partition, from its files, once they agree or don't within AGREE_S."""
+    """Every replica of every partition, from its files, once they agree or don't within AGREE_S of when this began."""
     compacted = {OFFSETS_TOPIC, *(one.name for one in TOPICS if one.is_compacted)}
     anomalies = []
+    deadline = time.monotonic() + AGREE_S
     for topic in stage.state.topics() or ():
         for partition, replicas in sorted(stage.state.assignment(topic).items()):
             held = {node.number: node.log_dirs for node in stage.nodes if node.number in replicas}
-            deadline = time.monotonic() + AGREE_S
             compare = _compare_keys if topic in compacted else _compare_batches
             while (found := compare(held, topic, partition)) and time.monotonic() < deadline:
                 time.sleep(0.2)

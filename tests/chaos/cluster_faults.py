@@ -72,6 +72,11 @@ class LosePower(ClusterFault):
 def lose_power_of(stage: ClusterStage, node: ClusterNode, name: str, seconds: float, chance: random.Random) -> None:
     """It starts again after so long."""
     _kill(stage, node, name, seconds)
+    lose_pages_of(stage, node, chance)
+
+
+def lose_pages_of(stage: ClusterStage, node: ClusterNode, chance: random.Random) -> None:
+    """Of a node that was killed: pages that were not synced are gone, and its machine began a new life."""
     points = node.synced.read(node.first_log_dir)
     stage.notes[LOST_PAGES] += lose_unsynced(node.log_dirs, chance, points)
     forget_boot(node.log_dirs)

@@ -51,6 +51,7 @@ from tests.chaos.cluster_topics import (
 )
 from tests.chaos.final_look import left_in_shm, verify_logs
 from tests.chaos.group_offsets import GroupOffsets
+from tests.chaos.held_partitions import accept_held
 from tests.chaos.history import History, Outcome, Send
 from tests.chaos.judge import Anomaly, judge
 from tests.chaos.kafka_python_load import KafkaPythonProducer, KafkaPythonTail
@@ -69,10 +70,12 @@ from tests.support import children
 
 NODES = 3
 EPISODE = 10  # faults
+EPISODE_APART = 1  # of those that take a while, one step after the other
 AT_ONCE = (2, 4)
 GAP_S = 0.3  # mean, between two faults
 WHOLE_S = 30.0  # from the moment at which every node takes connections
 WHOLE_MAX_S = 120.0
+WHOLE_APART_MAX_S = 60.0
 MOVED_S = 30.0  # until reassignments are done, when nothing holds them up
 SET_UP_S = 120.0
 ABANDON_S = 30.0  # for all clients together to end
@@ -144,7 +147,8 @@ class ClusterRound:
         self._chance = random.Random(seed)
         assert len(node_types) == NODES
         self._node_types = chance_order(node_types, self._chance)
-        self._settings = {**(settings or {}), **(UNSAFE if is_unsafe else {})}
+        wanted = {key: value for one in faults for key, value in one.settings.items()}
+        self._settings = {**wanted, **(settings or {}), **(UNSAFE if is_unsafe else {})}
         has_workers = ClusterNode in node_types
         self._faults = [
             one
@@ -158,10 +162,15 @@ class ClusterRound:
         self._has_networks = has_networks
         self._disk_bytes = DISK_BYTES if any(one.needs_disk for one in self._faults) else 0
         self._is_unsafe = is_unsafe
-        self._may_lose = may_lose  # what is reported
+        self._may_lose = may_lose or any(one.may_lose for one in faults)  # what is reported
+        self._is_apart = any(one.is_apart for one in faults)
+        self._healed_max_s = WHOLE_APART_MAX_S if self._is_apart else WHOLE_MAX_S
+        self._has_many = any(one.topics for one in faults)  # partitions: all takes longer
         # fewer topics and clients: they are about other faults
-        self._is_plain = is_unsafe or may_lose or any(isinstance(one, PowerInTurn) for one in faults)
-        self._whole_max_s = whole_max_s
+        self._is_plain = (
+            is_unsafe or self._may_lose or self._is_apart or any(isinstance(one, PowerInTurn) for one in faults)
+        )
+        self._whole_max_s = WHOLE_APART_MAX_S if self._has_many else whole_max_s
         self._say = say
         self._said_s = 0.0
         self._count_wanted = 0
@@ -171,6 +180,7 @@ class ClusterRound:
         self._topics = [
             one for one in TOPICS if one is STABLE or not (self._is_plain or (one.is_ours and KafkaNode in node_types))
         ]
+        self._topics += [topic for one in faults for topic in one.topics]
 
     def run(self, count: int) -> ClusterReport:
         """Fire so many faults, and judge."""
@@ -181,7 +191,7 @@ class ClusterRound:
                 try:
                     self._count_wanted = count
                     while (fired := sum(self.report.fired.values())) < count:
-                        self._episode(min(EPISODE, count - fired))
+                        self._episode(min(EPISODE_APART if self._is_apart else EPISODE, count - fired))
                 except Aborted as failure:  # what was seen until then is judged all the same
                     self._blame("aborted", str(failure))
                     self._stage.heal()
@@ -273,7 +283,7 @@ class ClusterRound:
         self._still = StandStills(stage, self._directory, TOPIC, self._tails)
         self._members = [Member(f"member{n}", stage.bootstrap, stage.history, TOPIC, GROUP) for n in range(2)]
         others: list[Client] = []
-        if not self._is_unsafe:
+        if not (self._is_unsafe or self._is_apart):
             self._producers.append(KafkaPythonProducer("python", stage.bootstrap, stage.history, TOPIC, PARTITIONS))
         if not self._is_plain:
             self._producers += [
@@ -326,10 +336,16 @@ class ClusterRound:
         if stage.mover is not None:
             stage.mover.resting.set()
         healed = stage.heal()
+        if self._may_lose and self._is_apart:
+            accept_held(stage)
+            healed = time.monotonic()
+        before = len(self.report.anomalies)
         self.report.served_s.append(self._wait_until_served(healed))
-        self.report.whole_s.append(self._wait_until_whole(WHOLE_MAX_S, "after an episode", healed))
+        self.report.whole_s.append(self._wait_until_whole(self._healed_max_s, "after an episode", healed))
         self.report.told_s.append(self._wait_until_told(healed))
-        there = end_offsets(stage) if self._may_lose or self._is_unsafe else None
+        if self._is_apart and len(self.report.anomalies) > before:
+            raise Aborted("no further fault: the cluster is not whole")
+        there = end_offsets(stage, anomalies=self.report.anomalies) if self._may_lose or self._is_unsafe else None
         self.report.anomalies += self._still.wait(self._still.acknowledged(there))
         stage.has_lost_power = False
         if stage.mover is not None:
@@ -373,7 +389,7 @@ class ClusterRound:
 
     def _wait_until_served(self, since: float) -> float:
         """Seconds until every partition acknowledged a record that was sent after this."""
-        deadline = since + WHOLE_MAX_S
+        deadline = since + self._healed_max_s
         written = [STABLE] if self._is_plain else [STABLE, *(one for one in self._topics if one in LOADED)]
         left, first = {(one.name, index) for one in written for index in range(one.partitions)}, 0
         while left and time.monotonic() < deadline:
@@ -386,7 +402,8 @@ class ClusterRound:
             self._check_clients()
         if left:
             self._blame(
-                "not-served", f"partitions {sorted(left)} acknowledge nothing {WHOLE_MAX_S:.0f} s after the last fault"
+                "not-served",
+                f"partitions {sorted(left)} acknowledge nothing {self._healed_max_s:.0f} s after the last fault",
             )
         return time.monotonic() - since
 
@@ -418,7 +435,7 @@ class ClusterRound:
         stage = self._stage
         topics = [*(one.name for one in self._topics), OFFSETS_TOPIC]
         last: list[str] = []
-        while (found := told_otherwise(stage, topics)) and time.monotonic() < since + WHOLE_MAX_S:
+        while (found := told_otherwise(stage, topics)) and time.monotonic() < since + self._healed_max_s:
             last = found
             stage.sleep(0.2)
         took_s = time.monotonic() - since
@@ -442,7 +459,7 @@ class ClusterRound:
         for client in writers:
             client.stop()
         self._wait_until_moved()
-        ends = end_offsets(stage)
+        ends = end_offsets(stage, anomalies=self.report.anomalies)
         self.report.anomalies += self._still.wait(ends)
         for tail in self._tails:
             tail.stop()
@@ -500,6 +517,8 @@ class ClusterRound:
     def _judge(self) -> None:
         stage, anomalies = self._stage, self.report.anomalies
         for topic in self._topics:
+            if topic not in TOPICS:  # of a fault's own: nobody writes there
+                continue
             if topic is KEYED:
                 anomalies += judge_keys(self._keys.writes, read_kept(stage, topic.name, topic.partitions, anomalies))
             else:
@@ -580,7 +599,7 @@ class ClusterRound:
                     self.report.notes[f"{node.kind} did not stop in the end"] += 1
                 node.kill()
             elif node.kind == "headrace":
-                if node.process.returncode != CLEAN:
+                if node.process.returncode != CLEAN and not self._has_many:
                     self._blame(
                         "exit-code", f"node {node.number}: the last SIGTERM ended with {node.process.returncode}"
                     )

@@ -11,14 +11,15 @@ import signal
 import time
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 from headrace.node.embedded_zookeeper import EmbeddedZooKeeper
 from tests.chaos.cluster_nodes import ClusterNode
 from tests.chaos.cluster_state import ClusterState
-from tests.chaos.cluster_topics import PARTITIONS, TOPIC
+from tests.chaos.cluster_topics import PARTITIONS, TOPIC, RoundTopic
 from tests.chaos.history import Crash, History
 from tests.chaos.judge import Anomaly
 from tests.chaos.load import Client
@@ -135,6 +136,15 @@ class ClusterStage:
             time.sleep(min(left, TICK_S))
             self.run_due()
 
+    def until(self, is_so: Callable[[], object], seconds: float) -> bool:
+        """Wait for something, so long at most, while faults go on; whether it came."""
+        end = time.monotonic() + seconds
+        while not is_so():
+            if time.monotonic() > end:
+                return False
+            self.sleep(TICK_S)
+        return True
+
     def heal(self) -> float:
         """End all faults; returns the time from which nothing holds the cluster back: the last node takes connections."""
         deadline = time.monotonic() + HEAL_S
@@ -192,6 +202,10 @@ class ClusterFault(ABC):
     needs_disk      it needs nodes with disks of their own
     needs_workers   it needs nodes that consist of several processes
     loses_pages     a node loses what it did not sync
+    is_apart        it fires only where it is named: it takes a cluster to itself for a while, one step after the other
+    may_lose        acknowledged records may be lost, where a node reports it
+    settings        of all nodes, in a round that has it
+    topics          that a round has for it, beside the usual ones
     """
 
     name: str
@@ -200,6 +214,10 @@ class ClusterFault(ABC):
     needs_disk = False
     needs_workers = False
     loses_pages = False
+    is_apart = False
+    may_lose = False
+    settings: Mapping[str, str] = MappingProxyType({})
+    topics: Sequence[RoundTopic] = ()
 
     @abstractmethod
     def fire(self, stage: ClusterStage, chance: random.Random) -> bool:

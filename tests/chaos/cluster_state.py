@@ -29,15 +29,26 @@ class ClusterState:
     """A session of our own with ZooKeeper."""
 
     def __init__(self, connect: str) -> None:
-        self._client = KazooClient(connect, timeout=SESSION_S, connection_retry={"max_tries": -1, "max_delay": 0.5})
+        self._connect = connect
+        self._open()
+
+    def _open(self) -> None:
+        retry = {"max_tries": -1, "max_delay": 0.5}
+        self._client = KazooClient(self._connect, timeout=SESSION_S, connection_retry=retry)
         self._client.start(timeout=30)
+
+    def reopen(self) -> None:
+        """Another session: a server that was taken back refuses who has seen later transactions. raises KazooTimeoutError"""
+        self.close()
+        self._open()
 
     def close(self) -> None:
         with suppress(Exception):
             self._client.stop()
             self._client.close()
 
-    def _get(self, path: str) -> Any:
+    def read(self, path: str) -> Any:
+        """A znode's JSON; None where it is not there, or nobody says."""
         try:
             return json.loads(self._client.get_async(path).get(timeout=ANSWER_S)[0])
         except (KazooException, KazooTimeoutError, ValueError):
@@ -49,8 +60,12 @@ class ClusterState:
         except (KazooException, KazooTimeoutError):
             return None
 
+    def children(self, path: str) -> list[str]:
+        """Names below a znode; none where it is not there, or nobody says."""
+        return self._children(path) or []
+
     def controller(self) -> int | None:
-        found = self._get("/controller")
+        found = self.read("/controller")
         return None if found is None else int(found["brokerid"])
 
     def brokers(self) -> set[int] | None:
@@ -61,17 +76,17 @@ class ClusterState:
         return self._children("/brokers/topics")
 
     def partition(self, topic: str, partition: int) -> PartitionState | None:
-        found = self._get(f"/brokers/topics/{topic}/partitions/{partition}/state")
+        found = self.read(f"/brokers/topics/{topic}/partitions/{partition}/state")
         return None if found is None else PartitionState(found["leader"], tuple(found["isr"]), found["leader_epoch"])
 
     def assignment(self, topic: str) -> dict[int, list[int]]:
         """Replicas by partition; empty where nobody says."""
-        found = self._get(f"/brokers/topics/{topic}") or {}
+        found = self.read(f"/brokers/topics/{topic}") or {}
         return {int(number): replicas for number, replicas in found.get("partitions", {}).items()}
 
     def moves(self, topic: str) -> list[str]:
         """Partitions whose replicas are being moved; whatever can't be told is one."""
-        found = self._get(f"/brokers/topics/{topic}")
+        found = self.read(f"/brokers/topics/{topic}")
         if found is None:
             return [topic]
         moving = {**found.get("adding_replicas", {}), **found.get("removing_replicas", {})}

@@ -152,6 +152,13 @@ class IdempotentProducer(Client):
         )
 
     def run(self) -> None:
+        try:
+            self._send_all()
+        finally:  # of what has no answer by then nobody knows what became of it
+            self._producer.purge()
+            self._producer.flush(1)
+
+    def _send_all(self) -> None:
         for number in itertools.count():
             if self.stopping.is_set():
                 break
@@ -164,8 +171,6 @@ class IdempotentProducer(Client):
         left = self._producer.flush(FLUSH_S)
         if left and not self.failure:
             self.failure = f"{self.name}: wedged, {left} records are not acknowledged after {FLUSH_S:.0f} s"
-        self._producer.purge()
-        self._producer.flush(1)
 
     def _send(self, value: str, partition: int) -> None:
         began = time.monotonic()

@@ -52,8 +52,9 @@ class RawClient:
     raises   NotSent, NoAnswer from every method, but where an Outcome says so
     """
 
-    def __init__(self, port: Callable[[], int], timeout_s: float = TIMEOUT_S) -> None:
+    def __init__(self, port: Callable[[], int], timeout_s: float = TIMEOUT_S, host: str = "127.0.0.1") -> None:
         self._port = port
+        self._host = host
         self._timeout_s = timeout_s
         self._connection: Connection | None = None
 
@@ -65,7 +66,7 @@ class RawClient:
     def ask(self, api_key: ApiKey, version: int, message: Any) -> Any:
         if self._connection is None:
             try:
-                self._connection = Connection("127.0.0.1", self._port(), timeout_s=self._timeout_s)
+                self._connection = Connection(self._host, self._port(), timeout_s=self._timeout_s)
             except (HeadraceError, OSError) as failure:
                 raise NotSent(str(failure)) from None
         try:
@@ -76,7 +77,7 @@ class RawClient:
 
     # Records
 
-    def produce(self, topic: str, batches: Mapping[int, list[str]]) -> dict[int, tuple[Outcome, int]]:
+    def produce(self, topic: str, batches: Mapping[int, list[str]], acks: int = -1) -> dict[int, tuple[Outcome, int]]:
         """A batch of values for each partition, in one request; (outcome, base offset) by partition."""
         request = messages.ProduceRequest
         now_ms = int(time.time() * 1000)
@@ -86,7 +87,7 @@ class RawClient:
             )
             for partition, values in batches.items()
         ]
-        message = request(acks=-1, timeout_ms=3000, topic_data=[request.TopicProduceData(topic, data)])
+        message = request(acks=acks, timeout_ms=3000, topic_data=[request.TopicProduceData(topic, data)])
         try:
             answer = self.ask(ApiKey.PRODUCE, 8, message)
         except NotSent:

@@ -25,6 +25,7 @@ from pathlib import Path
 
 from headrace.node.embedded_zookeeper import EmbeddedZooKeeper
 from tests.chaos import machine_crash
+from tests.chaos.checkpoint_judge import judge_checkpoints
 from tests.chaos.final_look import left_in_shm, look_at_orphans, read_groups, read_keys, read_topic, verify_logs
 from tests.chaos.history import History, Outcome, Send
 from tests.chaos.judge import Anomaly, judge
@@ -34,6 +35,7 @@ from tests.chaos.private_mounts import PrivateMounts
 from tests.chaos.prober import Prober
 from tests.chaos.raw_client import LATEST, raw_client, until
 from tests.chaos.running_node import Node, NotReady
+from tests.chaos.shim import Shim
 from tests.chaos.stage import Fault, Kind, Stage
 from tests.chaos.tcp_proxy import TcpProxy
 from tests.chaos.topic_clients import TopicClient
@@ -129,6 +131,7 @@ class Round:
         self._directory = directory
         self._chance = random.Random(seed)
         self._faults = [fault for fault in faults if mounts or not fault.is_private]
+        self._has_shim = any(fault.needs_shim for fault in self._faults)
         self._weights = [fault.weight for fault in self._faults]
         self._deck = self._chance.sample(self._faults, len(self._faults))
         self._is_private = mounts
@@ -209,6 +212,7 @@ class Round:
 
     def _new_node(self, stack: ExitStack, proxy: TcpProxy) -> Node:
         settings = settings_by_lot(self._chance)
+        settings |= {key: value for fault in self._faults for key, value in fault.settings.items()}
         mounts = None
         if self._is_private:
             directories = [self._directory / "logs-a", self._directory / "logs-b"]
@@ -217,7 +221,10 @@ class Round:
             settings["log.dirs"] = ",".join(map(str, directories))
             mounts = PrivateMounts({Path("/dev/shm"): SHM_BYTES, self._chance.choice(directories): SMALL_DISK_BYTES})
             stack.callback(mounts.close)
-        return Node(self._directory, proxy.address, settings=settings, mounts=mounts)
+        node = Node(self._directory, proxy.address, settings=settings, mounts=mounts)
+        if self._has_shim:
+            node.shim = Shim(self._directory, self._directory)
+        return node
 
     def _rest(self, topic: str) -> TopicClient:
         """A topic that nobody touches after this."""
@@ -359,6 +366,7 @@ class Round:
             anomalies += read_topic(node, history, topic, generation, partitions)
         anomalies += read_groups(node, history, clients)
         anomalies += judge(history.operations)
+        anomalies += judge_checkpoints(history.operations, node.settings)
         anomalies += judge_keys(self._keys.writes, read_keys(node, KEYED, 2))
         anomalies += look_at_orphans(node, stage.orphans)
         anomalies += stage.anomalies

@@ -24,6 +24,7 @@ from headrace.shm.region import region_prefix
 from tests.chaos.network_rooms import Room
 from tests.chaos.node_log import NodeLog
 from tests.chaos.private_mounts import PrivateMounts
+from tests.chaos.shim import Shim
 from tests.support import children
 from tests.support.waiting import DEADLINE_S
 
@@ -65,6 +66,7 @@ class Node:
             "log.segment.bytes": "4194304",
             **(settings or {}),
         }
+        self.shim: Shim | None = None  # by which its processes see the machine, where they do
         self.host = "127.0.0.1"
         self.port = 0
         self.process: subprocess.Popen[str] | None = None
@@ -111,7 +113,8 @@ class Node:
             command = self.mounts.command(command)
         self._ready = threading.Event()
         with open(self.log.path, "a") as log:
-            self.process = children.start(command, stdout=subprocess.PIPE, stderr=log, text=True)
+            environment = self.shim.environment if self.shim is not None else None
+            self.process = children.start(command, stdout=subprocess.PIPE, stderr=log, text=True, env=environment)
         threading.Thread(target=self._read_output, args=(self.process, self._ready), daemon=True).start()
 
     def _read_output(self, process: subprocess.Popen[str], ready: threading.Event) -> None:

@@ -13,11 +13,12 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
+from types import MappingProxyType
 
 from headrace.node.embedded_zookeeper import EmbeddedZooKeeper
 from tests.chaos.history import CleanStop, Crash, History
@@ -150,12 +151,18 @@ class Fault(ABC):
 
     weight       how often it is drawn, against the others
     is_private   it needs mounts of the node's own
+    needs_shim   it needs a node that sees the machine by a shim
+    is_apart     it fires only where it is named
+    settings     of the node, in a round that has it
     """
 
     name: str
     weight: float
     kind = Kind.LIGHT
     is_private = False
+    needs_shim = False
+    is_apart = False
+    settings: Mapping[str, str] = MappingProxyType({})
 
     @abstractmethod
     def fire(self, stage: Stage, chance: random.Random) -> float | None:

@@ -66,7 +66,7 @@ class StandStills:
                 continue
             if one.base_offset != NO_OFFSET:
                 ends[one.partition] = max(ends.get(one.partition, 0), one.base_offset + len(one.values))
-        return {one: min(end, there[one]) for one, end in ends.items()} if there is not None else ends
+        return {one: min(end, there.get(one, end)) for one, end in ends.items()} if there is not None else ends
 
     def wait(self, ends: Mapping[int, int], limit_s: float = CATCH_UP_S) -> list[Anomaly]:
         """Until every reader has passed these ends; an anomaly for each one that has not, once."""
