@@ -11,8 +11,7 @@ from collections.abc import Mapping
 
 from headrace.controller.cluster.known_cluster import KnownCluster
 from headrace.controller.cluster.topic import Topic, is_another, is_older
-
-TOLD_MAX = 5  # partitions in a line
+from headrace.limits import HELD_TOLD_MAX
 
 _log = logging.getLogger(__name__)
 
@@ -38,7 +37,7 @@ def take(known: KnownCluster, found: Mapping[str, Topic], revisions: Mapping[str
         _log.error(
             "ZooKeeper has states of the past, as after a restored backup: they count, and logs that are ahead of them are compared"
             " partitions=%d some=%s",
-            len(past), ", ".join(f"{name}-{index}" for name, index in past[:TOLD_MAX]),
+            len(past), ", ".join(f"{name}-{index}" for name, index in past[:HELD_TOLD_MAX]),
         )  # fmt: skip
     return past
 
