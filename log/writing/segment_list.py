@@ -141,7 +141,7 @@ class SegmentList:
         try:
             if any(self._size_of(base) != size for base, size in segments):
                 return False
-            swap_segments(self._directory, bases, self._disk)
+            swap_segments(self._directory, bases, self.bases[first + len(bases)], self._disk)
             del self.bases[first + 1 : first + len(bases)]
             self.rolled_bytes += self._size_of(bases[0]) - sum(size for _base, size in segments)
         except FileNotFoundError:
