@@ -72,18 +72,18 @@ class LogTail:
             self._latch.fail("transaction index", failure)
         aborted.clear()
 
-    def roll(self, config: LogConfig, now_ms: int) -> Segment:
+    def roll(self, config: LogConfig) -> Segment:
         """Begin the next segment, which is returned. raises StorageFailed"""
         segment = self._segments.roll()
         self._snapshot()
-        segment.set_limits(config, now_ms)
+        segment.set_limits(config)
         return segment
 
-    def settle(self, config: LogConfig, now_ms: int) -> None:
+    def settle(self, config: LogConfig) -> None:
         """An append is through: flush or snapshot where one is due. raises StorageFailed"""
-        self._sync.note_append(now_ms, config.flush_messages)
+        self._sync.note_append(config.flush_messages)
         if self.bytes_since_snapshot >= self._interval_bytes:
-            self._producers.expire(now_ms)
+            self._producers.expire(self._producers.now_ms)
             self._snapshot()
 
     def begin_epoch(self, epoch: int, offset: int) -> None:

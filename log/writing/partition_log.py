@@ -97,7 +97,7 @@ class PartitionLog:
         self.was_cut = loaded.was_cut
         self.segments = segments = SegmentList(directory, loaded, clock, disk, latch)
         self._sync = SyncState(
-            directory, segments, self._mark, self.epochs, disk, latch, loaded.recovery_point, is_begun=is_new
+            directory, segments, self._mark, self.epochs, disk, clock, latch, loaded.recovery_point, is_begun=is_new
         )
         self._tail = tail = LogTail(
             segments,
@@ -202,6 +202,7 @@ class PartitionLog:
 
     def append_as_leader(self, batches: list[memoryview], leader_epoch: int, now_ms: int) -> list[Result]:
         """`LeaderAppend.append`."""
+        self.producers.now_ms = self._clock.monotonic_ns() // 1_000_000
         return self._leader.append(batches, leader_epoch, self.config, now_ms)
 
     def append_marker(
@@ -214,12 +215,14 @@ class PartitionLog:
         now_ms: int,
     ) -> tuple[int, int]:
         """`LeaderAppend.append_marker`."""
+        self.producers.now_ms = self._clock.monotonic_ns() // 1_000_000
         return self._leader.append_marker(
             producer_id, producer_epoch, coordinator_epoch, is_abort, leader_epoch, self.config, now_ms
         )
 
     def append_as_follower(self, records: memoryview, now_ms: int) -> int:
         """`FollowerAppend.append`."""
+        self.producers.now_ms = self._clock.monotonic_ns() // 1_000_000
         return self._follower.append(records, self.config, now_ms)
 
     def assign_leader_epoch(self, epoch: int) -> None:
@@ -236,7 +239,7 @@ class PartitionLog:
         newest_ms = segment.max_timestamp_ms if segment.max_timestamp_ms >= 0 else segment.created_ms
         if not segment.size_bytes or newest_ms >= before_ms:
             return False
-        self._tail.roll(self.config, self._clock.now_ms())
+        self._tail.roll(self.config)
         return True
 
     # What is synced
@@ -245,9 +248,9 @@ class PartitionLog:
         """`SyncState.flush`."""
         self._sync.flush()
 
-    def flush_due(self, now_ms: int) -> bool:
+    def flush_due(self, monotonic_ms: int) -> bool:
         """`SyncState.flush_due`."""
-        return self._sync.flush_due(now_ms, self.config.flush_ms)
+        return self._sync.flush_due(monotonic_ms, self.config.flush_ms)
 
     def note_synced(self, offset: int, as_of_version: int) -> bool:
         """`SyncState.note_synced`."""
@@ -389,6 +392,7 @@ class PartitionLog:
     # Opening
 
     def _load(self, checkpoint: LogCheckpoint, progress: Progress | None) -> LoadedLog:
+        self.producers.now_ms = self._clock.monotonic_ns() // 1_000_000
         loader = LogLoader(
             self.directory,
             self.config,
@@ -396,7 +400,7 @@ class PartitionLog:
             self.epochs,
             self.producers,
             self._mark,
-            self._clock.now_ms(),
+            self._clock,
             progress,
         )
         return loader.load(checkpoint)

@@ -88,7 +88,7 @@ class SegmentList:
         rolled = self.active
         try:
             rolled.finish()
-            self.active = Segment(self._directory, self.end_offset, self._disk, self._clock.now_ms(), is_new=True)
+            self.active = Segment(self._directory, self.end_offset, self._disk, self._clock, is_new=True)
             rolled.close()
         except OSError as failure:
             self._latch.fail("roll", failure)

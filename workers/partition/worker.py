@@ -138,7 +138,7 @@ class PartitionWorker(duty_cycle.Process):
             self._appender.expire(monotonic_ms)
             self._opened.tell(monotonic_ms)
             self._deletions.expire(monotonic_ms)
-            self._replicas.tick(now_ms, monotonic_ms)
+            self._replicas.tick(monotonic_ms)
         done += self._moved.tell()
         done += self._replicas.has_unopened and not self._is_closing
         if self._has_news:

@@ -29,7 +29,7 @@ class RenamingFails(Disk):
 def make(directory, disk=None):
     directory.mkdir(exist_ok=True)
     disk = disk or Disk()
-    active = Segment(directory, 0, disk, 0, is_new=True)
+    active = Segment(directory, 0, disk, FakeClock(), is_new=True)
     loaded = LoadedLog(active, [0], 0, [], False, 0, 0, 0, 0)
     return SegmentList(directory, loaded, FakeClock(), disk, FailureLatch(directory))
 
@@ -147,7 +147,7 @@ def test_a_list_that_is_loaded_again_is_another_to_everyone(segments, tmp_path):
     grow(segments, 3)
     version = segments.version
     segments.active.close()
-    active = Segment(tmp_path / "t-0", 10, Disk(), 0)
+    active = Segment(tmp_path / "t-0", 10, Disk(), FakeClock())
     segments.adopt(LoadedLog(active, [0, 10], 10, [0], True, 0, 15, 0, 0))
     assert segments.cut_version > version
     assert (segments.bases, segments.end_offset, segments.unsynced) == ([0, 10], 15, [0])
