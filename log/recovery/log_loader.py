@@ -144,6 +144,8 @@ class LogLoader:
             recovery_point = end_offset
             self._producers.snapshots.durable_offset = self._producers.snapshots.loaded_offset
         self._epochs.truncate_from_end(end_offset + 1)
+        self._epochs.truncate_from_start(start_offset)
+        self._epochs.save()
         return LoadedLog(
             active,
             self._bases,

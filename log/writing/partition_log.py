@@ -261,7 +261,8 @@ class PartitionLog:
     def advance_log_start(self, offset: int) -> bool:
         """Move the log start offset forward; returns whether it moved. The caller knows that `offset` is committed.
 
-        raises   StorageFailed
+        Needs no room, and may be done to a log that has none.
+        raises   StorageFailed, where the disk refused for another reason
         """
         if offset <= self.log_start_offset:
             return False
@@ -269,6 +270,7 @@ class PartitionLog:
         self.log_start_offset = offset
         try:
             self.epochs.truncate_from_start(offset)
+            self.epochs.save()
         except OSError as failure:
             self._latch.fail("leader epochs", failure)
         return True
@@ -285,13 +287,17 @@ class PartitionLog:
         raises   StorageFailed
         source   Kafka `UnifiedLog.deleteOldSegments`
         """
-        self._latch.check()
+        self._latch.check_removal()
         assert self.log_start_offset >= self.segments.bases[count]
         self.segments.drop(count)
+        try:
+            self.epochs.save()
+        except OSError as failure:
+            self._latch.fail("leader epochs", failure)
 
     def swap_segments(self, segments: list[tuple[int, int]], as_of_version: int) -> bool:
         """`SegmentList.swap`."""
-        self._latch.check()
+        self._latch.check_removal()
         return self.segments.swap(segments, as_of_version)
 
     def truncate_to(self, offset: int, *, is_mapped: bool = False) -> bool:
@@ -317,9 +323,9 @@ class PartitionLog:
                 self._reload(segment, position)
             self.epochs.truncate_from_end(self.log_end_offset)
         except OSError as failure:
-            self._latch.fail("truncation", failure)
+            self._latch.fail("truncation", failure, is_torn=True)
         except HeadraceError as failure:
-            self._latch.fail("truncation", OSError(str(failure)))
+            self._latch.fail("truncation", OSError(str(failure)), is_torn=True)
         return True
 
     def restart_at(self, offset: int) -> None:
@@ -332,7 +338,7 @@ class PartitionLog:
             self._restart_at(offset)
             self.epochs.replace([])
         except OSError as failure:
-            self._latch.fail("truncation", failure)
+            self._latch.fail("truncation", failure, is_torn=True)
 
     def take_over(self, other: PartitionLog) -> None:
         """A copy that has every batch of another log knows what is not in the batches too: epochs and producers.

@@ -112,16 +112,23 @@ class SegmentList:
         return count
 
     def drop(self, count: int) -> None:
-        """Take the oldest segments out, the first one first: a crash in between leaves no gap. raises StorageFailed"""
+        """Take the oldest segments out, the first one first: a crash in between leaves no gap. raises StorageFailed
+
+        Where it fails, those that went are out of the list, and the others can be asked for again.
+        """
         assert count < len(self.bases)
+        gone = 0
         try:
             for base in self.bases[:count]:
-                self.rolled_bytes -= self._size_of(base)
+                size = self._size_of(base)
                 retire_segment(self._directory, base, self._disk)
+                self.rolled_bytes -= size
+                gone += 1
         except OSError as failure:
-            self._latch.fail("deletion of segments", failure)
-        del self.bases[:count]
-        self.version += 1
+            self._latch.fail("deletion of segments", failure, is_torn=True)
+        finally:
+            del self.bases[:gone]
+            self.version += 1
 
     def swap(self, segments: list[tuple[int, int]], as_of_version: int) -> bool:
         """Let the `.cleaned` files of the first of these segments replace all of them.
@@ -147,7 +154,7 @@ class SegmentList:
         except FileNotFoundError:
             return False
         except OSError as failure:
-            self._latch.fail("swap of segments", failure)
+            self._latch.fail("swap of segments", failure, is_torn=True)
         self.version += 1
         return True
 

@@ -163,7 +163,7 @@ class Appender:
             counters = self._seat.counters
             counters.add(PRODUCE_BATCHES, len(batches))
             counters.add(PRODUCE_BYTES, appended_bytes)
-            self._replicas.failures.spend(appended_bytes, self._monotonic_ms)
+            self._replicas.failures.spend(self._monotonic_ms)
         self._answer(replica, tickets, results)
 
     def _answer(self, replica: Replica, tickets: list[Ticket], results: list[tuple[int, int, int]]) -> None:

@@ -128,6 +128,7 @@ class PartitionWorker(duty_cycle.Process):
         done += self._intake.do_work(now_ms, monotonic_ms)
         if self._fetchers is not None:
             done += self._fetchers.do_work(now_ms)
+            self._replicas.failures.spend(monotonic_ms)
         done += self._moved.tell()
         done += self._groups.do_work()
         self._note_followed()
