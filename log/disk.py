@@ -49,7 +49,17 @@ def is_exhausted(failure: Exception) -> bool:
 
 
 class Disk:
-    """The real one."""
+    """The real one.
+
+    taken_bytes   written, or set aside ahead of a file's end, since `take_taken`: free space goes by about as much
+    """
+
+    taken_bytes: int = 0
+
+    def take_taken(self) -> int:
+        """`taken_bytes`, which begins again at 0."""
+        taken, self.taken_bytes = self.taken_bytes, 0
+        return taken
 
     def write_all(self, fd: int, buffers: Sequence[Buffer], position: int) -> int:
         """Write consecutive buffers from `position`; returns the bytes written.
@@ -70,6 +80,7 @@ class Disk:
                     raise OSError(errno.EIO, f"{done} of {wanted} bytes written, then nothing more")
                 done += step
             written += wanted
+        self.taken_bytes += written
         return written
 
     def replace_file(self, path: Path, data: bytes, *, is_durable: bool = True) -> None:
@@ -84,6 +95,10 @@ class Disk:
             self.write_all(fd, [data], 0)
             if is_durable:
                 self.fsync(fd)
+        except OSError:
+            with suppress(OSError):
+                self.unlink(temporary)  # on a full disk it may hold the last block
+            raise
         finally:
             os.close(fd)
         self.rename(temporary, path)
@@ -137,6 +152,7 @@ class Disk:
         if _libc.fallocate(fd, _KEEP_SIZE, position, size):
             code = ctypes.get_errno()
             raise OSError(code, os.strerror(code))
+        self.taken_bytes += size
 
     def grew(self, fd: int, end: int) -> None:
         """A file has got some MiB more, and ends there. Nothing to do here."""

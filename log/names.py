@@ -9,6 +9,7 @@
     <offset>.snapshot                                    the producers before that offset
     <a segment's file>.deleted                           out of the log; the housekeeper removes it after a while
     <a segment's file>.cleaned .swap                     a compacted segment (`segment_swap.py`)
+    <base offset>.group.swap                             where the segments end that it replaces
     <a segment's .log>.cut                               a truncation: takes the name when it is whole
 
 Source: Kafka `LocalLog`, `UnifiedLog`.
@@ -36,6 +37,7 @@ LOG_SUFFIX: Final = ".log"
 INDEX_SUFFIX: Final = ".index"
 TIME_INDEX_SUFFIX: Final = ".timeindex"
 TXN_INDEX_SUFFIX: Final = ".txnindex"
+GROUP_SUFFIX: Final = ".group"  # of a compacted segment that goes in, never of one that is in the log
 SUFFIXES: Final = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX)
 SNAPSHOT_SUFFIX: Final = ".snapshot"
 DELETED_SUFFIX: Final = ".deleted"

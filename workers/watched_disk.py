@@ -7,6 +7,9 @@ before it says when the next one is due at the latest: SYNC_GRACE_MS from now.
 
 from __future__ import annotations
 
+import errno
+import os
+
 from headrace.clock import Clock
 from headrace.limits import SYNC_GRACE_MS
 from headrace.log.disk import Disk
@@ -24,6 +27,14 @@ class WatchedDisk(Disk):
 
     def grew(self, fd: int, end: int) -> None:
         self._write_out.note(fd, end)
+
+    def reserve(self, fd: int, position: int, size: int) -> None:
+        """Blocks ahead are no reason to refuse produce. raises OSError, where they leave less than `headrace.log.dir.free.bytes.min`"""
+        volume = os.fstatvfs(fd)
+        least: int = self._seat.wiring.settings["headrace.log.dir.free.bytes.min"]
+        if volume.f_bavail * volume.f_frsize - size < least:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        super().reserve(fd, position, size)
 
     def fdatasync(self, fd: int) -> None:
         self._seat.beat(self._clock.monotonic_ns() + SYNC_GRACE_MS * 1_000_000)

@@ -144,7 +144,7 @@ class Agent:
 
     async def note_overrides_written(self) -> None:
         """We changed overrides in ZooKeeper: clear away old notifications of such changes."""
-        await purge(self.zk, self._now_ms())
+        await purge(self.zk)
 
     # The session
 

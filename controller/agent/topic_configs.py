@@ -159,12 +159,16 @@ async def alter(
     raise AssertionError("unreachable")
 
 
-async def purge(zk: ZkSession, now_ms: int) -> int:
-    """Remove notifications that every broker has had time to see; returns how many. Failures wait for the next call."""
+async def purge(zk: ZkSession) -> int:
+    """Remove notifications that every broker has had time to see; returns how many. Failures wait for the next call.
+
+    Their age counts from the newest of them, by ZooKeeper's clock: this node's own date may have been set.
+    """
     try:
-        names = (await zk.children(znodes.CONFIG_CHANGES))[:CONFIG_PURGES_MAX]  # the oldest: they are numbered
-        paths = [f"{znodes.CONFIG_CHANGES}/{name}" for name in names]
+        names = await zk.children(znodes.CONFIG_CHANGES)  # numbered: the oldest first
+        paths = [f"{znodes.CONFIG_CHANGES}/{name}" for name in [*names[:CONFIG_PURGES_MAX], *names[-1:]]]
         nodes = await zk.get_many(paths)
+        now_ms = max((node.created_ms for node in nodes if node is not None), default=0)
         old = [
             path
             for path, node in zip(paths, nodes, strict=True)

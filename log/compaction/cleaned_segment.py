@@ -1,6 +1,11 @@
-"""A segment that compaction writes: `.cleaned` files, complete and synced before anyone is asked to take them.
+"""A segment that compaction writes: files that are complete and synced before anyone is asked to take them.
 
-    00000000000000001234.log.cleaned | .index.cleaned | .timeindex.cleaned | .txnindex.cleaned, if there was one before
+    00000000000000001234.log.cleaned      the batches
+    00000000000000001234.index.swap | .timeindex.swap | .txnindex.swap, if there was one before
+    00000000000000001234.group.swap       where the segments end that this one replaces (`log/group_file.py`)
+
+The directory is synced after them: the one rename that makes a swap of them (`segment_swap.py`) finds all other names on the
+disk, whatever a crash of the machine loses later. Without a `.log.swap` of the same segment all of them are garbage.
 
 Runs in: the housekeeper, to which such files belong; after a crash they are swept. The indexes are made in memory (at most
 `segment.index.bytes` each) and written at the end.
@@ -15,12 +20,14 @@ from pathlib import Path
 
 from headrace.errors import HeadraceError
 from headrace.log.disk import Buffer, Disk
+from headrace.log.group_file import encode_group
 from headrace.log.index_layout import OFFSET_ENTRY, RELATIVE_OFFSET_MAX, TIME_ENTRY
 from headrace.log.names import (
     CLEANED_SUFFIX,
+    GROUP_SUFFIX,
     INDEX_SUFFIX,
     LOG_SUFFIX,
-    SUFFIXES,
+    SWAP_SUFFIX,
     TIME_INDEX_SUFFIX,
     TXN_INDEX_SUFFIX,
     path_of,
@@ -52,7 +59,7 @@ class CleanedSegment:
         self._indexed_ms = 0
         self._largest = (-1, base_offset)  # timestamp, last offset of its batch
         remove_cleaned(directory, disk, base_offset)
-        self._fd = disk.open(self._path(LOG_SUFFIX), _FLAGS)
+        self._fd = disk.open(path_of(directory, base_offset, LOG_SUFFIX + CLEANED_SUFFIX), _FLAGS)
 
     def put(self, batch: Buffer, header: RecordBatchHeader) -> None:
         """Queue one batch; `header` is that of the batch as it is written. raises SegmentOverflow"""
@@ -79,11 +86,12 @@ class CleanedSegment:
         self._pending.clear()
         return written
 
-    def finish(self, aborted_transactions: bytes | None, modified_ns: int) -> None:
+    def finish(self, aborted_transactions: bytes | None, modified_ns: int, end_offset: int) -> None:
         """Write the rest and the indexes, sync all of it. raises OSError
 
         aborted_transactions   entries of the transaction index; None: there is none, and none to be replaced
         modified_ns            time of the last write of the youngest segment that this one replaces
+        end_offset             where the segments end that this one replaces: the base of the next one
         """
         self.write()
         os.utime(self._fd, ns=(modified_ns, modified_ns))
@@ -94,6 +102,8 @@ class CleanedSegment:
         self._write_file(TIME_INDEX_SUFFIX, self._times)
         if aborted_transactions is not None:
             self._write_file(TXN_INDEX_SUFFIX, aborted_transactions)
+        self._write_file(GROUP_SUFFIX, encode_group(end_offset))
+        self._disk.sync_directory(self.directory)
 
     def close(self) -> None:
         if self._fd >= 0:
@@ -107,28 +117,36 @@ class CleanedSegment:
             self._indexed_ms = timestamp_ms
 
     def _write_file(self, suffix: str, data: Buffer) -> None:
-        fd = self._disk.open(self._path(suffix), _FLAGS)
+        fd = self._disk.open(path_of(self.directory, self.base_offset, suffix + SWAP_SUFFIX), _FLAGS)
         try:
             self._disk.write_all(fd, [data], 0)
             self._disk.fdatasync(fd)
         finally:
             os.close(fd)
 
-    def _path(self, suffix: str) -> Path:
-        return path_of(self.directory, self.base_offset, suffix + CLEANED_SUFFIX)
-
 
 def remove_cleaned(directory: Path, disk: Disk, base_offset: int | None = None) -> int:
-    """Remove the `.cleaned` files of a segment, or of all segments; returns how many. raises OSError"""
+    """Remove what is not complete, or was not taken, of one segment or of all; returns how many files. raises OSError
+
+    Where a `.log.swap` is there, or comes meanwhile, the swap has begun, and the files are the owner's.
+    """
+    names = os.listdir(directory)
+    stems = {name.partition(".")[0] for name in names if name.endswith((CLEANED_SUFFIX, SWAP_SUFFIX))}
     if base_offset is not None:
-        paths = [path_of(directory, base_offset, suffix + CLEANED_SUFFIX) for suffix in SUFFIXES]
-    else:
-        paths = [directory / name for name in os.listdir(directory) if name.endswith(CLEANED_SUFFIX)]
+        stems &= {path_of(directory, base_offset, "").name}
     removed = 0
-    for path in paths:
-        try:
-            disk.unlink(path)
-            removed += 1
-        except FileNotFoundError:
-            pass
+    for stem in stems:
+        removed += _unlink(disk, directory / (stem + LOG_SUFFIX + CLEANED_SUFFIX))  # from here on no swap begins
+        if not (directory / (stem + LOG_SUFFIX + SWAP_SUFFIX)).exists():
+            for name in names:
+                if name.partition(".")[0] == stem and name.endswith((CLEANED_SUFFIX, SWAP_SUFFIX)):
+                    removed += _unlink(disk, directory / name)
     return removed
+
+
+def _unlink(disk: Disk, path: Path) -> int:
+    try:
+        disk.unlink(path)
+    except FileNotFoundError:
+        return 0
+    return 1

@@ -9,8 +9,9 @@
 a `Swap`, to which the caller sends whether it was done. It can be dropped anywhere. It reads segments that are rolled and
 committed, with `pread`; what it finds wrong it raises, and changes nothing.
 
-The last batch of a group stays, as a header at least: the group's end can be told from the new segment, on which recovery
-relies.
+What is empty goes, also the end of a group: the log holds nothing that Kafka's cleaner would not leave. Where the group ends
+is in a file of its own (`cleaned_segment.py`), on which recovery relies. Empty batches that older versions left at the ends of
+groups go with the next pass.
 
 Runs in: the housekeeper. Source: Kafka `LogCleaner`, `Cleaner.doClean`.
 """
@@ -28,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headrace.limits import GROUP_SEGMENTS_MAX
-from headrace.log.compaction.batch_cleaner import BatchCleaner, Lanes, decode, empty_batch
+from headrace.log.compaction.batch_cleaner import BatchCleaner, Lanes, decode
 from headrace.log.compaction.cleaned_segment import CleanedSegment, remove_cleaned
 from headrace.log.compaction.compaction_plan import CompactionFailed, CompactionLimits, Swap, SwapRefused
 from headrace.log.compaction.offset_map import OffsetMap
@@ -40,7 +41,7 @@ from headrace.log.disk import Disk
 from headrace.log.index_layout import RELATIVE_OFFSET_MAX, TXN_ENTRY
 from headrace.log.names import INDEX_SUFFIX, LOG_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX, path_of, segment_bases
 from headrace.log.reading.segment_file import SegmentFile
-from headrace.protocol.record_batch import CONTROL_BIT, TRANSACTIONAL_BIT, RecordBatchHeader
+from headrace.protocol.record_batch import CONTROL_BIT, TRANSACTIONAL_BIT
 
 PLAIN_BYTES_RATIO = 2  # decompressed bytes at a time, in chunks
 SCAN_STEP_BATCHES = 4096
@@ -204,29 +205,23 @@ class Compaction:
         cleaner.abort_markers.clear()
         target = CleanedSegment(self.directory, base, self.config.index_interval_bytes, self.disk)
         is_changed = len(group) > 1
-        dropped: RecordBatchHeader | None = None  # the last batch, where it went
         try:
             for source in group:
                 for batches, size in self._chunks(source):
                     kept = cleaner.clean(batches)
-                    for (header, batch), one in zip(batches, kept, strict=True):
-                        is_changed = is_changed or dropped is not None
-                        dropped = header if one is None else None
+                    for (_header, batch), one in zip(batches, kept, strict=True):
+                        is_changed = is_changed or one is None or one[1] is not batch
                         if one is not None:
-                            is_changed = is_changed or one[1] is not batch
                             target.put(one[1], one[0])
                     yield size + target.write()
-            if dropped is not None:
-                is_changed = is_changed or dropped.record_count > 0
-                header, remains = empty_batch(dropped)
-                target.put(remains, header)
             size = sum(one.size_bytes for one in group)
             self.stats.bytes_before += size
             self.stats.segments_before += len(group)
             self.stats.segments_after += 1
             self.stats.bytes_after += target.size_bytes
             if is_changed:
-                target.finish(self._aborted_transactions(group, cleaner.abort_markers), self._modified_ns(group[-1]))
+                aborted = self._aborted_transactions(group, cleaner.abort_markers)
+                target.finish(aborted, self._modified_ns(group[-1]), group[-1].end_offset)
         finally:
             target.close()
         if not is_changed:

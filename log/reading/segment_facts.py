@@ -13,6 +13,7 @@ from pathlib import Path
 from headrace.log.index_layout import TIME_ENTRY
 from headrace.log.names import LOG_SUFFIX, TIME_INDEX_SUFFIX, path_of, segment_bases
 from headrace.log.reading.index_reader import IndexReader
+from headrace.log.reading.segment_file import CorruptSegment, SegmentFile
 from headrace.log.retention import SegmentFacts
 from headrace.protocol.record_batch import HEADER_BYTES, MAGIC_POSITION, MAGIC_V2, parse_header
 
@@ -69,3 +70,19 @@ def first_timestamp(directory: Path, base_offset: int) -> int:
     if len(head) < HEADER_BYTES or head[MAGIC_POSITION] != MAGIC_V2:
         return -1
     return parse_header(head).max_timestamp
+
+
+def ends_without_records(directory: Path, base_offset: int) -> bool:
+    """Whether the last batch of a rolled segment has neither records nor a producer: Kafka's cleaner leaves none such.
+
+    raises   OSError
+    """
+    segment = SegmentFile(directory, base_offset)
+    size_bytes = segment.size_bytes()
+    is_empty = False
+    try:
+        for batch in segment.batches(segment.indexed_position(size_bytes), size_bytes):
+            is_empty = not batch.header.record_count and batch.header.producer_id < 0
+    except CorruptSegment:
+        return False  # others report it
+    return is_empty

@@ -26,6 +26,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from headrace.clock import Clock
 from headrace.errors import CorruptIndex
 from headrace.log.batch_walk import walk
 from headrace.log.config import LogConfig
@@ -111,7 +112,7 @@ class LogLoader:
         epochs: LeaderEpochs,
         producers: ProducerState,
         mark: TruncationMark,
-        now_ms: int,
+        clock: Clock,
         progress: Progress | None = None,
     ) -> None:
         self._directory = directory
@@ -120,7 +121,8 @@ class LogLoader:
         self._epochs = epochs
         self._producers = producers
         self._mark = mark
-        self._now_ms = now_ms
+        self._clock = clock
+        self._now_ms = clock.now_ms()
         self._progress = progress
         self._replay: ProducerReplay
         self._is_scanned = True  # recovery went over every batch, and its epochs with it
@@ -142,6 +144,8 @@ class LogLoader:
             recovery_point = end_offset
             self._producers.snapshots.durable_offset = self._producers.snapshots.loaded_offset
         self._epochs.truncate_from_end(end_offset + 1)
+        self._epochs.truncate_from_start(start_offset)
+        self._epochs.save()
         return LoadedLog(
             active,
             self._bases,
@@ -198,7 +202,7 @@ class LogLoader:
         self._producers.clear()
         self._producers.snapshots.remove_after(-1)
         self._created_first_segment = True
-        return Segment(self._directory, offset, self._disk, self._now_ms, is_new=True)
+        return Segment(self._directory, offset, self._disk, self._clock, is_new=True)
 
     def _make_true(self, found: list[int], opening: LogCheckpoint) -> Segment:
         """Check every segment, as far as the log is whole; returns the active one."""
@@ -235,7 +239,7 @@ class LogLoader:
         size = path_of(self._directory, base, LOG_SUFFIX).stat().st_size
         if not indexes_are_sound(self._directory, base, size, self._config.index_interval_bytes):
             _log.warning("index rebuilt directory=%s segment=%d", self._directory, base)
-            segment = Segment(self._directory, base, self._disk, self._now_ms)
+            segment = Segment(self._directory, base, self._disk, self._clock)
             Recovery(segment, self._epochs, self._config.index_interval_bytes, self._progress).rebuild_indexes()
             segment.finish()
             segment.sync_indexes()  # nothing else will: the segment counts as synced
@@ -251,7 +255,7 @@ class LogLoader:
 
     def _recover(self, base: int, known_end: int) -> tuple[Segment, int]:
         """Open a segment and make it true; returns it, and how many bytes were cut. Sets the log's end offset."""
-        segment = Segment(self._directory, base, self._disk, self._now_ms)
+        segment = Segment(self._directory, base, self._disk, self._clock)
         recovery = Recovery(segment, self._epochs, self._config.index_interval_bytes, self._progress, self._replay)
         cut_bytes = recovery.run(known_end)
         if cut_bytes:

@@ -34,7 +34,7 @@ def recall_batches(
     wanted = {
         producer_id: producer.epoch
         for producer_id, producer in producers.producers.items()
-        if producer.batches and now_ms - producer.last_timestamp_ms < RECALL_AGE_MS
+        if producer.batches and producers.now_ms - producer.seen_ms < RECALL_AGE_MS
     }
     if not wanted:
         return

@@ -12,7 +12,7 @@ entry, which costs a longer walk and nothing else. An index entry is due at the 
 A segment is full (`take_batch` says so, and nobody else decides it) where a batch
 
     would make the file larger than `segment.bytes`
-    is `segment.ms` newer than the first one; a segment without timestamps ages by the clock
+    is `segment.ms` newer than the first one; a segment without timestamps ages by the monotonic clock
     comes when an index has no room for another entry (`segment.index.bytes`)
     has an offset that an index entry can't express
 
@@ -26,6 +26,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from headrace.clock import Clock
 from headrace.limits import SEGMENT_RESERVE_BYTES_MAX
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk
@@ -51,11 +52,14 @@ class Segment:
     size_bytes           end of the valid batches; the next one is written there
     first_timestamp_ms   of the first batch, -1 where it has none: the age of a segment counts from it
     max_timestamp_ms     the largest so far, `max_timestamp_offset` the last offset of the batch that has it
+    created_ms           the date when it was begun, or opened
     index_interval_bytes   between two index entries
     """
 
     __slots__ = (
+        "_begun_ns",
         "_bytes_max",
+        "_clock",
         "_disk",
         "_due",
         "_due_indexed_ms",
@@ -81,7 +85,7 @@ class Segment:
         "transaction_index",
     )
 
-    def __init__(self, directory: Path, base_offset: int, disk: Disk, now_ms: int, *, is_new: bool = False) -> None:
+    def __init__(self, directory: Path, base_offset: int, disk: Disk, clock: Clock, *, is_new: bool = False) -> None:
         """Open a segment's files, or make them.
 
         is_new   whatever lies under these names is wiped: the remains of a segment that was dropped
@@ -100,7 +104,9 @@ class Segment:
         self.first_timestamp_ms = -1
         self.max_timestamp_ms = self.time_index.last_timestamp
         self.max_timestamp_offset = base_offset
-        self.created_ms = now_ms
+        self.created_ms = clock.now_ms()
+        self._clock = clock
+        self._begun_ns = clock.monotonic_ns()
         self.index_interval_bytes = 0
         self._due: list[tuple[int, int, int, int]] = []  # (last offset, position, max timestamp, its offset)
         self._due_offsets = self._due_times = b""  # entries that are due before these, as they are stored
@@ -114,7 +120,7 @@ class Segment:
         if self.fd >= 0:
             os.close(self.fd)
 
-    def set_limits(self, config: LogConfig, now_ms: int) -> None:
+    def set_limits(self, config: LogConfig) -> None:
         """What makes this segment full, for the batches that come from now on."""
         self._bytes_max = config.segment_bytes
         self._segment_ms = config.segment_ms
@@ -122,7 +128,8 @@ class Segment:
         if self.first_timestamp_ms >= 0:
             self._roll_ms = self.first_timestamp_ms + config.segment_ms
         else:
-            self._roll_ms = -_UNLIMITED if now_ms - self.created_ms > config.segment_ms else _UNLIMITED
+            age_ms = (self._clock.monotonic_ns() - self._begun_ns) // 1_000_000
+            self._roll_ms = -_UNLIMITED if age_ms > config.segment_ms else _UNLIMITED
         offsets = config.index_bytes_max // OffsetIndex.ENTRY_BYTES - self.offset_index.entries
         times = config.index_bytes_max // TimeIndex.ENTRY_BYTES - 1 - self.time_index.entries  # one is for the end
         waiting = len(self._due) + len(self._due_offsets) // OffsetIndex.ENTRY_BYTES

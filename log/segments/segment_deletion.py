@@ -3,7 +3,8 @@
     00000000000000001234.log.deleted | .index.deleted | .timeindex.deleted | .txnindex.deleted
 
 Runs in: the partition worker renames; from then on a file belongs to the housekeeper, which removes it. The delay is
-for readers that have the name and not yet the descriptor. A file's age counts from the rename (its ctime).
+for readers that have the name and not yet the descriptor. It counts from when the housekeeper first saw the name, by the
+monotonic clock: a file's own times are dates, and a date may be set.
 
 A crash between the renames of one segment leaves indexes without a log: `log_loader.py` removes such.
 
@@ -36,16 +37,18 @@ def retire_file(path: Path, disk: Disk) -> None:
         pass
 
 
-def remove_retired(directory: Path, now_ms: int, delay_ms: int, disk: Disk = _DISK) -> tuple[int, int]:
-    """Remove the files whose delay has passed; (how many went, how many are left). raises OSError"""
-    removed = left = 0
-    with os.scandir(directory) as entries:
-        for entry in entries:
-            if not entry.name.endswith(DELETED_SUFFIX):
-                continue
-            if now_ms - entry.stat().st_ctime_ns // 1_000_000 >= delay_ms:
-                disk.unlink(Path(entry.path))
-                removed += 1
-            else:
-                left += 1
-    return removed, left
+def remove_retired(directory: Path, seen: dict[str, int], monotonic_ms: int, delay_ms: int, disk: Disk = _DISK) -> int:
+    """Remove the files whose delay has passed; returns how many. raises OSError
+
+    seen   when each name was first seen; is brought up to date, and has those that are left
+    """
+    names = [name for name in os.listdir(directory) if name.endswith(DELETED_SUFFIX)]
+    for gone in seen.keys() - set(names):
+        del seen[gone]
+    removed = 0
+    for name in names:
+        if monotonic_ms - seen.setdefault(name, monotonic_ms) >= delay_ms:
+            disk.unlink(directory / name)
+            del seen[name]
+            removed += 1
+    return removed

@@ -21,7 +21,7 @@ from typing import Final
 
 from headrace.errors import HeadraceError
 from headrace.ids import NO_EPOCH
-from headrace.log.disk import Disk
+from headrace.log.disk import Disk, is_exhausted
 from headrace.log.state.checkpoints import (
     LEADER_EPOCH_FILE,
     BadCheckpoint,
@@ -44,6 +44,7 @@ class LeaderEpochs:
 
     is_lost     the file was missing or could not be read: the batches of a log that has some tell them again
     is_synced   whether a crash of the machine leaves the file as it is
+    is_behind   the file tells more than it should: of epochs before the log's start. There was no room to write it
     """
 
     def __init__(self, directory: Path, disk: Disk) -> None:
@@ -51,6 +52,7 @@ class LeaderEpochs:
         self._disk = disk
         self._entries: list[tuple[int, int]] = []
         self.is_synced = False  # whoever wrote it may have been killed before
+        self.is_behind = False
         try:
             self._entries = read_leader_epochs(self._path)
             self.is_lost = not self._entries and (not self._path.exists() or not self._path.stat().st_size)
@@ -89,6 +91,8 @@ class LeaderEpochs:
 
         returns   whether it was not synced: the caller syncs the directory, which has its name
         """
+        if self.is_behind:
+            self._write(is_durable=False)
         if self.is_synced:
             return False
         self.is_synced = sync_file(self._path, self._disk)
@@ -108,12 +112,25 @@ class LeaderEpochs:
             self._write()
 
     def truncate_from_start(self, start_offset: int) -> None:
-        """Forget epochs that ended at or before a new log start; the one it lies in begins there now."""
+        """Forget epochs that ended at or before a new log start; the one it lies in begins there now. `save` writes it down."""
         following = [entry for entry in self._entries if entry[1] > start_offset]
         before = self._entries[: len(self._entries) - len(following)]
         if len(before) > 1 or (before and before[0][1] < start_offset):
             self._entries = [(before[-1][0], start_offset), *following]
-            self._write()
+            self.is_behind = True
+
+    def save(self) -> None:
+        """Write what `truncate_from_start` forgot, where there is room; else it is written with the next change, or sync.
+
+        The file is no worse until then: who opens the log forgets the same. raises OSError, for anything but a lack of room
+        """
+        if not self.is_behind:
+            return
+        try:
+            self._write(is_durable=False)
+        except OSError as failure:
+            if not is_exhausted(failure):
+                raise
 
     def end_offset_for(self, epoch: int, log_end_offset: int) -> tuple[int, int]:
         """Where an epoch ended: (the largest known epoch at or below it, its end offset); see the function."""
@@ -122,7 +139,7 @@ class LeaderEpochs:
     def _write(self, *, is_durable: bool = True) -> None:
         self.is_synced = False
         write_leader_epochs(self._path, self._entries, self._disk, is_durable=is_durable)
-        self.is_synced = is_durable
+        self.is_synced, self.is_behind = is_durable, False
 
 
 def end_offset_for(entries: list[tuple[int, int]], epoch: int, log_end_offset: int) -> tuple[int, int]:

@@ -23,15 +23,17 @@ class Appended(NamedTuple):
 class Producer:
     """One producer id's state.
 
-    last_timestamp_ms   of its last append, markers included
+    last_timestamp_ms   the date of its last append, markers included: what snapshots keep
+    seen_ms             the same by the monotonic clock: what its age goes by in this process
     txn_first_offset    where its open transaction began, -1: none is open
     """
 
-    __slots__ = ("batches", "coordinator_epoch", "epoch", "last_timestamp_ms", "txn_first_offset")
+    __slots__ = ("batches", "coordinator_epoch", "epoch", "last_timestamp_ms", "seen_ms", "txn_first_offset")
 
     def __init__(self, epoch: int) -> None:
         self.epoch = epoch
         self.batches: list[Appended] = []  # the last BATCHES_KEPT; a list takes a tenth of a deque
         self.last_timestamp_ms = -1
+        self.seen_ms = 0
         self.coordinator_epoch = -1
         self.txn_first_offset = -1

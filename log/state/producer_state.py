@@ -75,15 +75,18 @@ Ages = Iterator[tuple[int, int, int, OrderedDict[int, Producer]]]
 
 
 def _ages(logs: list[OrderedDict[int, Producer]], newest: Producer | None) -> Ages:
-    """(last timestamp, id of the log, id of the producer, producers of the log) of all that may be evicted."""
+    """(when it was last seen, id of the log, id of the producer, producers of the log) of all that may be evicted."""
     for producers in logs:
         for producer_id, producer in producers.items():
             if producer.txn_first_offset < 0 and producer is not newest:
-                yield producer.last_timestamp_ms, id(producers), producer_id, producers
+                yield producer.seen_ms, id(producers), producer_id, producers
 
 
 class ProducerState:
-    """The producers of one log, least recently active first; `snapshots` are those of them in its directory."""
+    """The producers of one log, least recently active first; `snapshots` are those of them in its directory.
+
+    now_ms   of the monotonic clock, as of this call into the log: ages count by it, so that none ends because the date was set
+    """
 
     def __init__(
         self,
@@ -94,6 +97,7 @@ class ProducerState:
     ) -> None:
         self._expiration_ms = expiration_ms
         self._budget = budget or ProducerBudget()
+        self.now_ms = 0
         self.snapshots = ProducerSnapshots(directory, disk)
         self.producers: OrderedDict[int, Producer] = OrderedDict()
         self._budget.logs[id(self.producers)] = self.producers
@@ -158,6 +162,7 @@ class ProducerState:
         if len(batches) > BATCHES_KEPT:
             del batches[0]
         producer.last_timestamp_ms = timestamp_ms
+        producer.seen_ms = self.now_ms
 
     def check_marker(self, producer_id: int, epoch: int, coordinator_epoch: int) -> int:
         """Judge an end-of-transaction marker of the coordinator; the error, or 0. source: Kafka `ProducerAppendInfo`"""
@@ -191,6 +196,7 @@ class ProducerState:
             producer.batches.clear()
         producer.coordinator_epoch = max(coordinator_epoch, producer.coordinator_epoch)
         producer.last_timestamp_ms = timestamp_ms
+        producer.seen_ms = self.now_ms
         first_offset, producer.txn_first_offset = producer.txn_first_offset, -1
         if first_offset < 0:
             return None
@@ -217,7 +223,7 @@ class ProducerState:
         stale = [
             producer_id
             for producer_id, producer in self.producers.items()
-            if now_ms - producer.last_timestamp_ms > self._expiration_ms and producer.txn_first_offset < 0
+            if now_ms - producer.seen_ms > self._expiration_ms and producer.txn_first_offset < 0
         ]
         for producer_id in stale:
             del self.producers[producer_id]
@@ -233,13 +239,20 @@ class ProducerState:
         self._ongoing.clear()
         self._unreplicated.clear()
 
-    def load(self, limit: int) -> int:
+    def load(self, limit: int, date_ms: int) -> int:
         """Take the newest good snapshot at or below an offset.
 
+        A snapshot has dates: so old is a producer that this process has not seen. Of one that it has seen, it knows better.
+
+        date_ms   of now
         returns   the offset from which batches have to be replayed
         """
+        seen_ms = {producer_id: producer.seen_ms for producer_id, producer in self.producers.items()}
         self.clear()
         self.producers = self.snapshots.load(limit)
+        for producer_id, producer in self.producers.items():
+            by_date_ms = self.now_ms - max(0, date_ms - producer.last_timestamp_ms)
+            producer.seen_ms = seen_ms.get(producer_id, by_date_ms)
         self._budget.logs[id(self.producers)] = self.producers
         self._budget.take(len(self.producers))
         open_transactions = [(one.txn_first_offset, name) for name, one in self.producers.items()]

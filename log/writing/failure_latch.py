@@ -11,31 +11,40 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NoReturn
 
-from headrace.errors import StorageFailed
+from headrace.errors import StorageExhausted, StorageFailed
 from headrace.log.disk import storage_failure
 
 
 class FailureLatch:
     """The failure of one log. All of its parts have it: each asks before it begins, and tells what went wrong.
 
-    reason   None: in service
+    reason    None: in service
+    is_torn   what failed left a list of segments that is not the one on disk
     """
 
-    __slots__ = ("_directory", "reason")
+    __slots__ = ("_directory", "is_torn", "reason")
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self.reason: StorageFailed | None = None
+        self.is_torn = False
 
     def check(self) -> None:
         """raises StorageFailed, where the log is out of service"""
         if self.reason is not None:
             raise self.reason.with_traceback(None)
 
-    def fail(self, what: str, failure: OSError, *, is_sync: bool = False) -> NoReturn:
+    def check_removal(self) -> None:
+        """The same, for what frees room: a log that lacked nothing else may lose segments. raises StorageFailed"""
+        if self.is_torn or not isinstance(self.reason, StorageExhausted):
+            self.check()
+
+    def fail(self, what: str, failure: OSError, *, is_sync: bool = False, is_torn: bool = False) -> NoReturn:
         """Take the log out of service; raises StorageFailed.
 
         is_sync   of a flush: final whatever the reason
+        is_torn   it may have been half done
         """
+        self.is_torn = self.is_torn or is_torn
         self.reason = storage_failure(f"{self._directory}: {what}", failure, is_sync=is_sync)
         raise self.reason from None

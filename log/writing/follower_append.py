@@ -76,7 +76,7 @@ class FollowerAppend:
         self._latch.check()
         segments, tail = self._segments, self._tail
         segment = segments.active
-        segment.set_limits(config, now_ms)
+        segment.set_limits(config)
         next_offset = segments.end_offset
         latest_epoch = self._epochs.latest
         place = run_start = 0
@@ -116,7 +116,7 @@ class FollowerAppend:
                 # A gap of the leader's is one of ours. An old entry may hold records before the offset that it names.
                 is_old = records[place + MAGIC_POSITION] < MAGIC_V2
                 segments.end_offset = max(next_offset, base_offset - RELATIVE_OFFSET_MAX) if is_old else base_offset
-                segment = tail.roll(config, now_ms)
+                segment = tail.roll(config)
                 run_start = place
                 fits = segment.take_batch(last_offset, 0, size, max_timestamp)
                 assert fits
@@ -138,7 +138,7 @@ class FollowerAppend:
             next_offset = last_offset + 1
         tail.write_run(records[run_start:place], next_offset, aborted)
         if place:
-            tail.settle(config, now_ms)
+            tail.settle(config)
         if fault is not None:
             raise fault
         return place

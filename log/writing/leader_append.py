@@ -88,7 +88,7 @@ class LeaderAppend:
         check, update = self._producers.check, self._producers.update
         next_offset = segments.end_offset
         segment = segments.active
-        segment.set_limits(config, now_ms)
+        segment.set_limits(config)
         take_batch = segment.take_batch
         position = segment.size_bytes
         pending: list[memoryview] = []
@@ -140,7 +140,7 @@ class LeaderAppend:
                 if pending:
                     self._tail.write(pending, next_offset)
                     pending = []
-                take_batch = self._tail.roll(config, now_ms).take_batch
+                take_batch = self._tail.roll(config).take_batch
                 position = 0
                 fits = take_batch(last_offset, 0, size, max_timestamp)
                 assert fits
@@ -153,7 +153,7 @@ class LeaderAppend:
             next_offset = last_offset + 1
         if pending:
             self._tail.write(pending, next_offset)
-            self._tail.settle(config, now_ms)
+            self._tail.settle(config)
         return results
 
     def append_marker(
@@ -188,13 +188,13 @@ class LeaderAppend:
             leader_epoch=leader_epoch,
             attributes=TRANSACTIONAL_BIT | CONTROL_BIT,
         )
-        segments.active.set_limits(config, now_ms)
+        segments.active.set_limits(config)
         if not segments.active.take_batch(offset, segments.active.size_bytes, len(batch), now_ms):
-            fits = self._tail.roll(config, now_ms).take_batch(offset, 0, len(batch), now_ms)
+            fits = self._tail.roll(config).take_batch(offset, 0, len(batch), now_ms)
             assert fits
         ended = self._producers.end_transaction(
             producer_id, producer_epoch, coordinator_epoch, offset, is_abort, now_ms
         )
         self._tail.write_run(memoryview(batch), offset + 1, [] if ended is None else [ended])
-        self._tail.settle(config, now_ms)
+        self._tail.settle(config)
         return 0, offset

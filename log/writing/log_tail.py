@@ -10,6 +10,7 @@ Runs in: the partition worker that owns the log. Source: Kafka `UnifiedLog.appen
 from __future__ import annotations
 
 from headrace.log.config import LogConfig
+from headrace.log.disk import is_exhausted
 from headrace.log.index_layout import AbortedTransaction
 from headrace.log.segments.segment import Segment
 from headrace.log.state.leader_epochs import LeaderEpochs
@@ -72,18 +73,18 @@ class LogTail:
             self._latch.fail("transaction index", failure)
         aborted.clear()
 
-    def roll(self, config: LogConfig, now_ms: int) -> Segment:
+    def roll(self, config: LogConfig) -> Segment:
         """Begin the next segment, which is returned. raises StorageFailed"""
         segment = self._segments.roll()
         self._snapshot()
-        segment.set_limits(config, now_ms)
+        segment.set_limits(config)
         return segment
 
-    def settle(self, config: LogConfig, now_ms: int) -> None:
+    def settle(self, config: LogConfig) -> None:
         """An append is through: flush or snapshot where one is due. raises StorageFailed"""
-        self._sync.note_append(now_ms, config.flush_messages)
+        self._sync.note_append(config.flush_messages)
         if self.bytes_since_snapshot >= self._interval_bytes:
-            self._producers.expire(now_ms)
+            self._producers.expire(self._producers.now_ms)
             self._snapshot()
 
     def begin_epoch(self, epoch: int, offset: int) -> None:
@@ -101,9 +102,13 @@ class LogTail:
             self._latch.fail("leader epochs", failure)
 
     def _snapshot(self) -> None:
-        """Bounds how much of the log a restart replays. Only the process's death has to leave it whole."""
+        """Bounds how much of the log a restart replays. Only the process's death has to leave it whole.
+
+        Without room there is none for now: a restart replays more.
+        """
         try:
             self._producers.write_snapshot(self._segments.end_offset, self._segments.bases, is_durable=False)
         except OSError as failure:
-            self._latch.fail("snapshot", failure)
+            if not is_exhausted(failure):
+                self._latch.fail("snapshot", failure)
         self.bytes_since_snapshot = 0

@@ -98,7 +98,7 @@ class PartitionLog:
         self.was_cut = loaded.was_cut
         self.segments = segments = SegmentList(directory, loaded, clock, disk, latch)
         self._sync = SyncState(
-            directory, segments, self._mark, self.epochs, disk, latch, loaded.recovery_point, is_begun=is_begun
+            directory, segments, self._mark, self.epochs, disk, clock, latch, loaded.recovery_point, is_begun=is_begun
         )
         self._tail = tail = LogTail(
             segments,
@@ -219,6 +219,7 @@ class PartitionLog:
 
     def append_as_leader(self, batches: list[memoryview], leader_epoch: int, now_ms: int) -> list[Result]:
         """`LeaderAppend.append`."""
+        self.producers.now_ms = self._clock.monotonic_ns() // 1_000_000
         return self._leader.append(batches, leader_epoch, self.config, now_ms)
 
     def append_marker(
@@ -231,12 +232,14 @@ class PartitionLog:
         now_ms: int,
     ) -> tuple[int, int]:
         """`LeaderAppend.append_marker`."""
+        self.producers.now_ms = self._clock.monotonic_ns() // 1_000_000
         return self._leader.append_marker(
             producer_id, producer_epoch, coordinator_epoch, is_abort, leader_epoch, self.config, now_ms
         )
 
     def append_as_follower(self, records: memoryview, now_ms: int) -> int:
         """`FollowerAppend.append`."""
+        self.producers.now_ms = self._clock.monotonic_ns() // 1_000_000
         return self._follower.append(records, self.config, now_ms)
 
     def assign_leader_epoch(self, epoch: int) -> None:
@@ -253,7 +256,7 @@ class PartitionLog:
         newest_ms = segment.max_timestamp_ms if segment.max_timestamp_ms >= 0 else segment.created_ms
         if not segment.size_bytes or newest_ms >= before_ms:
             return False
-        self._tail.roll(self.config, self._clock.now_ms())
+        self._tail.roll(self.config)
         return True
 
     # What is synced
@@ -262,9 +265,9 @@ class PartitionLog:
         """`SyncState.flush`."""
         self._sync.flush()
 
-    def flush_due(self, now_ms: int) -> bool:
+    def flush_due(self, monotonic_ms: int) -> bool:
         """`SyncState.flush_due`."""
-        return self._sync.flush_due(now_ms, self.config.flush_ms)
+        return self._sync.flush_due(monotonic_ms, self.config.flush_ms)
 
     def note_synced(self, offset: int, as_of_version: int) -> bool:
         """`SyncState.note_synced`."""
@@ -275,7 +278,8 @@ class PartitionLog:
     def advance_log_start(self, offset: int) -> bool:
         """Move the log start offset forward; returns whether it moved. The caller knows that `offset` is committed.
 
-        raises   StorageFailed
+        Needs no room, and may be done to a log that has none.
+        raises   StorageFailed, where the disk refused for another reason
         """
         if offset <= self.log_start_offset:
             return False
@@ -283,6 +287,7 @@ class PartitionLog:
         self.log_start_offset = offset
         try:
             self.epochs.truncate_from_start(offset)
+            self.epochs.save()
         except OSError as failure:
             self._latch.fail("leader epochs", failure)
         return True
@@ -299,13 +304,17 @@ class PartitionLog:
         raises   StorageFailed
         source   Kafka `UnifiedLog.deleteOldSegments`
         """
-        self._latch.check()
+        self._latch.check_removal()
         assert self.log_start_offset >= self.segments.bases[count]
         self.segments.drop(count)
+        try:
+            self.epochs.save()
+        except OSError as failure:
+            self._latch.fail("leader epochs", failure)
 
     def swap_segments(self, segments: list[tuple[int, int]], as_of_version: int) -> bool:
         """`SegmentList.swap`."""
-        self._latch.check()
+        self._latch.check_removal()
         return self.segments.swap(segments, as_of_version)
 
     def truncate_to(self, offset: int, *, is_mapped: bool = False) -> bool:
@@ -331,9 +340,9 @@ class PartitionLog:
                 self._reload(segment, position)
             self.epochs.truncate_from_end(self.log_end_offset)
         except OSError as failure:
-            self._latch.fail("truncation", failure)
+            self._latch.fail("truncation", failure, is_torn=True)
         except HeadraceError as failure:
-            self._latch.fail("truncation", OSError(str(failure)))
+            self._latch.fail("truncation", OSError(str(failure)), is_torn=True)
         return True
 
     def restart_at(self, offset: int) -> None:
@@ -346,7 +355,7 @@ class PartitionLog:
             self._restart_at(offset)
             self.epochs.replace([])
         except OSError as failure:
-            self._latch.fail("truncation", failure)
+            self._latch.fail("truncation", failure, is_torn=True)
 
     def take_over(self, other: PartitionLog) -> None:
         """A copy that has every batch of another log knows what is not in the batches too: epochs and producers.
@@ -406,6 +415,7 @@ class PartitionLog:
     # Opening
 
     def _load(self, checkpoint: LogCheckpoint, progress: Progress | None) -> LoadedLog:
+        self.producers.now_ms = self._clock.monotonic_ns() // 1_000_000
         loader = LogLoader(
             self.directory,
             self.config,
@@ -413,7 +423,7 @@ class PartitionLog:
             self.epochs,
             self.producers,
             self._mark,
-            self._clock.now_ms(),
+            self._clock,
             progress,
         )
         return loader.load(checkpoint)

@@ -88,7 +88,7 @@ class SegmentList:
         rolled = self.active
         try:
             rolled.finish()
-            self.active = Segment(self._directory, self.end_offset, self._disk, self._clock.now_ms(), is_new=True)
+            self.active = Segment(self._directory, self.end_offset, self._disk, self._clock, is_new=True)
             rolled.close()
         except OSError as failure:
             self._latch.fail("roll", failure)
@@ -112,16 +112,23 @@ class SegmentList:
         return count
 
     def drop(self, count: int) -> None:
-        """Take the oldest segments out, the first one first: a crash in between leaves no gap. raises StorageFailed"""
+        """Take the oldest segments out, the first one first: a crash in between leaves no gap. raises StorageFailed
+
+        Where it fails, those that went are out of the list, and the others can be asked for again.
+        """
         assert count < len(self.bases)
+        gone = 0
         try:
             for base in self.bases[:count]:
-                self.rolled_bytes -= self._size_of(base)
+                size = self._size_of(base)
                 retire_segment(self._directory, base, self._disk)
+                self.rolled_bytes -= size
+                gone += 1
         except OSError as failure:
-            self._latch.fail("deletion of segments", failure)
-        del self.bases[:count]
-        self.version += 1
+            self._latch.fail("deletion of segments", failure, is_torn=True)
+        finally:
+            del self.bases[:gone]
+            self.version += 1
 
     def swap(self, segments: list[tuple[int, int]], as_of_version: int) -> bool:
         """Let the `.cleaned` files of the first of these segments replace all of them.
@@ -141,13 +148,13 @@ class SegmentList:
         try:
             if any(self._size_of(base) != size for base, size in segments):
                 return False
-            swap_segments(self._directory, bases, self._disk)
+            swap_segments(self._directory, bases, self.bases[first + len(bases)], self._disk)
             del self.bases[first + 1 : first + len(bases)]
             self.rolled_bytes += self._size_of(bases[0]) - sum(size for _base, size in segments)
         except FileNotFoundError:
             return False
         except OSError as failure:
-            self._latch.fail("swap of segments", failure)
+            self._latch.fail("swap of segments", failure, is_torn=True)
         self.version += 1
         return True
 

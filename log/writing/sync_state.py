@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from headrace.clock import Clock
 from headrace.log.disk import Disk
 from headrace.log.segments.segment import sync_segment
 from headrace.log.state.checkpoints import sync_beginning
@@ -31,6 +32,7 @@ class SyncState:
     """
 
     __slots__ = (
+        "_clock",
         "_directory",
         "_disk",
         "_epochs",
@@ -49,6 +51,7 @@ class SyncState:
         mark: TruncationMark,
         epochs: LeaderEpochs,
         disk: Disk,
+        clock: Clock,
         latch: FailureLatch,
         recovery_point: int,
         *,
@@ -59,15 +62,16 @@ class SyncState:
         self._segments = segments
         self._mark = mark
         self._disk = disk
+        self._clock = clock
         self._latch = latch
         self.recovery_point = recovery_point
         self.is_begun = is_begun
-        self._unflushed_since_ms = 0  # when the first batch after the recovery point came; 0: none
+        self._unflushed_since_ms = 0  # when the first batch after the recovery point came, monotonic; 0: none
 
-    def note_append(self, now_ms: int, flush_messages: int) -> None:
+    def note_append(self, flush_messages: int) -> None:
         """Batches were written. Flushes where so many records are not synced; raises StorageFailed."""
         if not self._unflushed_since_ms:
-            self._unflushed_since_ms = now_ms
+            self._unflushed_since_ms = self._clock.monotonic_ns() // 1_000_000
         if self._segments.end_offset - self.recovery_point >= flush_messages:
             self.flush()
 
@@ -98,9 +102,9 @@ class SyncState:
         self.recovery_point = segments.end_offset
         self._unflushed_since_ms = 0
 
-    def flush_due(self, now_ms: int, flush_ms: int | None) -> bool:
+    def flush_due(self, monotonic_ms: int, flush_ms: int | None) -> bool:
         """Flush if `flush.ms` has passed since the first unsynced batch; returns whether it did. raises StorageFailed"""
-        if flush_ms is None or not self._unflushed_since_ms or now_ms - self._unflushed_since_ms < flush_ms:
+        if flush_ms is None or not self._unflushed_since_ms or monotonic_ms - self._unflushed_since_ms < flush_ms:
             return False
         self.flush()
         return True

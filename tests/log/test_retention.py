@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from headrace.errors import ConfigError, StorageFailed
 from headrace.log.config import LogConfig
+from headrace.log.names import path_of
 from headrace.log.reading.reader import LogReader
 from headrace.log.reading.segment_facts import segment_facts
 from headrace.log.retention import SegmentFacts, expired_segments, load_policy
@@ -166,10 +167,16 @@ def test_deleted_files_stay_for_their_delay(maker):
     delete(log, 2)
     names = {path.name for path in maker.directory.glob("*.deleted")}
     assert len(names) == 6
-    renamed_ms = max(path.stat().st_ctime_ns for path in maker.directory.glob("*.deleted")) // 1_000_000
-    assert remove_retired(maker.directory, renamed_ms + 999, 1000)[0] < 6
-    assert remove_retired(maker.directory, renamed_ms + 1000, 1000)[1] == 0
-    assert not list(maker.directory.glob("*.deleted"))
+    seen = {}
+    assert remove_retired(maker.directory, seen, 5000, 1000) == 0
+    assert seen.keys() == names
+    path_of(maker.directory, 99, ".log.deleted").touch()
+    assert remove_retired(maker.directory, seen, 5999, 1000) == 0
+    assert remove_retired(maker.directory, seen, 6000, 1000) == 6
+    assert seen == {path_of(maker.directory, 99, ".log.deleted").name: 5999}
+    path_of(maker.directory, 99, ".log.deleted").unlink()
+    assert remove_retired(maker.directory, seen, 9000, 1000) == 0
+    assert seen == {}
 
 
 @pytest.mark.parametrize("renames", range(6))
@@ -238,7 +245,7 @@ def test_a_range_outlives_its_segment(maker):
     held = reader.locate(0, 1 << 20, log.end_segment, log.end_position, at_least_one=True)
     before = os.pread(held.fd, held.length, held.position)
     delete(log, 3)
-    remove_retired(maker.directory, 2**60, 0)
+    remove_retired(maker.directory, {}, 0, 0)
     reader.refresh(log.segments_version)
     assert os.pread(held.fd, held.length, held.position) == before
 

@@ -45,3 +45,22 @@ def test_a_sync_may_take_longer_than_a_process_may_be_silent(tmp_path, monkeypat
     assert not hung()
     clock.ns += (TIMEOUT_MS + 1) * 1_000_000
     assert hung()  # after the sync the ordinary bound holds
+
+
+@pytest.mark.parametrize("room", [1, -1])
+def test_blocks_ahead_leave_what_produce_is_refused_for(tmp_path, room):
+    settings = {}
+    disk = WatchedDisk(SimpleNamespace(wiring=SimpleNamespace(settings=settings)), SimpleNamespace())
+    size = 1 << 20
+    with open(tmp_path / "segment", "wb") as file:
+        volume = os.fstatvfs(file.fileno())
+        free_bytes = volume.f_bavail * volume.f_frsize
+        settings["headrace.log.dir.free.bytes.min"] = free_bytes // 2 if room > 0 else free_bytes * 2
+        if room > 0:
+            disk.reserve(file.fileno(), 0, size)
+            assert (disk.take_taken(), disk.take_taken()) == (size, 0)
+            assert os.fstat(file.fileno()).st_size == 0
+        else:
+            with pytest.raises(OSError, match="space"):
+                disk.reserve(file.fileno(), 0, size)
+            assert disk.take_taken() == 0

@@ -13,6 +13,7 @@ from headrace.log.segments.segment import Segment
 from headrace.workers import write_out as write_out_module
 from headrace.workers.watched_disk import WatchedDisk
 from headrace.workers.write_out import WriteOut
+from tests.support.fake_clock import FakeClock
 from tests.support.waiting import wait_until
 
 PART = SEGMENT_RESERVE_BYTES_MAX
@@ -97,7 +98,7 @@ def test_a_segment_tells_how_far_it_has_got(tmp_path):
         def grew(self, fd, end):
             told.append((fd, end))
 
-    segment = Segment(tmp_path, 0, Disk(), 0)
+    segment = Segment(tmp_path, 0, Disk(), FakeClock())
     data = bytes(1 << 20)
     for _ in range(8):
         segment.write([data])

@@ -119,8 +119,8 @@ def _fault_of_member(group: Group, generation: int, member_id: str, instance_id:
 
 def _commit(machine: GroupMachine, group: Group, event: Commit) -> None:
     """Store what may be stored; answered when that is committed, at once where nothing is left of it."""
-    request, now_ms = event.request, machine.now_ms
-    expire_ms = min(now_ms + request.retention_ms, LONG_MAX) if request.retention_ms >= 0 else NO_EXPIRY_MS
+    request, date_ms = event.request, machine.date_ms
+    expire_ms = min(date_ms + request.retention_ms, LONG_MAX) if request.retention_ms >= 0 else NO_EXPIRY_MS
     prefix, in_flight = request.key_prefix, group.in_flight
     is_known, short_bytes = machine.is_known, machine.short_bytes
     if len(prefix) * len(request.rows) > COMMIT_PREFIX_BYTES_MAX:
@@ -135,7 +135,7 @@ def _commit(machine: GroupMachine, group: Group, event: Commit) -> None:
             if fault:
                 faults[len(records) + len(faults)] = fault
                 continue
-        value = offset_value(place, metadata, now_ms if stamp_ms == NO_TIMESTAMP_MS else stamp_ms, expire_ms)
+        value = offset_value(place, metadata, date_ms if stamp_ms == NO_TIMESTAMP_MS else stamp_ms, expire_ms)
         in_flight[suffix] = in_flight.get(suffix, 0) + 1
         stored.append((suffix, value))
         records.append((prefix + suffix, value))
@@ -250,7 +250,7 @@ def _commit_transaction(machine: GroupMachine, group: Group, event: CommitTransa
             fault = _fault_of(machine, topic.name, row.partition_index, metadata)
             rows.append((row.partition_index, fault))
             if not fault:
-                value = encode_offset(row.committed_offset, row.committed_leader_epoch, metadata, machine.now_ms)
+                value = encode_offset(row.committed_offset, row.committed_leader_epoch, metadata, machine.date_ms)
                 stored.append((suffix_of(topic.name, row.partition_index), value))
         faults.append((topic.name, rows))
     what = TransactionRecords(group, request.producer_id, stored, faults, event.ticket)

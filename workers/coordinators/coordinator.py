@@ -78,8 +78,12 @@ class Coordinator(Protocol):
     def reload(self) -> None:
         """Forget what was loaded: the log is read again from its start."""
 
-    def step(self, event: Any, now_ms: int) -> list[Any]:
-        """The effects of an event."""
+    def step(self, event: Any, now_ms: int, date_ms: int) -> list[Any]:
+        """The effects of an event.
+
+        now_ms    for deadlines: no date
+        date_ms   for what is stored
+        """
 
     def snapshot(self) -> str:
         """What it holds, as `key=value` for the log; nothing where that is nothing."""

@@ -137,16 +137,16 @@ def _expired(machine: GroupMachine, group: Group, since_ms: int, topics_read: Co
 
     since_ms   that their retention counts from, 0 or less: each from its own commit
     """
-    now_ms, retention_ms = machine.now_ms, machine.config.retention_ms
+    date_ms, retention_ms = machine.date_ms, machine.config.retention_ms
     found = []
     for suffix, value in group.offsets.items():
         if group.is_unstable(suffix) or (topics_read and read_suffix(suffix)[0] in topics_read):
             continue
         commit_ms, expire_ms = commit_ms_of(value)
         if expire_ms != NO_EXPIRY_MS:
-            is_over = now_ms >= expire_ms
+            is_over = date_ms >= expire_ms
         else:
-            is_over = now_ms - (since_ms if since_ms > 0 else commit_ms) >= retention_ms
+            is_over = date_ms - (since_ms if since_ms > 0 else commit_ms) >= retention_ms
         if is_over:
             found.append(suffix)
     return found
@@ -178,7 +178,7 @@ def _bury(machine: GroupMachine, group: Group, aim: Aim) -> None:
     if group.generation > 0 or group.protocol_type is not None:
         records.append((group_key(group.group_id), None))
     group.offsets.clear()
-    group.enter(GroupState.DEAD, machine.now_ms)
+    group.enter(GroupState.DEAD, machine.date_ms)
     _append(machine, group, records, aim, None)
 
 

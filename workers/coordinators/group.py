@@ -141,10 +141,10 @@ class Group:
         "transactions",
     )
 
-    def __init__(self, group_id: str, now_ms: int) -> None:
+    def __init__(self, group_id: str, date_ms: int) -> None:
         self.group_id = group_id
         self.state = GroupState.EMPTY
-        self.since_ms = now_ms  # of the present state; -1: not known
+        self.since_ms = date_ms  # of the present state; -1: not known
         self.protocol_type: str | None = None
         self.generation = 0
         self.protocol: str | None = None
@@ -164,11 +164,11 @@ class Group:
         self.overwritten: dict[bytes, int] = {}
         self.topics: frozenset[str] | None = None
 
-    def enter(self, state: GroupState, now_ms: int) -> None:
+    def enter(self, state: GroupState, date_ms: int) -> None:
         """Change the state; only along TRANSITIONS."""
         assert self.state in TRANSITIONS[state], f"{self.group_id}: {self.state} -> {state}"
         self.state = state
-        self.since_ms = now_ms
+        self.since_ms = date_ms
 
     @property
     def all_joined(self) -> bool:

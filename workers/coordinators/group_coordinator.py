@@ -107,13 +107,15 @@ class GroupCoordinator:
 
     # Events
 
-    def step(self, event: Any, now_ms: int) -> list[Any]:
+    def step(self, event: Any, now_ms: int, date_ms: int) -> list[Any]:
         """The effects of an event, in order.
 
-        raises   UnexpectedEvent
+        now_ms    for deadlines: no date
+        date_ms   for what is stored
+        raises    UnexpectedEvent
         """
         machine = self._machine
-        machine.now_ms = now_ms
+        machine.now_ms, machine.date_ms = now_ms, date_ms
         effects: list[Any] = []
         machine.effects = effects
         kind = type(event)
@@ -164,7 +166,7 @@ class GroupCoordinator:
     def _finish_load(self, _event: Loaded) -> None:
         """The log was read: sessions start again, requests are taken."""
         machine = self._machine
-        machine.groups = self._loader.finish(machine.now_ms)
+        machine.groups = self._loader.finish(machine.date_ms)
         machine.is_loading = False
         self._each_group(GroupLoaded)
         self._deleted.start(machine)

@@ -27,7 +27,8 @@ class GroupMachine:
     """What the functions of the table share: one for each offsets partition.
 
     effects       of the event that is being handled, in order
-    now_ms        its time
+    now_ms        its time, for deadlines: no date
+    date_ms       its date, for what is stored
     groups        by their id
     handed_out    member ids that were handed out, the oldest first -> their group
     expired       offsets that went by the present Upkeep
@@ -42,8 +43,8 @@ class GroupMachine:
     """
 
     __slots__ = (
-        "_rows", "cleared", "config", "effects", "expired", "groups", "handed_out", "has_timers", "is_known", "is_loading", "name",
-        "new_id", "new_timer", "now_ms", "short_bytes",
+        "_rows", "cleared", "config", "date_ms", "effects", "expired", "groups", "handed_out", "has_timers", "is_known", "is_loading",
+        "name", "new_id", "new_timer", "now_ms", "short_bytes",
     )  # fmt: skip
 
     def __init__(
@@ -64,7 +65,7 @@ class GroupMachine:
         self.has_timers = has_timers
         self.is_known = is_known
         self.effects: list[Any] = []
-        self.now_ms = 0
+        self.now_ms = self.date_ms = 0
         self.groups: dict[str, Group] = {}
         self.handed_out: dict[str, Group] = {}
         self.expired = 0
@@ -129,5 +130,5 @@ class GroupMachine:
         return len(self.groups) < GROUPS_PER_PARTITION_MAX
 
     def new_group(self, group_id: str) -> Group:
-        group = self.groups[group_id] = Group(group_id, self.now_ms)
+        group = self.groups[group_id] = Group(group_id, self.date_ms)
         return group

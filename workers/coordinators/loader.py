@@ -223,7 +223,7 @@ class Loader:
             else:
                 known[suffix] = value
 
-    def finish(self, now_ms: int) -> dict[str, Group]:
+    def finish(self, date_ms: int) -> dict[str, Group]:
         """The groups as the log has them: Stable, or Empty."""
         groups: dict[str, Group] = {}
         for name, value in self._groups.items():
@@ -234,13 +234,13 @@ class Loader:
                 self.report(f"group {name!r}: {_told(failure)}")
         for name, offsets in self._offsets.items():
             if offsets and self._is_name(name):
-                group = _group_of(groups, name, now_ms)
+                group = _group_of(groups, name, date_ms)
                 group.offsets = self._readable(group.group_id, offsets)
         for producer_id, held in self._transactions.items():
             for name, entries in held.items():
                 if not self._is_name(name):
                     continue
-                group = _group_of(groups, name, now_ms)
+                group = _group_of(groups, name, date_ms)
                 wanted = {suffix: pending for suffix, (pending, _offset) in entries.items() if pending is not None}
                 for suffix, pending in self._readable(group.group_id, wanted).items():
                     group.hold(producer_id, [(suffix, pending)], entries[suffix][1])
@@ -315,10 +315,10 @@ def _told(failure: Exception) -> str:
     return f"{type(failure).__name__}: {failure}"
 
 
-def _group_of(groups: dict[str, Group], name: bytes, now_ms: int) -> Group:
+def _group_of(groups: dict[str, Group], name: bytes, date_ms: int) -> Group:
     group_id = name.decode()
     group = groups.get(group_id)
     if group is None:
-        group = groups[group_id] = Group(group_id, now_ms)
+        group = groups[group_id] = Group(group_id, date_ms)
         assert group.state is GroupState.EMPTY
     return group

@@ -163,7 +163,7 @@ def resume_sessions(machine: GroupMachine, group: Group, _event: GroupLoaded) ->
 
 def unload(machine: GroupMachine, group: Group, _event: GroupUnloaded) -> None:
     """Those that wait ask elsewhere."""
-    group.enter(GroupState.DEAD, machine.now_ms)
+    group.enter(GroupState.DEAD, machine.date_ms)
     cancel_timers(machine, group)
     for member in group.members.values():
         waiting = group.park_join(member, None)

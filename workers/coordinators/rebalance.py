@@ -82,7 +82,7 @@ def prepare(
         group.initial_left = max(delay_ms - initial_ms, 0)
         delay_ms = initial_ms
     group.newcomer = False
-    group.enter(GroupState.PREPARING, machine.now_ms)
+    group.enter(GroupState.PREPARING, machine.date_ms)
     _time_join(machine, group, delay_ms)
     complete_if_all_joined(machine, group)
 
@@ -149,7 +149,7 @@ def _elect_leader(group: Group) -> bool:
 
 def _start_generation(machine: GroupMachine, group: Group) -> None:
     group.protocol = group.select_protocol()
-    group.enter(GroupState.COMPLETING, machine.now_ms)
+    group.enter(GroupState.COMPLETING, machine.date_ms)
     group.topics = group.subscribed()
     group.pending_sync = set(group.members)
     for member in group.members.values():
@@ -167,7 +167,7 @@ def _start_generation(machine: GroupMachine, group: Group) -> None:
 
 def _become_empty(machine: GroupMachine, group: Group) -> None:
     group.protocol = None
-    group.enter(GroupState.EMPTY, machine.now_ms)
+    group.enter(GroupState.EMPTY, machine.date_ms)
     group.topics = group.subscribed()
     machine.effects.append(Append([record_of(group)], EmptyGroupRecord(group)))
 

@@ -117,7 +117,7 @@ def hand_out_assignment(machine: GroupMachine, group: Group, event: Appended) ->
         return  # a rebalance started meanwhile, and answered everyone
     for member in group.members.values():
         member.assignment = what.assignments.get(member.member_id, b"")
-    group.enter(GroupState.STABLE, machine.now_ms)
+    group.enter(GroupState.STABLE, machine.date_ms)
     for member in group.members.values():
         answer_sync(machine, group, member, _E.NONE, prolongs=True)
 

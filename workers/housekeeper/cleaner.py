@@ -40,8 +40,9 @@ from headrace.log.compaction.compaction_plan import (
 )
 from headrace.log.disk import Disk
 from headrace.log.names import FUTURE_SUFFIX, aside_stem
-from headrace.log.reading.segment_facts import first_timestamp, segment_facts
+from headrace.log.reading.segment_facts import ends_without_records, first_timestamp, segment_facts
 from headrace.log.reading.segment_file import CorruptSegment
+from headrace.log.retention import SegmentFacts
 from headrace.log.state.checkpoints import CLEANER_OFFSET_FILE, LEADER_EPOCH_FILE, BadCheckpoint, read_leader_epochs
 from headrace.protocol.compression import CompressionError
 from headrace.protocol.record_batch import CorruptRecord
@@ -108,11 +109,12 @@ class Cleaner:
         self._checkpoints = checkpoints
         self._planning = quarantine
         self._disk: Disk = WatchedDisk(seat, clock)
-        self._next_check_ms = 0
+        self._next_check_ms = 0  # of the monotonic clock
         self._rested_until_ns = 0
         self._pass: _Pass | None = None
         self._epochs: dict[TopicPartition, tuple[int, int]] = {}  # key, leader epoch at the last look
         self._failures: dict[int, tuple[int, int]] = {}  # slot -> key, failed passes in a row
+        self._with_remains: dict[int, tuple[int, bool]] = {}  # slot -> key, whether an older version left empty batches
         self.uncleanable: dict[int, tuple[int, str]] = {}  # slot -> key, reason
 
     def sweep(self) -> None:
@@ -130,14 +132,14 @@ class Cleaner:
                     except OSError as failure:
                         _log.warning("cleaned files not removed directory=%s reason=%s", entry.path, failure)
 
-    def do_work(self, now_ms: int) -> int:
+    def do_work(self) -> int:
         """One turn; 0, where there is nothing to do for now."""
         if self._pass is None:
-            if not self._is_enabled or now_ms < self._next_check_ms:
+            if not self._is_enabled or self._monotonic_ms() < self._next_check_ms:
                 return 0
-            self._begin(now_ms)
+            self._begin(self._clock.now_ms())
             if self._pass is None:
-                self._next_check_ms = now_ms + self._backoff_ms
+                self._rest()
                 return 0
         return self._go_on(self._pass)
 
@@ -145,6 +147,13 @@ class Cleaner:
         """Give up the pass in progress."""
         if self._pass is not None:
             self._drop(self._pass)
+
+    def _monotonic_ms(self) -> int:
+        return self._clock.monotonic_ns() // 1_000_000
+
+    def _rest(self) -> None:
+        """Nothing more for `log.cleaner.backoff.ms`."""
+        self._next_check_ms = self._monotonic_ms() + self._backoff_ms
 
     def _begin(self, now_ms: int) -> None:
         """Start with the dirtiest log that is due."""
@@ -205,7 +214,19 @@ class Cleaner:
         dirty = [one.base_offset for one in facts if one.end_offset > first_dirty]
         earliest_ms = first_timestamp(hosted.directory, dirty[0]) if dirty else -1
         committed = min(row.high_watermark, row.last_stable_offset)
-        return plan_compaction(facts, hosted.config, checkpoint, committed, earliest_ms, now_ms)
+        plan = plan_compaction(facts, hosted.config, checkpoint, committed, earliest_ms, now_ms)
+        if plan is None and self._has_remains(hosted, facts[:-1], min(first_dirty, committed)):
+            plan = CompactionPlan(first_dirty, min(first_dirty, committed), 0.0)
+        return plan
+
+    def _has_remains(self, hosted: Hosted, rolled: list[SegmentFacts], clean_offset: int) -> bool:
+        """Whether segments that are clean end with empty batches, as older versions left them: looked for once in a process's life."""
+        known = self._with_remains.get(hosted.slot)
+        if known is None or known[0] != hosted.row.key:
+            clean = [one for one in rolled if one.end_offset <= clean_offset]
+            found = any(ends_without_records(hosted.directory, one.base_offset) for one in clean)
+            known = self._with_remains[hosted.slot] = (hosted.row.key, found)
+        return known[1]
 
     def _believed_checkpoint(self, hosted: Hosted) -> int:
         """Where the last pass ended, or where a truncation cut the log below that: a leader epoch begins there.
@@ -259,7 +280,7 @@ class Cleaner:
         except StopIteration:
             self._finish(running)
         except (SwapRefused, OSError) as failure:
-            self._next_check_ms = self._clock.now_ms() + self._backoff_ms
+            self._rest()
             if not running.is_untimely and getattr(failure, "errno", None) != errno.ENOSPC:
                 self._note_failure(running.hosted, failure)
             self._drop(running)
@@ -300,6 +321,7 @@ class Cleaner:
         """The pass is through: the checkpoint moves."""
         hosted, compaction, stats = running.hosted, running.compaction, running.compaction.stats
         self._failures.pop(hosted.slot, None)
+        self._with_remains[hosted.slot] = (hosted.row.key, False)
         self._seat.counters.add(BYTES_COMPACTED, stats.bytes_before)
         _log.info(
             "log compacted partition=%s end_offset=%d records=%d kept=%d bytes=%d left=%d segments=%d left=%d keys=%d"
@@ -309,7 +331,7 @@ class Cleaner:
             (self._clock.monotonic_ns() - running.started_ns) // 1_000_000,
         )  # fmt: skip
         if compaction.end_offset <= compaction.first_dirty_offset:
-            self._next_check_ms = self._clock.now_ms() + self._backoff_ms  # no further for now: an open transaction
+            self._rest()  # no further for now: an open transaction
         self._write_checkpoint(hosted, compaction.end_offset)
         self._drop(running)
 

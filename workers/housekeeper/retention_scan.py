@@ -48,6 +48,9 @@ class RetentionScan:
         self._policy = policy
         self._quarantine = quarantine
         self._without_retired: dict[int, tuple[int, int, int]] = {}  # slot -> key, generation, version of its segments
+        self._retired: dict[
+            int, tuple[int, dict[str, int]]
+        ] = {}  # slot -> key, when its `.deleted` files were first seen
 
     def run(self) -> int:
         """Ask for what has expired; returns how many logs could be scanned."""
@@ -62,6 +65,7 @@ class RetentionScan:
     def remove_retired(self) -> None:
         """Remove `.deleted` files whose delay has passed, where the list of segments moved since there were none."""
         before, self._without_retired = self._without_retired, {}
+        seen, self._retired = self._retired, {}
         for serving in self._replicas.in_service():
             row, slot = serving.row, serving.partition.slot
             version = (row.key, row.generation, row.segments_version)
@@ -71,15 +75,22 @@ class RetentionScan:
             self._seat.beat(self._clock.monotonic_ns())
             hosted = self._replicas.place(serving)
             if hosted is not None:
-                self._quarantine.run(("retired", slot, row.key), hosted.name, self._remove_retired, hosted, version)
+                key, names = seen.get(slot, (-1, {}))
+                names = names if key == row.key else {}
+                self._quarantine.run(
+                    ("retired", slot, row.key), hosted.name, self._remove_retired, hosted, version, names
+                )
 
-    def _remove_retired(self, hosted: Hosted, version: tuple[int, int, int]) -> None:
+    def _remove_retired(self, hosted: Hosted, version: tuple[int, int, int], seen: dict[str, int]) -> None:
+        self._retired[hosted.slot] = (hosted.row.key, seen)
+        monotonic_ms = self._clock.monotonic_ns() // 1_000_000
         try:
-            removed, left = remove_retired(hosted.directory, self._clock.now_ms(), hosted.config.file_delete_delay_ms)
+            removed = remove_retired(hosted.directory, seen, monotonic_ms, hosted.config.file_delete_delay_ms)
         except FileNotFoundError:
             return  # deleted, or moved to another log directory, since the replicas were listed
-        if not left:
+        if not seen:
             self._without_retired[hosted.slot] = version
+            del self._retired[hosted.slot]
         if removed:
             _log.info("deleted files removed partition=%s files=%d", hosted.name, removed)
 

@@ -105,8 +105,9 @@ class Housekeeper(duty_cycle.Process):
             "retired": self._retention.remove_retired,
             **{name: partial(self._write_checkpoint, name) for name in CHECKPOINT_FILES},
         }
-        now_ms = clock.now_ms()
-        self._due_ms = {name: now_ms + self._intervals_ms[name] for name in self._tasks}
+        now_ms = clock.monotonic_ns() // 1_000_000
+        self._due_ms = {name: now_ms + self._intervals_ms[name] for name in self._tasks}  # of the monotonic clock
+        self._deleted_seen: dict[Path, int] = {}  # when directories to be removed were first seen, by the same clock
 
     @property
     def _log_dirs(self) -> list[Path]:
@@ -121,14 +122,14 @@ class Housekeeper(duty_cycle.Process):
     def do_work(self) -> int:
         """Do what is due; returns the number of tasks run."""
         done = self._mailbox.poll(self._seat.readers)
-        now_ms = self._clock.now_ms()
+        now_ms = self._clock.monotonic_ns() // 1_000_000
         for name, due_ms in self._due_ms.items():
             if now_ms < due_ms:
                 continue
             self._due_ms[name] = now_ms + self._intervals_ms[name]
             done += 1
             self._quarantine.run(name, name, self._tasks[name])
-        done += self._clean(now_ms)
+        done += self._clean()
         self._mailbox.flush()
         return done
 
@@ -152,12 +153,12 @@ class Housekeeper(duty_cycle.Process):
             self._seat.counters.add(CLOSING_STEPS, 1)
         return True
 
-    def _clean(self, now_ms: int) -> int:
+    def _clean(self) -> int:
         done = 0
 
         def clean() -> None:
             nonlocal done
-            done = self._cleaner.do_work(now_ms)
+            done = self._cleaner.do_work()
 
         self._quarantine.run("clean", "compaction", clean)
         return done
@@ -211,7 +212,8 @@ class Housekeeper(duty_cycle.Process):
             self._take_offline(log_dir, failure)
 
     def _remove_deleted(self) -> None:
-        now_ms = self._clock.now_ms()
+        now_ms = self._clock.monotonic_ns() // 1_000_000
+        seen, self._deleted_seen = self._deleted_seen, {}
         for log_dir in self._log_dirs:
             try:
                 entries = list(os.scandir(log_dir))
@@ -221,26 +223,23 @@ class Housekeeper(duty_cycle.Process):
             for entry in entries:
                 if not entry.name.endswith(DELETED_DIRECTORY_SUFFIX) or not entry.is_dir(follow_symlinks=False):
                     continue
-                try:
-                    deleted_ms = entry.stat().st_ctime_ns // 1_000_000
-                except FileNotFoundError:
-                    continue  # removed meanwhile
-                if now_ms - deleted_ms >= self._delete_delay_ms:
-                    path = Path(entry.path)
+                path = Path(entry.path)
+                self._deleted_seen[path] = seen.get(path, now_ms)
+                if now_ms - self._deleted_seen[path] >= self._delete_delay_ms:
                     self._quarantine.run(("delete", path), path, self._remove_directory, path)
 
     def _remove_directory(self, directory: Path) -> None:
-        """Of a replica that was deleted; what the checkpoints say of it goes too."""
+        """Of a replica that was deleted; what the checkpoints say of it goes too, once there is room again."""
         self._seat.beat(self._clock.monotonic_ns())
+        topic_id = read_partition_metadata(directory / PARTITION_METADATA_FILE)
+        self._disk.remove_tree(directory)
+        _log.info("directory removed path=%s", directory)
         topic, _dash, partition = directory.name.rpartition(".")[0].rpartition("-")
         if topic and is_number(partition, PARTITION_MAX):
             name = TopicPartition(topic, int(partition))
-            topic_id = read_partition_metadata(directory / PARTITION_METADATA_FILE)
             live = directory.parent / str(name)  # a replica that was moved away is back, or a move was begun again
             if not live.is_dir() or read_partition_metadata(live / PARTITION_METADATA_FILE) != topic_id:
                 self._checkpoints.forget(directory.parent, name, topic_id)
-        self._disk.remove_tree(directory)
-        _log.info("directory removed path=%s", directory)
 
 
 def _leave_unclean(log_dir: Path, reason: str) -> None:

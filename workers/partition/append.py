@@ -206,7 +206,7 @@ class Appender:
             counters = self._seat.counters
             counters.add(PRODUCE_BATCHES, len(batches))
             counters.add(PRODUCE_BYTES, appended_bytes)
-            self._replicas.failures.spend(appended_bytes, self._monotonic_ms)
+            self._replicas.failures.spend(self._monotonic_ms)
         self._answer(replica, tickets, batches, results)
 
     def _answer(

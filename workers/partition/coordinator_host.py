@@ -148,7 +148,7 @@ class CoordinatorHost(Generic[C]):
     def step(self, hosted: Hosted[C], event: Any) -> bool:
         """An event for a coordinator, and what it wants done; False where it failed, and is loaded again."""
         try:
-            for effect in hosted.coordinator.step(event, self.clock.now_ms):
+            for effect in hosted.coordinator.step(event, self.clock.now_ms, self.clock.date_ms):
                 what = type(effect)
                 if what is Answer:
                     ticket, message = effect
@@ -429,7 +429,7 @@ class CoordinatorHost(Generic[C]):
         batches = [self._batch_of(share) for share in shares]
         start_records = replica.records_appended
         try:
-            results = replica.append(batches, self.clock.now_ms)
+            results = replica.append(batches, self.clock.date_ms)
         except StorageFailed as failure:
             replica.fail(failure)
             return self._refuse(hosted, appends, NO_ROOM if isinstance(failure, StorageExhausted) else _LOST)
@@ -450,7 +450,7 @@ class CoordinatorHost(Generic[C]):
     def _batch_of(self, appends: list[Append]) -> memoryview:
         records = [record for append in appends for record in append.records]
         return memoryview(
-            build_coordinator_batch(records, self.clock.now_ms, self._kind.codec, appends[0].producer),
+            build_coordinator_batch(records, self.clock.date_ms, self._kind.codec, appends[0].producer),
         )
 
     def _refuse(self, hosted: Hosted[C], appends: list[Append], error: ErrorCode) -> bool:

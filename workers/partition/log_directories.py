@@ -48,6 +48,7 @@ class LogDirectories:
         self._disk = disk
         self._bits = {Path(path): seat.wiring.log_dir_bit(path) for path in seat.wiring.log_dirs}
         self._free_bytes_min: int = seat.wiring.settings["headrace.log.dir.free.bytes.min"]
+        self._shares = 1 + seat.wiring.partition_count  # each worker may write its own before it looks again
         self._next_check_ms = 0
         self._headroom_bytes = 0  # what may be written before the free space is checked again
         self.usable = list(self._bits)
@@ -72,9 +73,9 @@ class LogDirectories:
             has_changed |= self._check_space(path)
         return has_changed
 
-    def spend(self, count: int) -> bool:
-        """Bytes were written; True where the free space has to be checked now, not when that is due."""
-        self._headroom_bytes -= count
+    def spend(self) -> bool:
+        """Count what the disk took, blocks ahead included; True where the free space has to be checked now, not when that is due."""
+        self._headroom_bytes -= self._disk.take_taken()
         if self._headroom_bytes > 0:
             return False
         self._next_check_ms = 0
@@ -215,7 +216,7 @@ class LogDirectories:
             _log.warning("log directory writable again path=%s free_bytes=%d", path, free_bytes)
             return True
         if free_bytes >= self._free_bytes_min:
-            self._headroom_bytes = min(self._headroom_bytes, (free_bytes - self._free_bytes_min) // 2)
+            self._headroom_bytes = min(self._headroom_bytes, (free_bytes - self._free_bytes_min) // self._shares)
             return False
         self.full.add(path)
         _log.error(

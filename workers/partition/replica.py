@@ -440,9 +440,10 @@ class Replica:
         raises    CorruptRecord or OffsetsOutOfOrder, for an invalid batch: those before it are in the log, and published;
                   StorageFailed: tell `fail`
         """
-        if self.is_full:
-            raise StorageExhausted(f"{self.partition}: no room in {self.log.directory.parent}")
         log = self.log
+        if self.is_full and len(records):
+            self.follow(records[:0], high_watermark, log_start_offset, now_ms)  # what the leader deleted gives room
+            raise StorageExhausted(f"{self.partition}: no room in {log.directory.parent}")
         taken = 0
         refusal: HeadraceError | None = None
         was = (log.log_end_offset, log.log_start_offset, self.high_watermark)

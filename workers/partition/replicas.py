@@ -237,12 +237,12 @@ class Replicas:
             self._opener.finish(self._opening_ns)
             self._opening_ns = 0
 
-    def tick(self, now_ms: int, monotonic_ms: int) -> None:
+    def tick(self, monotonic_ms: int) -> None:
         """Flush what `flush.ms` wants flushed; follow what became of the log directories; try full logs again."""
         for slot in list(self._configs.timed):
             replica = self.by_slot[slot]
             if replica.state is not RowState.OFFLINE and not replica.is_full:
-                self._flush_due(replica, now_ms)
+                self._flush_due(replica, monotonic_ms)
         self.failures.check_directories(monotonic_ms)
         if (self.failures.has_exhausted or self._unopened.postponed) and self.failures.is_retry_due(monotonic_ms):
             self._unopened.try_again()
@@ -263,9 +263,9 @@ class Replicas:
             _log.warning("stopped before all logs were opened count=%d", count)
         return self._closer.close_all(self.by_slot.values())
 
-    def _flush_due(self, replica: Replica, now_ms: int) -> None:
+    def _flush_due(self, replica: Replica, monotonic_ms: int) -> None:
         try:
-            if replica.log.flush_due(now_ms):
+            if replica.log.flush_due(monotonic_ms):
                 replica.publish()
         except StorageFailed as failure:
             self.failures.take(replica, failure)

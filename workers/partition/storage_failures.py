@@ -78,9 +78,9 @@ class StorageFailures:
         if self._directories.check(monotonic_ms):
             self.follow_directories()
 
-    def spend(self, count: int, monotonic_ms: int) -> None:
-        """Bytes were appended: near the bound of free space it is checked before its time."""
-        if self._directories.spend(count):
+    def spend(self, monotonic_ms: int) -> None:
+        """Something was written: near the bound of free space it is checked before its time."""
+        if self._directories.spend():
             self.check_directories(monotonic_ms)
 
     def follow_directories(self) -> None:

@@ -75,16 +75,14 @@ class Upkeep:
         def delete(replica: Replica) -> None:
             log = replica.log
             last = log.end_segment
-            if last in bases and log.roll_if_older(roll_before_ms):
-                replica.publish()
             # One that has rolled since the housekeeper looked may have got younger records in between.
             younger = {base for base in bases if active <= base < last and not log.is_older(base, roll_before_ms)}
-            count = log.count_deletable(bases - younger, replica.high_watermark)
+            count = _drop(replica, bases - younger)
+            if last in bases and log.failure is None and log.roll_if_older(roll_before_ms):  # after: it may need room
+                replica.publish()
+                count += _drop(replica, bases - younger)
             if not count:
                 return
-            _move_log_start(replica, log.segment_bases[count])
-            log.delete_segments(count)
-            replica.publish()
             _log.info(
                 "segments deleted partition=%s count=%d log_start_offset=%d rule=%s largest_timestamp_ms=%d",
                 replica.partition,
@@ -180,6 +178,17 @@ class Upkeep:
                 self._deletions.wait(deletion, number, replica, offset)
                 return
         deletion.settle(number, error)
+
+
+def _drop(replica: Replica, bases: set[int]) -> int:
+    """Delete those of the oldest segments that are wanted and may go; returns how many. raises StorageFailed"""
+    log = replica.log
+    count = log.count_deletable(bases, replica.high_watermark)
+    if count:
+        _move_log_start(replica, log.segment_bases[count])
+        log.delete_segments(count)
+        replica.publish()
+    return count
 
 
 def _move_log_start(replica: Replica, offset: int) -> None:

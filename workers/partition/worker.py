@@ -136,6 +136,7 @@ class PartitionWorker(duty_cycle.Process):
         done += self._intake.do_work(now_ms, monotonic_ms)
         if self._fetchers is not None:
             done += self._fetchers.do_work(now_ms)
+            self._replicas.failures.spend(monotonic_ms)
         done += self._moved.tell()
         done += self._groups.do_work()
         self._note_followed()
@@ -149,7 +150,7 @@ class PartitionWorker(duty_cycle.Process):
             self._ahead.add(self._moved.take_ahead())
             self._ahead.tell(monotonic_ms)
             self._deletions.expire(monotonic_ms)
-            self._replicas.tick(now_ms, monotonic_ms)
+            self._replicas.tick(monotonic_ms)
         done += self._moved.tell()
         done += self._replicas.has_unopened and not self._is_closing
         if self._has_news:

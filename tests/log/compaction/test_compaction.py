@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headrace.log.compaction import batch_cleaner
+from headrace.log.compaction.batch_cleaner import empty_batch
 from headrace.log.compaction.cleaned_segment import SegmentOverflow
 from headrace.log.compaction.compaction_plan import CompactionFailed, Swap
 from headrace.log.config import LogConfig
@@ -27,6 +28,7 @@ from headrace.protocol.record_batch import (
     build_batch,
     compute_crc,
     iterate_batches,
+    parse_header,
 )
 from tests.support.compaction_fixtures import (
     DELETE_RETENTION_MS,
@@ -308,20 +310,31 @@ def test_an_overflow_within_a_segment_is_reported(maker):
         run(log, compaction_of(log, CONFIG))
 
 
-def test_the_end_of_a_group_stays_as_an_empty_batch(maker):
+def test_nothing_stays_at_the_end_of_a_group_that_is_superseded(maker):
     log = opened(maker, [keyed(0, (b"a", b"1"))], [keyed(1, (b"a", b"2"))], [keyed(2, (b"a", b"3"))])
     config = LogConfig(is_compacted=True, segment_bytes=2 * len(keyed(0, (b"a", b"1"))))
     run(log, compaction_of(log, config))
     assert log.segment_bases == [0, 2, 3]
     found = [(header.base_offset, header.last_offset, len(records)) for header, records in batches_of(maker.directory)]
-    assert found == [(1, 1, 0), (2, 2, 1)]
-    version = log.segments_version
+    assert found == [(2, 2, 1)]
+    assert path_of(maker.directory, 0, ".log").stat().st_size == 0
+    assert [log.position_of(offset) for offset in range(4)] == [(2, 0), (2, 0), (2, 0), (3, 0)]
+    log.abandon()
+    log = opened(maker)
+    assert (log.segment_bases, log.log_start_offset, log.log_end_offset) == ([0, 2, 3], 0, 3)
     run(log, compaction_of(log, config, 3))
     assert log.segment_bases == [0, 3]
     assert [header.base_offset for header, _ in batches_of(maker.directory)] == [2]
     version = log.segments_version
     run(log, compaction_of(log, config, 3))
     assert log.segments_version == version  # nothing to change: nothing is swapped
+
+
+def test_empty_batches_that_older_versions_left_go_with_the_next_pass(maker):
+    _header, end_of_a_group = empty_batch(parse_header(keyed(2, (b"b", b"1"), (b"b", b"2"))))
+    log = opened(maker, [keyed(0, (b"a", b"1"), (b"c", b"1")), bytes(end_of_a_group)], [keyed(4, (b"d", b"1"))])
+    run(log, compaction_of(log, CONFIG, 5))
+    assert [(header.base_offset, len(records)) for header, records in batches_of(maker.directory)] == [(0, 2), (4, 1)]
 
 
 @pytest.mark.parametrize("damage", [b"\xff", b"\x00"], ids=["ones", "zeros"])

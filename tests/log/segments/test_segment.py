@@ -11,7 +11,7 @@ from headrace.log.config import LogConfig
 from headrace.log.disk import Disk
 from headrace.log.index_layout import RELATIVE_OFFSET_MAX
 from headrace.log.segments.segment import Segment
-from tests.support.fake_clock import NOW_MS
+from tests.support.fake_clock import NOW_MS, FakeClock
 
 BASE = 1000
 MIB = 1 << 20
@@ -19,9 +19,14 @@ CONFIG = LogConfig(segment_bytes=1000, segment_ms=500, index_interval_bytes=100,
 
 
 @pytest.fixture
-def segment(tmp_path):
-    one = Segment(tmp_path, BASE, Disk(), NOW_MS, is_new=True)
-    one.set_limits(CONFIG, NOW_MS)
+def clock():
+    return FakeClock()
+
+
+@pytest.fixture
+def segment(tmp_path, clock):
+    one = Segment(tmp_path, BASE, Disk(), clock, is_new=True)
+    one.set_limits(CONFIG)
     yield one
     one.close()
 
@@ -53,7 +58,7 @@ def test_a_segment_is_full_by_size_by_age_and_by_offsets(segment, last_offset, p
 
 @pytest.mark.parametrize(("last_offset", "is_taken"), [(BASE + 5, True), (BASE + RELATIVE_OFFSET_MAX + 1, False)])
 def test_an_empty_segment_takes_any_batch_whose_offset_its_indexes_can_express(segment, last_offset, is_taken):
-    segment.set_limits(CONFIG, NOW_MS + 10_000)
+    segment.set_limits(CONFIG)
     assert segment.take_batch(last_offset, 0, 5000, NOW_MS + 10_000) is is_taken
 
 
@@ -64,34 +69,38 @@ def test_a_segment_is_full_when_an_index_has_no_room_for_another_entry(segment):
         if not segment.take_batch(BASE + number, position, 50, NOW_MS):
             break
         position += 50
-        segment.set_limits(CONFIG, NOW_MS)
+        segment.set_limits(CONFIG)
         if number == 4:  # stored or due makes no difference
             segment.write_index()
-            segment.set_limits(CONFIG, NOW_MS)
+            segment.set_limits(CONFIG)
     assert (segment.offset_index.entries + len(segment._due), position) == (2, 350)
     segment.write_index()
     segment.finish()
     assert (segment.offset_index.entries, segment.time_index.entries) == (2, 1)
 
 
-def test_a_segment_without_timestamps_ages_by_the_clock(segment):
+@pytest.mark.parametrize("step_ms", [-3_600_000, 3_600_000])
+def test_a_segment_without_timestamps_ages_by_the_clock_that_is_not_set(segment, clock, step_ms):
+    clock.step_ms = step_ms
     assert segment.take_batch(BASE, 0, 10, -1)
     assert segment.take_batch(BASE + 1, 10, 10, -1)
-    segment.set_limits(CONFIG, NOW_MS + 500)
+    clock.ms += 500
+    segment.set_limits(CONFIG)
     assert segment.take_batch(BASE + 2, 20, 10, -1)
-    segment.set_limits(CONFIG, NOW_MS + 501)
+    clock.ms += 1
+    segment.set_limits(CONFIG)
     assert not segment.take_batch(BASE + 3, 30, 10, -1)
 
 
 def test_changed_settings_count_from_the_next_limits_on(segment):
     assert segment.take_batch(BASE, 0, 900, NOW_MS)
     assert not segment.take_batch(BASE + 1, 900, 200, NOW_MS)
-    segment.set_limits(LogConfig(segment_bytes=2000), NOW_MS)
+    segment.set_limits(LogConfig(segment_bytes=2000))
     assert segment.take_batch(BASE + 1, 900, 200, NOW_MS)
 
 
 def test_without_limits_only_the_indexes_bound_a_segment(tmp_path):
-    segment = Segment(tmp_path, BASE, Disk(), NOW_MS, is_new=True)
+    segment = Segment(tmp_path, BASE, Disk(), FakeClock(), is_new=True)
     assert segment.take_batch(BASE, 0, 1 << 40, NOW_MS)
     assert segment.take_batch(BASE + 1, 1 << 40, 1 << 40, 2**62)
     assert not segment.take_batch(BASE + RELATIVE_OFFSET_MAX + 1, 1 << 41, 1, NOW_MS)
@@ -137,8 +146,8 @@ class NotingDisk(Disk):
 
 
 def grow(directory, disk, until, segment_bytes=1 << 30, step=1 << 20):
-    segment = Segment(directory, BASE, disk, NOW_MS, is_new=True)
-    segment.set_limits(LogConfig(segment_bytes=segment_bytes), NOW_MS)
+    segment = Segment(directory, BASE, disk, FakeClock(), is_new=True)
+    segment.set_limits(LogConfig(segment_bytes=segment_bytes))
     while segment.size_bytes < until:
         segment.write([memoryview(bytes(step))])
     return segment

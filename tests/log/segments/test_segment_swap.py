@@ -1,6 +1,11 @@
-"""The swap of compacted segments: killed at every system call, in the swap and again in the recovery of it."""
+"""The swap of compacted segments: killed at every system call, in the swap and again in the recovery of it; and a power loss at
+each, after which names that were not synced are as they were before or after, in any mix.
+
+Holds: log/group_file.py
+"""
 
 import os
+import random
 import shutil
 
 import pytest
@@ -9,6 +14,7 @@ from headrace.log.compaction.cleaned_segment import remove_cleaned
 from headrace.log.compaction.compaction_plan import Swap
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk
+from headrace.log.group_file import encode_group, read_group
 from headrace.log.names import path_of
 from headrace.log.reading.reader import LogReader
 from headrace.log.segments.segment_swap import finish_swaps
@@ -16,14 +22,21 @@ from headrace.log.writing.partition_log import PartitionLog
 from headrace.protocol.record_batch import iterate_batches
 from tests.support.compaction_fixtures import batches_of, compaction_of, keyed, run, write_segments
 from tests.support.fake_clock import NOW_MS
+from tests.support.faulty_disk import FaultyDisk
 from tests.support.log_fixtures import LogMaker, batch
 
 CONFIG = LogConfig(is_compacted=True, index_interval_bytes=200)
-CALLS = ("rename", "link", "unlink")
 SEGMENTS = [
     [keyed(3 * number, *[(b"%d" % (key % 7), b"v" * 100) for key in range(3 * number, 3 * number + 3)])]
     for number in range(10)
 ]
+# The last segment supersedes the end of the group before it, so that nothing is left there.
+WITHOUT_ENDS = [*SEGMENTS[:-1], [keyed(27, *[(b"%d" % key, b"w" * 100) for key in (3, 4, 5)])]]
+WITHOUT_ENDS_CONFIG = LogConfig(is_compacted=True, index_interval_bytes=200, segment_bytes=9 * len(SEGMENTS[0][0]))
+KINDS = {
+    "a group": (SEGMENTS, CONFIG, [0, 30]),
+    "a group whose end goes": (WITHOUT_ENDS, WITHOUT_ENDS_CONFIG, [0, 27, 30]),
+}
 
 
 class Killed(BaseException):
@@ -54,20 +67,24 @@ class MortalDisk(Disk):
     def unlink(self, path):
         self._call(super().unlink, path)
 
+    def sync_directory(self, directory):
+        self._call(super().sync_directory, directory)
+
 
 def opened(maker, disk=None, **how):
     maker.disk = disk or Disk()
     return maker.open(CONFIG, **how)
 
 
-def prepared(directory):
+def prepared(directory, kind="a group"):
     """A log of ten segments and one active, its compaction written and not swapped; (maker, log, swap)."""
+    segments, config, _bases = KINDS[kind]
     maker = LogMaker(directory)
-    write_segments(maker.directory, *SEGMENTS)
+    write_segments(maker.directory, *segments)
     log = opened(maker)
     log.roll_if_older(2**62)
     (path_of(maker.directory, 0, ".txnindex")).write_bytes(b"")
-    swap = next(step for step in compaction_of(log, CONFIG).steps() if isinstance(step, Swap))
+    swap = next(step for step in compaction_of(log, config).steps() if isinstance(step, Swap))
     return maker, log, swap
 
 
@@ -75,34 +92,39 @@ def state(directory):
     return [(header, tuple(records)) for header, records in batches_of(directory)]
 
 
+@pytest.fixture(scope="module", params=KINDS)
+def kind(request):
+    return request.param
+
+
 @pytest.fixture(scope="module")
-def states(tmp_path_factory):
+def states(tmp_path_factory, kind):
     """What the log holds before and after."""
-    maker, log, swap = prepared(tmp_path_factory.mktemp("reference"))
+    maker, log, swap = prepared(tmp_path_factory.mktemp("reference"), kind)
     before = state(maker.directory)
     assert log.swap_segments(swap.segments, log.segments_version)
-    assert log.segment_bases == [0, 30]
+    assert log.segment_bases == KINDS[kind][2]
     after = state(maker.directory)
     assert before != after
     return before, after
 
 
-def calls_of_a_swap(directory):
+def calls_of_a_swap(directory, kind):
     disk = MortalDisk(1000)
-    _maker, log, swap = prepared(directory)
+    _maker, log, swap = prepared(directory, kind)
     log.segments._disk = disk
     assert log.swap_segments(swap.segments, log.segments_version)
     return 1000 - disk.calls_left
 
 
-def test_killed_anywhere_the_log_opens_as_it_was_or_as_it_is_to_be(tmp_path, states):
+def test_killed_anywhere_the_log_opens_as_it_was_or_as_it_is_to_be(tmp_path, states, kind):
     before, after = states
-    count = calls_of_a_swap(tmp_path / "count")
+    count = calls_of_a_swap(tmp_path / "count", kind)
     assert count > 30
     outcomes = []
     for is_after in (False, True):
         for number in range(count):
-            maker, log, swap = prepared(tmp_path / f"{number}-{is_after}")
+            maker, log, swap = prepared(tmp_path / f"{number}-{is_after}", kind)
             log.segments._disk = MortalDisk(number, is_after)
             with pytest.raises(Killed):
                 log.swap_segments(swap.segments, log.segments_version)
@@ -111,7 +133,7 @@ def test_killed_anywhere_the_log_opens_as_it_was_or_as_it_is_to_be(tmp_path, sta
             found = state(maker.directory)
             assert found in (before, after), number
             outcomes.append(found == after)
-            assert again.segment_bases == ([0, 30] if found == after else [*range(0, 30, 3), 30])
+            assert again.segment_bases == (KINDS[kind][2] if found == after else [*range(0, 30, 3), 30])
             assert again.size_bytes == sum(path.stat().st_size for path in maker.directory.glob("*.log"))
             assert not list(maker.directory.glob("*.swap*"))
             assert {path.stem for path in maker.directory.glob("*.index")} == {
@@ -124,11 +146,75 @@ def test_killed_anywhere_the_log_opens_as_it_was_or_as_it_is_to_be(tmp_path, sta
     assert False in outcomes
 
 
-def test_killed_in_the_recovery_of_a_kill_as_well(tmp_path, states):
+class LastNames(FaultyDisk):
+    """Dies at its n-th change of a directory or sync, as `MortalDisk`, and knows what was synced by then."""
+
+    def __init__(self, calls_left):
+        super().__init__()
+        self.calls_left = calls_left
+
+    def _step(self):
+        self.calls_left -= 1
+        if self.calls_left < 0:
+            raise Killed
+
+    def rename(self, source, target):
+        self._step()
+        super().rename(source, target)
+
+    def link(self, source, target):
+        self._step()
+        super().link(source, target)
+
+    def unlink(self, path):
+        self._step()
+        super().unlink(path)
+
+    def sync_directory(self, directory):
+        self._step()
+        super().sync_directory(directory)
+
+
+def test_a_power_loss_at_any_call_leaves_the_log_as_it_was_or_as_it_is_to_be(tmp_path, states, kind):
+    """In the swap, and again in the recovery of it."""
     before, after = states
-    count = calls_of_a_swap(tmp_path / "count")
+    count = calls_of_a_swap(tmp_path / "count", kind)
+    outcomes = []
+    for seed in range(6):
+        for number in range(count + 1):
+            chance = random.Random(seed * 1000 + number)
+            maker, log, swap = prepared(tmp_path / f"{seed}-{number}", kind)
+            disk = LastNames(number)
+            disk.settle(maker.directory)  # the housekeeper synced it all
+            log.segments._disk = disk
+            try:
+                log.swap_segments(swap.segments, log.segments_version)
+            except Killed:
+                pass
+            log.abandon()
+            disk.crash(maker.directory, chance)
+            disk.calls_left = chance.randrange(40)
+            try:
+                finish_swaps(maker.directory, disk)
+            except Killed:
+                disk.crash(maker.directory, chance)
+            disk.calls_left = 1000
+            again = opened(maker, disk, clean=False, recovery_point=30)
+            found = state(maker.directory)
+            assert found in (before, after), (seed, number)
+            assert again.segment_bases == (KINDS[kind][2] if found == after else [*range(0, 30, 3), 30])
+            outcomes.append(found == after)
+            again.abandon()
+            disk.close()
+            shutil.rmtree(tmp_path / f"{seed}-{number}")
+    assert {True, False} == set(outcomes)
+
+
+def test_killed_in_the_recovery_of_a_kill_as_well(tmp_path, states, kind):
+    before, after = states
+    count = calls_of_a_swap(tmp_path / "count", kind)
     for number in range(0, count, 3):
-        maker, log, swap = prepared(tmp_path / str(number))
+        maker, log, swap = prepared(tmp_path / str(number), kind)
         log.segments._disk = MortalDisk(number)
         with pytest.raises(Killed):
             log.swap_segments(swap.segments, log.segments_version)
@@ -144,8 +230,8 @@ def test_killed_in_the_recovery_of_a_kill_as_well(tmp_path, states):
 
 
 @pytest.mark.parametrize("how", [{"clean": True, "recovery_point": 30}, {"recovery_point": 0}, {"trusted": (30, 0)}])
-def test_every_way_of_opening_finishes_a_swap(tmp_path, states, how):
-    maker, log, swap = prepared(tmp_path)
+def test_every_way_of_opening_finishes_a_swap(tmp_path, states, kind, how):
+    maker, log, swap = prepared(tmp_path, kind)
     log.segments._disk = MortalDisk(8)
     with pytest.raises(Killed):
         log.swap_segments(swap.segments, log.segments_version)
@@ -154,11 +240,11 @@ def test_every_way_of_opening_finishes_a_swap(tmp_path, states, how):
     assert state(maker.directory) == states[1]
 
 
-def test_readers_find_every_record_at_every_step_of_a_swap(tmp_path, states):
+def test_readers_find_every_record_at_every_step_of_a_swap(tmp_path, states, kind):
     """With a list from before, and with a new one: no offset that stays is missed, and none comes twice."""
     _before, after = states
     survivors = [record.offset for _, records in after for record in records]
-    maker, log, swap = prepared(tmp_path)
+    maker, log, swap = prepared(tmp_path, kind)
     old = LogReader(maker.directory)
     old.refresh(log.segments_version)
 
@@ -248,7 +334,8 @@ def test_cleaned_files_without_a_request_are_garbage(tmp_path):
     log.abandon()
     again = opened(maker)
     assert state(maker.directory) == before
-    assert remove_cleaned(maker.directory, Disk()) == 4
+    assert [path.name for path in maker.directory.glob("*.swap")] == []
+    assert remove_cleaned(maker.directory, Disk()) == 1
     assert not again.swap_segments([(0, path_of(maker.directory, 0, ".log").stat().st_size)], again.segments_version)
 
 
@@ -276,7 +363,50 @@ def test_a_compaction_from_before_the_log_was_opened_is_refused(tmp_path):
     maker.clock.ms += 1
     again = opened(maker)
     assert not again.swap_segments(swap.segments, version)
-    assert again.swap_segments(swap.segments, again.segments_version)
+    _maker, log, swap = prepared(tmp_path / "another")
+    assert log.swap_segments(swap.segments, log.segments_version)
+
+
+def test_what_a_housekeeper_left_is_removed_unless_its_swap_has_begun(tmp_path):
+    maker, _log, swap = prepared(tmp_path)
+    swap_name = path_of(maker.directory, 0, ".log.swap")
+    path_of(maker.directory, 0, ".log.cleaned").rename(swap_name)
+    assert remove_cleaned(maker.directory, Disk()) == 0
+    assert path_of(maker.directory, 0, ".group.swap").exists()
+    swap_name.rename(path_of(maker.directory, 0, ".log.cleaned"))
+    assert remove_cleaned(maker.directory, Disk()) == 5
+    assert swap.segments
+
+
+def test_a_swap_of_kafkas_goes_as_far_as_its_last_batch(tmp_path):
+    """It has no file for the group."""
+    maker, log, _swap = prepared(tmp_path, "a group whose end goes")
+    log.abandon()
+    path_of(maker.directory, 0, ".group.swap").unlink()
+    path_of(maker.directory, 0, ".log.cleaned").rename(path_of(maker.directory, 0, ".log.swap"))
+    assert opened(maker).segment_bases == [0, 24, 27, 30]
+
+
+def test_kafka_interrupted_while_it_renames_its_set_has_it_taken_back(tmp_path):
+    maker, log, _swap = prepared(tmp_path)
+    log.abandon()
+    before = state(maker.directory)
+    path_of(maker.directory, 0, ".group.swap").unlink()
+    path_of(maker.directory, 0, ".log.cleaned").rename(path_of(maker.directory, 0, ".log.swap"))
+    path_of(maker.directory, 0, ".txnindex.swap").rename(path_of(maker.directory, 0, ".txnindex.cleaned"))
+    opened(maker)
+    assert state(maker.directory) == before
+    assert not [path for path in maker.directory.iterdir() if path.suffix in {".swap", ".cleaned"}]
+
+
+@pytest.mark.parametrize("content", [b"", b"0", b"0\nx\n", b"1\n30\n", b"0\n" + b"9" * 30])
+def test_a_group_file_that_is_none_says_nothing(tmp_path, content):
+    path = tmp_path / "group"
+    path.write_bytes(content)
+    assert read_group(path) is None
+    path.write_bytes(encode_group(30))
+    assert read_group(path) == 30
+    assert read_group(tmp_path / "none") is None
 
 
 @pytest.mark.skipif(not hasattr(PartitionLog, "truncate_to"), reason="no truncation yet")

@@ -75,6 +75,21 @@ def test_idle_producers_expire_and_those_in_a_transaction_do_not(maker):
     assert sorted(log.producers.producers) == [2, 3]
 
 
+@pytest.mark.parametrize("step_ms", [-3_600_000, 3_600_000])
+def test_no_producer_expires_because_the_date_was_set_and_none_outlives_its_time(maker, step_ms):
+    log = maker.open(producer_expiration_ms=1000)
+    append(log, one(1, 0), one(2, 0))
+    log.producers.write_snapshot(2, [], is_durable=False)
+    maker.clock.step_ms = step_ms
+    maker.clock.ms += 900
+    append(log, one(3, 0))
+    assert log.truncate_to(2)  # what is loaded of a snapshot in the same process is as old as it knows
+    assert sorted(log.producers.producers) == [1, 2]
+    assert log.producers.expire(maker.clock.ms) == 0
+    maker.clock.ms += 200
+    assert log.producers.expire(maker.clock.ms) == 2
+
+
 def test_a_marker_is_a_sign_of_life_of_its_producer(maker):
     """KAFKA-9144: its last batch may be old when its transaction ends."""
     log = maker.open(producer_expiration_ms=1000)
@@ -135,16 +150,19 @@ def test_beyond_the_bound_the_idlest_go_over_all_logs(tmp_path):
     budget = ProducerBudget(100)
     states = [ProducerState(tmp_path, Disk(), budget=budget) for _ in range(4)]
     for number in range(80):
-        states[0].update(number, 0, 0, 0, number, NOW_MS + number, int(number == 3))
+        states[0].now_ms = number
+        states[0].update(number, 0, 0, 0, number, NOW_MS, int(number == 3))
     for number in range(200):
         state = states[number % 3 + 1]
-        state.update(1000 + number, 0, 0, 0, number, NOW_MS + 1000 + number)
+        state.now_ms = 1000 + number
+        state.update(1000 + number, 0, 0, 0, number, NOW_MS)
         assert 1000 + number in state.producers
         assert sum(len(each.producers) for each in states) <= 100
     assert list(states[0].producers) == [3]  # its transaction is open
     left = {name for each in states[1:] for name in each.producers}
     assert left == set(range(1200 - len(left), 1200))
     del states[1:], state
+    states[0].now_ms = 5000
     for number in range(90):
         states[0].update(5000 + number, 0, 0, 0, number, NOW_MS + 5000)
     assert len(states[0].producers) == 91  # a log that was closed takes no room
@@ -161,7 +179,7 @@ def test_snapshots_that_are_read_are_bounded_too(tmp_path):
     budget = ProducerBudget(100)
     states = [ProducerState(directory, Disk(), budget=budget) for directory in directories]
     for state in states:
-        assert state.load(50) == 50
+        assert state.load(50, NOW_MS) == 50
     assert sum(len(state.producers) for state in states) <= 100
 
 
@@ -197,7 +215,7 @@ def test_snapshots_say_what_the_state_was(tmp_path):
     state.end_transaction(4, 5, 9, 901, True, NOW_MS + 301)
     state.write_snapshot(903, [], is_durable=True)
     again = ProducerState(tmp_path, Disk())
-    assert again.load(1000) == 903
+    assert again.load(1000, NOW_MS) == 903
     assert list(again.producers) == list(state.producers)
     for producer_id, producer in state.producers.items():
         read = again.producers[producer_id]

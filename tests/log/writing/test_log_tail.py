@@ -29,11 +29,13 @@ class Rig:
 
     def __init__(self, directory, *, is_begun=False):
         self.disk, self.latch = FailingDisk(), FailureLatch(directory)
-        loaded = LoadedLog(Segment(directory, 0, self.disk, 0, is_new=True), [0], 0, [], False, 0, 0, 0, 0)
+        loaded = LoadedLog(Segment(directory, 0, self.disk, FakeClock(), is_new=True), [0], 0, [], False, 0, 0, 0, 0)
         self.segments = SegmentList(directory, loaded, FakeClock(), self.disk, self.latch)
         mark = TruncationMark(directory, self.disk)
         self.epochs, self.producers = LeaderEpochs(directory, self.disk), ProducerState(directory, self.disk)
-        self.sync = SyncState(directory, self.segments, mark, self.epochs, self.disk, self.latch, 0, is_begun=is_begun)
+        self.sync = SyncState(
+            directory, self.segments, mark, self.epochs, self.disk, FakeClock(), self.latch, 0, is_begun=is_begun
+        )
         self.tail = LogTail(self.segments, self.sync, self.epochs, self.producers, self.latch, 100, 0)
 
 
@@ -66,29 +68,29 @@ def test_an_empty_run_moves_nothing_and_aborted_transactions_are_told_once(rig, 
 
 def test_producers_are_written_down_after_so_many_bytes_and_at_each_roll(rig, tmp_path):
     rig.tail.write([memoryview(b"x" * 99)], 5)
-    rig.tail.settle(CONFIG, NOW_MS)
+    rig.tail.settle(CONFIG)
     assert snapshot_offsets(tmp_path) == []
     rig.tail.write([memoryview(b"x")], 6)
-    rig.tail.settle(CONFIG, NOW_MS)
+    rig.tail.settle(CONFIG)
     assert (snapshot_offsets(tmp_path), rig.tail.bytes_since_snapshot) == ([6], 0)
     rig.tail.write([memoryview(b"x" * 50)], 8)
-    segment = rig.tail.roll(CONFIG, NOW_MS)
+    segment = rig.tail.roll(CONFIG)
     assert (segment.base_offset, rig.segments.active) == (8, segment)
     assert (snapshot_offsets(tmp_path), rig.tail.bytes_since_snapshot) == ([6, 8], 0)
 
 
 def test_a_segment_that_a_roll_begins_has_its_limits(rig):
     rig.tail.write([memoryview(b"x")], 1)
-    segment = rig.tail.roll(LogConfig(segment_bytes=100), NOW_MS)
+    segment = rig.tail.roll(LogConfig(segment_bytes=100))
     assert segment.take_batch(1, 0, 60, NOW_MS)
     assert not segment.take_batch(2, 60, 60, NOW_MS)
 
 
 def test_an_append_flushes_where_the_topic_wants_it(rig):
     rig.tail.write([memoryview(b"x")], 3)
-    rig.tail.settle(LogConfig(flush_messages=4), NOW_MS)
+    rig.tail.settle(LogConfig(flush_messages=4))
     assert rig.sync.recovery_point == 0
-    rig.tail.settle(LogConfig(flush_messages=3), NOW_MS)
+    rig.tail.settle(LogConfig(flush_messages=3))
     assert rig.sync.recovery_point == 3
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from headrace.errors import StorageExhausted, StorageFailed
 from headrace.log.disk import Disk
+from headrace.log.group_file import encode_group
 from headrace.log.names import path_of
 from headrace.log.recovery.log_loader import LoadedLog
 from headrace.log.segments.segment import Segment
@@ -28,7 +29,7 @@ class RenamingFails(Disk):
 def make(directory, disk=None):
     directory.mkdir(exist_ok=True)
     disk = disk or Disk()
-    active = Segment(directory, 0, disk, 0, is_new=True)
+    active = Segment(directory, 0, disk, FakeClock(), is_new=True)
     loaded = LoadedLog(active, [0], 0, [], False, 0, 0, 0, 0)
     return SegmentList(directory, loaded, FakeClock(), disk, FailureLatch(directory))
 
@@ -41,9 +42,10 @@ def grow(segments, count):
         segments.roll()
 
 
-def write_cleaned(directory, base):
-    for suffix, content in ((".log", b"abc"), (".index", b""), (".timeindex", b"")):
-        path_of(directory, base, f"{suffix}.cleaned").write_bytes(content)
+def write_cleaned(directory, base, end_offset=20):
+    for suffix, content in ((".log.cleaned", b"abc"), (".index.swap", b""), (".timeindex.swap", b"")):
+        path_of(directory, base, suffix).write_bytes(content)
+    path_of(directory, base, ".group.swap").write_bytes(encode_group(end_offset))
 
 
 @pytest.fixture
@@ -101,13 +103,22 @@ def test_a_disk_that_fails_while_segments_are_dropped_leaves_no_gap(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "wrong", ["as of a cut", "a size", "a base that is none", "not neighbours", "the active one", "no files"]
+    "wrong",
+    [
+        "as of a cut",
+        "a size",
+        "a base that is none",
+        "not neighbours",
+        "the active one",
+        "no files",
+        "for other segments",
+    ],
 )
 def test_a_swap_of_another_list_than_this_does_nothing(segments, tmp_path, wrong):
     grow(segments, 3)
     for base in (0, 5, 20):
         if wrong != "no files":
-            write_cleaned(tmp_path / "t-0", base)
+            write_cleaned(tmp_path / "t-0", base, 30 if wrong == "for other segments" else 20)
     asked, version = [(0, 10), (10, 10)], segments.version
     if wrong == "as of a cut":
         version = segments.cut_version - 1
@@ -136,7 +147,7 @@ def test_a_list_that_is_loaded_again_is_another_to_everyone(segments, tmp_path):
     grow(segments, 3)
     version = segments.version
     segments.active.close()
-    active = Segment(tmp_path / "t-0", 10, Disk(), 0)
+    active = Segment(tmp_path / "t-0", 10, Disk(), FakeClock())
     segments.adopt(LoadedLog(active, [0, 10], 10, [0], True, 0, 15, 0, 0))
     assert segments.cut_version > version
     assert (segments.bases, segments.end_offset, segments.unsynced) == ([0, 10], 15, [0])

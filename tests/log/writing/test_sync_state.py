@@ -11,7 +11,7 @@ from headrace.log.state.truncation_mark import TruncationMark
 from headrace.log.writing.failure_latch import FailureLatch
 from headrace.log.writing.sync_state import SyncState
 from tests.log.writing.test_segment_list import grow, make
-from tests.support.fake_clock import NOW_MS
+from tests.support.fake_clock import NOW_MS, FakeClock
 
 
 class NotingDisk:
@@ -40,9 +40,9 @@ def rig(tmp_path):
     segments.active._disk = disk
     mark = TruncationMark(tmp_path / "t-0", disk)
     latch = FailureLatch(tmp_path)
-    epochs = LeaderEpochs(tmp_path / "t-0", disk)
-    state = SyncState(tmp_path / "t-0", segments, mark, epochs, disk, latch, 0, is_begun=False)
-    yield SimpleNamespace(state=state, segments=segments, disk=disk, mark=mark, latch=latch, epochs=epochs)
+    epochs, clock = LeaderEpochs(tmp_path / "t-0", disk), FakeClock()
+    state = SyncState(tmp_path / "t-0", segments, mark, epochs, disk, clock, latch, 0, is_begun=False)
+    yield SimpleNamespace(state=state, segments=segments, disk=disk, mark=mark, latch=latch, epochs=epochs, clock=clock)
     segments.active.close()
 
 
@@ -82,14 +82,17 @@ def test_a_sync_that_failed_is_not_tried_again(rig, failing):
 def test_a_flush_is_due_by_records_and_by_the_time_of_the_first_one(rig):
     assert not rig.state.flush_due(NOW_MS + 1000, 100)  # nothing was written
     rig.segments.end_offset = 5
-    rig.state.note_append(NOW_MS, 6)
+    rig.state.note_append(6)
     assert rig.state.recovery_point == 0
-    rig.state.note_append(NOW_MS + 50, 6)
+    rig.clock.ms += 50
+    rig.clock.step_ms = -3_600_000  # the date does not matter
+    rig.state.note_append(6)
     assert not rig.state.flush_due(NOW_MS + 99, 100)
     assert not rig.state.flush_due(NOW_MS + 200, None)
     assert rig.state.flush_due(NOW_MS + 100, 100)
     rig.segments.end_offset = 11
-    rig.state.note_append(NOW_MS + 200, 6)
+    rig.clock.ms += 150
+    rig.state.note_append(6)
     assert rig.state.recovery_point == 11
     assert not rig.state.flush_due(NOW_MS + 1000, 100)
 

@@ -116,7 +116,7 @@ class Desk:
         return effects
 
     def _stepped(self, event):
-        effects = self.coordinator.step(event, self.now_ms)
+        effects = self.coordinator.step(event, self.now_ms, self.now_ms)
         self._effects += effects
         return effects
 

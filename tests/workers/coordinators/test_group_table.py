@@ -139,7 +139,7 @@ def test_a_state_that_refuses_a_request_answers_it_in_one_place(kind):
             continue
         desk, ids = group_in(state.value)
         event = request_of(kind, ids[0])
-        assert desk.coordinator.step(event, desk.now_ms) == [Answer(event.ticket, refusal_of(event, cell))]
+        assert desk.coordinator.step(event, desk.now_ms, desk.now_ms) == [Answer(event.ticket, refusal_of(event, cell))]
         assert desk.group.state is state
 
 
@@ -149,7 +149,7 @@ def request_of(kind, member_id):
         return DeleteGroup(GROUP, "ticket")
     if kind in (Commit, CommitTransactional, DeleteOffsets):
         desk, seen = Desk(), []
-        desk.coordinator.step = lambda event, now_ms: seen.append(event) or []
+        desk.coordinator.step = lambda event, now_ms, date_ms: seen.append(event) or []
         {Commit: lambda: desk.commit(1), CommitTransactional: lambda: desk.commit_transactional(1),
          DeleteOffsets: desk.delete_offset}[kind]()  # fmt: skip
         return seen[0]

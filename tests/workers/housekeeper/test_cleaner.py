@@ -7,10 +7,12 @@ from crc32c import crc32c
 
 from headrace.errors import ErrorCode
 from headrace.ids import TopicPartition
+from headrace.log.compaction.batch_cleaner import empty_batch
 from headrace.log.compaction.compaction import Compaction
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk
-from headrace.log.state.checkpoints import read_offset_checkpoint, write_leader_epochs
+from headrace.log.state.checkpoints import read_offset_checkpoint, write_leader_epochs, write_offset_checkpoint
+from headrace.protocol.record_batch import parse_header
 from headrace.settings import Settings
 from headrace.shm.counters import PARTITIONS_UNCLEANABLE
 from headrace.shm.partition_table import PartitionRow, RowState
@@ -19,7 +21,7 @@ from headrace.workers.housekeeper.checkpoints import Checkpoints
 from headrace.workers.housekeeper.cleaner import Cleaner
 from headrace.workers.housekeeper.hosted import Hosted
 from headrace.workers.housekeeper.quarantine import Quarantine
-from tests.support.compaction_fixtures import in_transaction, keyed, records_of, write_segments
+from tests.support.compaction_fixtures import batches_of, in_transaction, keyed, records_of, write_segments
 from tests.support.fake_clock import FakeClock
 from tests.support.log_fixtures import LogMaker
 
@@ -119,7 +121,7 @@ class House:
         return log
 
     def turn(self):
-        return self.cleaner.do_work(self.clock.now_ms())
+        return self.cleaner.do_work()
 
     def run(self, turns=1000):
         """Until there is nothing to do."""
@@ -161,7 +163,7 @@ def test_a_successor_goes_on_from_the_checkpoint_and_sweeps_what_was_left(house)
     again = house.new_cleaner()
     again.sweep()
     assert not litter.exists()
-    assert not again.do_work(house.clock.now_ms())
+    assert not again.do_work()
 
 
 def test_the_dirtiest_log_comes_first(house):
@@ -310,6 +312,31 @@ def test_an_open_transaction_is_waited_for_without_haste(house):
     house.run()
     assert not house.turn()
     assert house.checkpoint() == {("a", 0): 0}
+
+
+def test_what_an_older_version_left_empty_goes_though_nothing_else_is_due(house, caplog):
+    caplog.set_level("INFO")
+    _header, left = empty_batch(parse_header(keyed(3, (b"x", b"1"), (b"x", b"2"))))
+    log = house.add("a", [keyed(0, (b"a", b"1"), (b"b", b"1"), (b"c", b"1")), bytes(left)], [keyed(5, (b"d", b"1"))])
+    write_offset_checkpoint(house.directory / "cleaner-offset-checkpoint", {TopicPartition("a", 0): 6})
+    house.run()
+    assert [len(records) for _header, records in batches_of(log.directory)] == [3, 1]
+    assert house.checkpoint() == {("a", 0): 6}
+    house.clock.ms += BACKOFF_MS
+    house.run()
+    assert caplog.text.count("log compacted") == 1
+
+
+def test_the_date_is_set_back_and_forward_and_passes_go_on(house):
+    house.run()
+    for step_ms in (-3_600_000, 7_200_000, -90_000_000):
+        house.clock.step_ms += step_ms
+        name = f"t{abs(step_ms)}"
+        house.add(name, twice())
+        assert not house.turn()  # it rests, as long as before
+        house.clock.ms += BACKOFF_MS
+        house.run()
+        assert house.checkpoint()[name, 0] == 50
 
 
 def test_it_can_be_turned_off(tmp_path):

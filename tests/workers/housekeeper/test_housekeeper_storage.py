@@ -12,7 +12,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from headrace.clock import SystemClock
 from headrace.errors import StorageExhausted
 from headrace.ids import TopicPartition, partition_key
 from headrace.limits import OPENING_SLICE_MS
@@ -238,9 +237,36 @@ def test_what_was_synced_of_a_deleted_topic_vouches_for_no_other_of_its_name(nod
 def test_what_was_put_aside_is_removed_by_people_alone(node):
     for suffix in ("stray", "delete"):
         (node.dirs[0] / f"gone-0.{'0' * 32}-{suffix}").mkdir()
-    node.clock.ms = SystemClock().now_ms() + 100_000_000
-    node.housekeeper.do_work()
+    for _ in range(2):
+        node.clock.ms += 100_000_000
+        node.housekeeper.do_work()
     assert [path.name.rpartition("-")[2] for path in node.dirs[0].glob("gone-0.*")] == ["stray"]
+
+
+@pytest.mark.parametrize("step_ms", [-3_600_000, 3_600_000])
+def test_the_date_is_set_and_every_interval_is_as_long_as_before(node, step_ms):
+    """Checkpoints, syncs, the removal of files and directories: an hour too early or too late otherwise."""
+    node.work()
+    log = node.fill(0)
+    node.clock.step_ms = step_ms
+    gone = node.dirs[0] / f"gone-0.{'0' * 32}-delete"
+    gone.mkdir()
+    node.delete_records(0, log.segment_bases[2])
+    log.delete_segments(2)
+    node.replicas.by_slot[0].publish()
+    retired = list(log.directory.glob("*.deleted"))
+    node.housekeeper.do_work()
+    assert gone.exists()
+    assert list(log.directory.glob("*.deleted")) == retired != []
+    longest_ms = 2 * max(node.housekeeper._intervals_ms.values())
+    for _ in range(3):
+        node.clock.ms += longest_ms
+        node.housekeeper.do_work()
+    assert not gone.exists()
+    assert not list(log.directory.glob("*.deleted"))
+    assert log.segments.unsynced == []
+    start = read_offset_checkpoint(node.dirs[0] / LOG_START_OFFSET_FILE)
+    assert start[TopicPartition("t", 0)] == log.log_start_offset > 0
 
 
 @pytest.fixture
@@ -501,7 +527,7 @@ def test_a_log_that_rests_costs_no_system_call_until_it_moves_again(node, monkey
     housekeeper._retention.remove_retired()
     assert retired
     assert list(log.directory.glob("*.deleted")) == retired, "their delay is not over"
-    node.clock.ms = time.time_ns() // 1_000_000 + 100_000  # a file's age is the system's
+    node.clock.ms += 100_000
     housekeeper._retention.remove_retired()
     assert not list(log.directory.glob("*.deleted"))
 

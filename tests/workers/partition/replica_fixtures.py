@@ -81,7 +81,7 @@ class Node:
 
     def tick(self):
         self.clock.ms += 5_000
-        self.replicas.tick(self.clock.ms, self.clock.ms)
+        self.replicas.tick(self.clock.ms)
 
     def dir_of(self, slot):
         return self.replicas.by_slot[slot].log.directory.parent
@@ -101,7 +101,7 @@ def open_slots(node):
 
 def look_and_open(node):
     node.clock.ms += REOPEN_INTERVAL_MS
-    node.replicas.tick(node.clock.ms, node.clock.ms)
+    node.replicas.tick(node.clock.ms)
     node.replicas.open_some()
 
 

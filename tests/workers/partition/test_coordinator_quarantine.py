@@ -154,7 +154,7 @@ def test_an_answer_that_cannot_be_written_loads_the_partition_again_and_not_one_
     rig.load()
     got, hosted = [], rig.host.by_partition[0]
     wrong = Answer(Ticket(got.append, ApiKey.HEARTBEAT, 4), messages.HeartbeatResponse(error_code="none"))
-    hosted.coordinator.step = lambda event, now_ms: [wrong]
+    hosted.coordinator.step = lambda event, now_ms, date_ms: [wrong]
     beat(rig)
     assert "BadAnswer: HeartbeatResponse" in caplog.text
     assert issubclass(BadAnswer, HeadraceError)

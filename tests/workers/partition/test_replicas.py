@@ -353,7 +353,8 @@ def test_producers_of_all_logs_share_one_bound(tmp_path):
     for producer_id in range(20):
         log = logs[producer_id % 4]
         sent = batch(producer_id=producer_id, producer_epoch=0, base_sequence=0)
-        ((error, _offset, _time),) = log.append_as_leader([sent], 0, NOW_MS + producer_id)
+        node.clock.ms += 1
+        ((error, _offset, _time),) = log.append_as_leader([sent], 0, NOW_MS)
         assert error == 0
     left = {name for log in logs for name in log.producers.producers}
     assert 0 < len(left) <= 10

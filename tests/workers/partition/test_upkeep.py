@@ -8,11 +8,13 @@ from dataclasses import replace
 
 import pytest
 
-from headrace.errors import ErrorCode
+from headrace.errors import ErrorCode, StorageExhausted
 from headrace.ids import TopicPartition
 from headrace.log.compaction.compaction_plan import Swap
 from headrace.log.config import LogConfig
+from headrace.log.disk import Disk
 from headrace.log.retention import expired_segments
+from headrace.log.state.checkpoints import LEADER_EPOCH_FILE, read_leader_epochs
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_response, encode_request
@@ -27,7 +29,7 @@ from headrace.workers.partition.moved_replicas import MovedReplicas
 from headrace.workers.partition.replica import Replica
 from headrace.workers.partition.replication.live_brokers import LiveBrokers
 from headrace.workers.partition.replication.record_deletions import RecordDeletions
-from headrace.workers.partition.upkeep import Upkeep
+from headrace.workers.partition.upkeep import Upkeep, _move_log_start
 from tests.support.compaction_fixtures import compaction_of
 from tests.support.fake_clock import NOW_MS
 from tests.support.log_fixtures import LogMaker, batch
@@ -102,9 +104,10 @@ class AskingSeat:
 class Pair:
     """A replica of 20 records in segments of a few, its owner's handlers, and the housekeeper that asks them."""
 
-    def __init__(self, directory, config=None):
+    def __init__(self, directory, config=None, disk=None):
         self.config = config or LogConfig(segment_bytes=1000)
         self.maker = LogMaker(directory)
+        self.maker.disk = disk or self.maker.disk
         self.log = self.maker.open(self.config)
         for number in range(20):
             self.log.append_as_leader([batch(timestamp_ms=NOW_MS + number)], 0, NOW_MS)
@@ -181,6 +184,83 @@ def test_the_log_start_is_published_before_a_file_goes(pair):
     assert pair.delete(bases[:2]) == ErrorCode.NONE
     assert pair.row.segments_version == pair.log.segments_version
     assert pair.log.segment_bases == bases[2:]
+
+
+class FullDisk(Disk):
+    """Takes no byte more, not even of a small file."""
+
+    is_full = False
+
+    def pwritev(self, fd, buffers, position):
+        if self.is_full:
+            raise OSError(errno.ENOSPC, "injected")
+        return super().pwritev(fd, buffers, position)
+
+    def fallocate(self, fd, position, size):
+        if self.is_full:
+            raise OSError(errno.ENOSPC, "injected")
+        super().fallocate(fd, position, size)
+
+
+@pytest.fixture(params=["the log has found out", "it has not"])
+def full(request, tmp_path):
+    """A pair whose disk has no room: its log is out of service where it has tried a write."""
+    pair = Pair(tmp_path, disk=FullDisk())
+    pair.log.assign_leader_epoch(3)
+    pair.log.append_as_leader([batch(timestamp_ms=NOW_MS)], 3, NOW_MS)
+    pair.replica.high_watermark = 21
+    pair.maker.disk.is_full = True
+    if request.param == "the log has found out":
+        with pytest.raises(StorageExhausted):
+            pair.log.append_as_leader([batch()], 3, NOW_MS)
+    return pair
+
+
+def test_retention_frees_a_disk_without_a_byte_left(full):
+    bases = list(full.log.segment_bases)
+    assert full.delete(bases[:2]) == ErrorCode.NONE
+    assert full.delete(bases[2:3]) == ErrorCode.NONE
+    assert full.log.segment_bases == bases[3:]
+    assert (full.row.log_start_offset, full.log.epochs.entries) == (bases[3], [(0, bases[3]), (3, 20)])
+    assert not list(full.log.directory.glob("*.tmp"))
+    full.maker.disk.is_full = False
+    full.log.abandon()  # killed: what the file of epochs says of the deleted part is forgotten again
+    again = full.maker.open(full.config)
+    assert again.epochs.entries == [(0, bases[3]), (3, 20)]
+    assert (again.log_start_offset, again.log_end_offset) == (bases[3], 21)
+
+
+def test_the_rolled_segments_go_though_the_active_one_can_not_roll(full):
+    bases = list(full.log.segment_bases)
+    full.delete(bases, NOW_MS + 10_000)
+    assert full.log.segment_bases[0] == bases[-1]
+
+
+def test_delete_records_needs_no_room(full):
+    start = full.log.segment_bases[1] + 1
+    assert full.upkeep._change(SLOT, KEY, lambda replica: _move_log_start(replica, start)) == ErrorCode.NONE
+    assert full.row.log_start_offset == start
+    full.maker.disk.is_full = False
+    if full.log.failure is None:
+        full.log.flush()
+        assert read_leader_epochs(full.log.directory / LEADER_EPOCH_FILE)[0] == (0, start)
+
+
+def test_compaction_gives_room_to_a_log_that_has_none(full):
+    full.config = replace(full.config, is_compacted=True)
+    full.maker.disk.is_full = False  # for the housekeeper
+    swap = next(step for step in compaction_of(full.log, full.config).steps() if isinstance(step, Swap))
+    full.maker.disk.is_full = True
+    assert full.log.swap_segments(swap.segments, full.log.segments_version)
+
+
+def test_a_follower_without_room_deletes_what_its_leader_deleted(full):
+    full.replica.is_full = True
+    full.replica.follow(memoryview(b""), 21, 5, NOW_MS)
+    assert full.row.log_start_offset == 5
+    with pytest.raises(StorageExhausted):
+        full.replica.follow(memoryview(bytes(batch())), 21, 7, NOW_MS)
+    assert full.row.log_start_offset == 7
 
 
 def test_a_deletion_asked_for_again_is_no_error_and_changes_nothing(pair):
