@@ -39,6 +39,7 @@ from headrace.load.commits import LOAD, Change, Snapshot, check_change, joined
 from headrace.load.contents import contents_of
 from headrace.load.data_files import Attempt
 from headrace.load.errors import LoadFenced, OutOfRange, TargetUnavailable, TaskFailed, UnknownOutcome
+from headrace.load.last_records import changed_records
 from headrace.load.options import (
     GRACE_S,
     RECORDS_PER_COMMIT,
@@ -341,6 +342,12 @@ class Loader:
             if not plan.bounds:
                 return plan, []
             directories = cluster.log_directories()
+            contents = dataclasses.replace(self._options.contents, span=self._target.time_span)
+            changed = changed_records(
+                cluster, self._scan_options(), self._target.root, snapshot, plan, directories, contents
+            )
+            if changed:
+                plan = plan.without(changed, self._options)
             return plan, ranges_between(cluster, self._scan_options(), dict(plan.bounds), directories, 1)
 
     def _scan_options(self) -> ScanOptions:

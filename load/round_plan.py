@@ -44,6 +44,7 @@ class RoundPlan:
     topic_ids   by topic; '' for a cluster that has none
     went_back   partitions whose log ends before the last commit, or has other records before it
     ends        high watermarks: what all rounds together load
+    lows        where the logs begin
     epochs      leader epochs of the last records within the bounds, where they are known
     left        partitions whose leader can't be asked, with the reason
     """
@@ -54,8 +55,29 @@ class RoundPlan:
     begun: Mapping[TopicPartition, int]
     went_back: tuple[str, ...]
     ends: Ends
+    lows: Ends = field(default_factory=dict)
     epochs: Epochs = field(default_factory=dict)
     left: Mapping[TopicPartition, HeadraceError] = field(default_factory=dict)
+
+    def without(self, changed: Mapping[TopicPartition, int], options: LoadOptions) -> RoundPlan:
+        """The same for the other partitions.
+
+        changed   partitions whose log has another record than the last that was loaded, with its offset
+        """
+        texts = [
+            f"{name}: the log has another record at offset {offset} than the one that was loaded: it was truncated, and has grown again"
+            for name, offset in sorted(changed.items())
+        ]
+        if options.out_of_range == "skip":
+            for text in texts:
+                _log.warning("%s, it is left as it is", text)
+            texts = []
+        return replace(
+            self,
+            bounds={name: bound for name, bound in self.bounds.items() if name not in changed},
+            begun={name: offset for name, offset in self.begun.items() if name not in changed},
+            went_back=(*self.went_back, *texts),
+        )
 
     def offsets_after(self, snapshot: Snapshot) -> dict[str, TopicOffsets]:
         """The offsets to commit when all of it is loaded."""
@@ -104,7 +126,7 @@ def plan_round(
     cuts = _cuts(cluster, snapshot, ids, starts, latest)
     plan = _bounded(options, snapshot, names, ids, starts, earliest, latest, ends, cuts)
     found = epochs.before(cluster, {name: end for name, (_start, end) in plan.bounds.items()})
-    return replace(plan, epochs=found, left=left)
+    return replace(plan, lows=earliest, epochs=found, left=left)
 
 
 def _cuts(cluster: Cluster, snapshot: Snapshot, ids: Mapping[str, str], starts: Ends, latest: Ends) -> Ends:

@@ -56,16 +56,23 @@ def test_json_values_become_columns_and_dead_letters(program, topic, tmp_path):
     assert dataset(tmp_path / "out").to_table()["page"].to_pylist() == ["home"]
 
 
+def test_a_load_says_that_no_topic_matches(program, tmp_path):
+    done = program.run("load", "--topics", "nosuch-.*", "--to", str(tmp_path / "out"), "--read-committed")
+    assert done.returncode == 0
+    assert b"headrace: no topic matches 'nosuch-.*'" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["--to", "x"], "--topics"),
         (["--topics", "x"], "--to"),
         (["--topics", "x", "--to", "s3://b/x"], "expected a directory"),
-        (["--topics", "x", "--to", "y", "--every", "soon"], "expected 30s, 1m or 2h"),
+        (["--topics", "x", "--to", "y", "--every", "soon"], "expected 500ms, 30s, 1m or 2h"),
         (["--topics", "x", "--to", "y", "--from", "-5"], "expected earliest, latest"),
         (["--topics", "x", "--to", "y", "--schema", "a int"], "needs --decode"),
         (["--topics", "x", "--to", "y", "--out-of-range", "z"], "fail, earliest, skip"),
+        (["--topics", "x", "--to", "y", "--bad-times", "z"], "dead, null, nearest, fail"),
         (["--topics", "(", "--to", "y"], "not a regular expression"),
     ],
 )
@@ -108,6 +115,8 @@ def _commits(tmp_path):
     return list((tmp_path / "out" / "_headrace").glob("0*.json"))
 
 
-@pytest.mark.parametrize(("text", "seconds"), [("30s", 30), ("1m", 60), ("1.5h", 5400), ("0.2s", 0.2), ("1d", 86_400)])
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("500ms", 0.5), ("30s", 30), ("1m", 60), ("1.5h", 5400), ("0.2s", 0.2), ("1d", 86_400)]
+)
 def test_durations(text, seconds):
     assert parse_duration("--every", text) == seconds

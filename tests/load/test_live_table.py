@@ -153,6 +153,37 @@ def test_a_moment_is_one_commit(log, broker, tmp_path):
     assert starts == {TopicPartition("clicks", 0): 10} == snapshot.next_offsets()
 
 
+def test_it_reads_the_log_as_the_last_load_did_unless_it_is_asked_otherwise(log, broker, tmp_path):
+    fill(log, count=3)
+    seen = []
+
+    def isolation(**given):
+        target = ParquetTarget(tmp_path / "out")
+        read_moment(target, "clicks", broker.address, lambda options: seen.append(options.read_committed), **given)
+        return seen[-1]
+
+    load_inline(broker, tmp_path / "out", read_committed=True)
+    assert isolation() is True
+    assert isolation(read_committed=False) is False
+    fill(log, count=3)
+    load_inline(broker, tmp_path / "out")
+    assert isolation() is False
+    assert isolation(read_committed=True) is True
+
+
+def test_a_table_that_was_made_before_a_column_became_wider_has_the_wider_one(log, broker, tmp_path):
+    fill(log, count=2, value=b'{"n": %d}')
+    load_inline(broker, tmp_path / "out", decode=json("n int"))
+    made = table("clicks", history=tmp_path / "out", bootstrap_servers=broker.address, decode=json("n int"))
+    assert made.read_all()["n"].to_pylist() == [0, 1]
+    fill(log, count=1, value=b'{"n": 500000000%d}')
+    load_inline(broker, tmp_path / "out", decode=json("n long, page string"))
+    assert made.read_all()["n"].to_pylist() == [0, 1, 5_000_000_002]
+    assert made.schema.field("n").type == pa.int64()
+    assert "page" not in made.schema.names  # it was made without that column
+    assert pa.RecordBatchReader.from_stream(made).read_all()["n"].to_pylist() == [0, 1, 5_000_000_002]
+
+
 def _contents():
     from headrace.load.contents import contents_of
 

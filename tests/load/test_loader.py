@@ -7,14 +7,17 @@ import pytest
 
 from headrace.errors import ErrorCode, KafkaError
 from headrace.load.audit_report import audit
+from headrace.load.compaction import compact
+from headrace.load.contents import contents_of
 from headrace.load.errors import BrokenTarget, LoadFenced, OutOfRange, SchemaConflict, TopicReplaced
 from headrace.load.history import dataset, dead_letters, files
 from headrace.load.loader import Loader, load
+from headrace.load.options import LoadOptions
 from headrace.load.parquet_target import ParquetTarget
 from headrace.load.target import open_target
 from headrace.spark.decoding import json
 from headrace.spark.errors import UndecodableRecord
-from tests.load.loading import HOUR_MS, T0, fill, load_inline, load_until, offsets_in
+from tests.load.loading import HOUR_MS, T0, InlineTasks, fill, load_inline, load_until, offsets_in
 
 STEPS = ("tasks done", "manifest written", "manifest linked", "manifest synced", "committed")
 
@@ -163,7 +166,7 @@ def test_what_does_not_decode_fails_is_null_or_is_a_dead_letter_of_the_same_comm
     fill(log, count=4, value=b'{"page": "p%d"}')
     fill(log, count=2, value=b"bad %d")
     pages = json("page string")
-    with pytest.raises(UndecodableRecord, match="offset 4"):
+    with pytest.raises(UndecodableRecord, match=r"offset 4.*decode mode null or dead loads the others"):
         load_inline(broker, tmp_path / "fail", decode=pages)
     load_inline(broker, tmp_path / "null", decode=pages, decode_mode="null")
     assert dataset(tmp_path / "null").to_table()["page"].to_pylist() == ["p0", "p1", "p2", "p3", None, None]
@@ -192,6 +195,49 @@ def test_columns_may_come_and_widen_and_nothing_else(log, broker, tmp_path):
         load_inline(broker, path, decode=json("ms string"))
     load_inline(broker, path, decode=json("ms int"))
     assert dataset(path).to_table()["page"].to_pylist() == [None, None, "x", "x", None]
+
+
+def test_pauses_go_by_a_clock_that_nobody_sets(log, broker, tmp_path):
+    fill(log, count=1)
+    wall, steady = [1_700_000_000.0], [0.0]
+    naps = []
+
+    def nap(seconds):
+        naps.append(seconds)
+        steady[0] += seconds
+        if len(naps) == 1:
+            wall[0] -= 3600  # set back by an hour
+            fill(log, count=1)
+
+    options = LoadOptions(
+        broker.address, "clicks", contents_of(None, None, "fail"), every_s=0.25, is_stopped=lambda: len(naps) > 5
+    )
+    target = ParquetTarget(tmp_path / "out")
+    done = Loader(
+        options, target, clock=lambda: wall[0], steady=lambda: steady[0], sleep=nap, executor=InlineTasks
+    ).run()
+    assert (done.commits, done.records) == (2, 2)
+    assert steady[0] < 1
+
+
+def test_that_no_topic_matches_is_said_once(log, broker, tmp_path, caplog):
+    fill(log)
+    rounds = iter(range(4))
+    done = load_inline(broker, tmp_path / "out", "nosuch", every_s=0.001, is_stopped=lambda: next(rounds, 4) > 3)
+    assert (done.records, done.has_topics) == (0, False)
+    assert caplog.text.count("no topic matches 'nosuch'") == 1
+    assert load_inline(broker, tmp_path / "out").has_topics
+
+
+def test_topics_with_the_longest_names_are_loaded_and_merged(log, broker, tmp_path):
+    name = "x" * 249
+    for _ in range(2):
+        fill(log, name, partition=10_000, count=3)
+        load_inline(broker, tmp_path / "out", "x+")
+    compact(tmp_path / "out")
+    assert offsets_in(tmp_path / "out") == {(name, 10_000): [*range(6)]}
+    found = audit(tmp_path / "out", is_deep=True)
+    assert (found.faults, found.orphans) == ([], [])
 
 
 def test_a_directory_that_is_not_ours_is_refused(log, broker, tmp_path):

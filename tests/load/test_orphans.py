@@ -7,9 +7,11 @@ import fcntl
 import json
 import os
 import time
+from pathlib import Path
 
 import pytest
 
+from headrace.load import runs
 from headrace.load.audit_report import audit
 from headrace.load.commits import Change
 from headrace.load.data_files import Attempt, attempt_of, file_name, found_files, hidden
@@ -56,6 +58,12 @@ def test_names_tell_who_wrote_them():
     assert attempt_of("part-0000.parquet") is None
 
 
+def test_of_a_long_topic_the_beginning_is_in_a_name_which_is_never_too_long():
+    name = file_name("t" * 249, 10_000, 2**63 - 1, 2**63 - 1, Attempt("0123abcd", 2**50), 999_999)
+    assert len(hidden(Path(name)).name) == 255
+    assert attempt_of(name) == attempt_of(hidden(Path(name)).name) == Attempt("0123abcd", 2**50)
+
+
 def test_files_of_a_loader_that_is_provably_dead_are_removed_at_once(target):
     run = dead_run(target)
     left = [leave(target, run), leave(target, run, 1, is_hidden=True)]
@@ -73,7 +81,15 @@ def test_files_of_an_earlier_boot_of_this_host_are_removed(target):
     assert not left.exists()
 
 
-@pytest.mark.parametrize("identity", [{"host": "elsewhere"}, {"is_local": False}])
+@pytest.mark.parametrize(
+    "identity",
+    [
+        {"host": "elsewhere"},
+        {"is_local": False},
+        {"boot": "another", "machine": "another"},  # of another host of that name
+        {"boot": "another", "machine": ""},
+    ],
+)
 def test_without_a_proof_only_age_removes_and_a_fence_comes_first(target, identity):
     run = dead_run(target, **identity)
     left = leave(target, run, age_s=50)
@@ -86,6 +102,23 @@ def test_without_a_proof_only_age_removes_and_a_fence_comes_first(target, identi
     assert after.files == before.files
     with pytest.raises(LoadFenced):  # the loader that was taken for dead, and wakes up
         ParquetTarget(target.root).commit(Change(run, 0, "load", before.offsets), before)
+
+
+def test_a_lock_that_is_held_is_of_a_loader_that_lives_whatever_its_file_says(target):
+    alive = Run(target.control)
+    path = target.control / "runs" / alive.id
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"boot": "another"}))
+    left = leave(target, alive.id)
+    sweep(target, OWN, grace_s=1000)
+    assert left.exists()
+    alive.close()
+
+
+def test_where_a_machine_has_no_id_another_boot_is_no_proof(target, monkeypatch):
+    monkeypatch.setattr(runs, "MACHINE_IDS", (Path("/nowhere"),))
+    left = leave(target, dead_run(target, boot="another"))
+    sweep(target, OWN, grace_s=1000)
+    assert left.exists()
 
 
 def test_a_loader_that_is_alive_keeps_its_files_until_they_are_old(target):

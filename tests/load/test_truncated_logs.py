@@ -1,6 +1,6 @@
 """Logs that lost records which were loaded, and partitions without a leader: what a load, a rewind and a table do.
 
-Holds: load/round_plan.py, load/rewinding.py, load/live_table.py
+Holds: load/round_plan.py, load/rewinding.py, load/live_table.py, load/last_records.py
 """
 
 import json
@@ -20,6 +20,7 @@ from headrace.load.loader import Loader
 from headrace.load.options import LoadOptions
 from headrace.load.parquet_target import ParquetTarget
 from headrace.load.rewinding import rewind
+from headrace.protocol.record_batch import Record
 from tests.load.loading import InlineTasks, fill, load_inline, offsets_in
 
 
@@ -40,9 +41,9 @@ def cut(log, broker, name, grown=80):
     fill(log, count=grown)
 
 
-def load_at_once(broker, path, **given):
+def load_at_once(broker, path, columns=None, **given):
     """Without pauses between tries."""
-    options = LoadOptions(broker.address, "clicks|views", contents_of(None, None, "fail"), **given)
+    options = LoadOptions(broker.address, "clicks|views", contents_of(columns, None, "fail"), **given)
     return Loader(options, ParquetTarget(path), sleep=lambda _s: None, executor=InlineTasks).run()
 
 
@@ -107,13 +108,55 @@ def test_commits_of_an_earlier_version_have_no_epochs_and_are_continued(loaded, 
     assert ParquetTarget(tmp_path / "out").read().epochs() == {loaded: 1}
 
 
-def test_a_broker_without_epochs_leaves_none(log, broker, tmp_path):
-    name = fill(log, count=5)
-    load_inline(broker, tmp_path / "out")
+@pytest.mark.parametrize("columns", [None, "value_length"])
+def test_where_no_epoch_changed_the_last_record_itself_is_compared(log, broker, tmp_path, columns):
+    name = fill(log, count=100)
+    fill(log, count=50)
+    load_at_once(broker, tmp_path / "out", columns)
     assert ParquetTarget(tmp_path / "out").read().epochs() == {}
+    log.cut(name, 100)
+    fill(log, count=80, step_ms=1001)
+    with pytest.raises(OutOfRange, match="clicks-0: the log has another record at offset 149"):
+        load_at_once(broker, tmp_path / "out", columns)
+    assert load_at_once(broker, tmp_path / "out", columns, out_of_range="skip").records == 0
+    assert rewind("clicks", tmp_path / "out", "earliest", bootstrap_servers=broker.address) == {name: 0}
+    assert load_at_once(broker, tmp_path / "out", columns).records == 180
+
+
+def test_a_last_record_with_another_value_is_another_record(log, broker, tmp_path):
+    name = fill(log, count=10)
+    load_at_once(broker, tmp_path / "out")
     log.cut(name, 0)
-    fill(log, count=8)
-    assert load_inline(broker, tmp_path / "out").records == 3  # as Kafka's consumers, which know of nothing
+    fill(log, count=20, value=b"new %d")
+    with pytest.raises(OutOfRange, match="another record at offset 9"):
+        load_at_once(broker, tmp_path / "out")
+
+
+@pytest.mark.parametrize("bad_times", ["dead", "null", "nearest"])
+def test_a_last_record_without_a_time_that_the_table_holds_is_not_compared(log, broker, tmp_path, bad_times):
+    name = fill(log, count=10)
+    log.append(name, [Record(0, 2**62, b"k", b"v")])
+    load_inline(broker, tmp_path / "out", bad_times=bad_times)
+    fill(log, count=5)
+    assert load_inline(broker, tmp_path / "out", bad_times=bad_times).records == 5
+
+
+def test_a_last_record_that_retention_removed_is_not_compared(log, broker, tmp_path, caplog):
+    name = fill(log, count=10)
+    load_at_once(broker, tmp_path / "out")
+    fill(log, count=5)
+    log.starts[name] = 10
+    assert load_at_once(broker, tmp_path / "out").records == 5
+    assert caplog.text == ""
+
+
+def test_a_last_record_that_is_gone_is_not_compared(log, broker, tmp_path):
+    name = fill(log, count=10)
+    load_at_once(broker, tmp_path / "out")
+    log.cut(name, 0)
+    log.ends[name] = 10  # its batch was compacted away
+    fill(log, count=5)
+    assert load_at_once(broker, tmp_path / "out").records == 5
 
 
 def test_a_table_over_such_a_log_says_so(loaded, log, broker, tmp_path):
