@@ -95,7 +95,7 @@ async def _hold_topic(zk: ZkSession, name: str, topic: TopicAssignment) -> None:
 
 
 async def _forget_leaders(zk: ZkSession, name: str, replicas: Sequence[tuple[int, ...]]) -> None:
-    """Nobody leads, and anybody may be in sync. A partition without a state gets its first one as ever."""
+    """There is no leader, and each replica may be in sync. A partition without a state gets its first one as ever."""
     for first in range(0, len(replicas), STATES_PER_COMMIT):
         paths = {index: znodes.state_path(name, index) for index in range(first, len(replicas))[:STATES_PER_COMMIT]}
         transaction = Transaction()
@@ -117,4 +117,4 @@ async def _skip_producer_ids(zk: ZkSession) -> None:
     try:
         await zk.set(znodes.PRODUCER_ID_BLOCK, data, node.version)
     except ZkConflict as failure:
-        raise ZkError(f"somebody writes to this ZooKeeper: {failure}") from None
+        raise ZkError(f"another client writes to this ZooKeeper: {failure}") from None

@@ -73,7 +73,7 @@ class Replica:
                           knows (`ahead_logs.py`); None: not so
     is_wary               since that was found once, nothing is cut off its log but after `parted_from`
     parted_from           the leader whose log has parted from ours so that records would be cut; NO_LEADER: none. If it is to be
-                          followed all the same, somebody has accepted that
+                          followed all the same, an operator has accepted that
     is_unproven           nobody has compared its log's last batch with its leader's since it was opened
     min_insync_replicas   that acks=all asks for: no more than there are replicas
     """

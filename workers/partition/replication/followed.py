@@ -10,7 +10,7 @@ these (`fetchers.py`), so that nothing that was asked for an older one is ever a
             logs parted though their epochs and offsets agree (a restored ZooKeeper gave an epoch twice: decision 071)
 
 Where the log has more than its leader in the leader's own epoch, or in the same batch's place another one, nothing is cut: the
-controller is told (`Replica.tell_ahead`), and the replica stops until somebody has decided.
+controller is told (`Replica.tell_ahead`), and the replica stops until an operator has decided.
 
 Each takes what the disk refuses for what it is (`Replica.fail`), and says what becomes of the partition.
 
@@ -224,7 +224,7 @@ class Followed(Subject):
             return FollowerEvent.GIVEN_UP
         if offset < end_offset and replica.parted_from == self.leader:
             _log.error(
-                "acknowledged records may be lost partition=%s first_offset=%d reason=they are cut, since somebody accepted"
+                "acknowledged records may be lost partition=%s first_offset=%d reason=they are cut, since an operator accepted"
                 " that another history counts end_offset=%d leader=%d leader_epoch=%d",
                 replica.partition, offset, end_offset, self.leader, self.leader_epoch,
             )  # fmt: skip
