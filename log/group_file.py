@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 VERSION: Final = "0"
-DIGITS_MAX: Final = 19  # of an offset
+_OFFSET_DIGITS: Final = 19
 _LINES: Final = 2
 
 
@@ -32,6 +32,6 @@ def read_group(path: Path) -> int | None:
     except FileNotFoundError:
         return None
     is_known = len(lines) == _LINES and lines[0] == VERSION.encode()
-    if not is_known or not lines[1].isdigit() or len(lines[1]) > DIGITS_MAX:
+    if not is_known or not lines[1].isdigit() or len(lines[1]) > _OFFSET_DIGITS:
         return None
     return int(lines[1])

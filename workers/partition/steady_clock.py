@@ -13,7 +13,7 @@ from headrace.limits import COORDINATOR_CYCLE_MS_MAX
 class SteadyClock:
     """The time of this cycle.
 
-    now_ms    for deadlines: begins with the date of the process's start, and goes on by the monotonic clock alone
+    now_ms    for deadlines: begins with the date of the process's start, then follows the monotonic clock alone
     date_ms   for what is stored
     """
 
