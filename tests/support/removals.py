@@ -18,6 +18,9 @@ CALLS = frozenset(
         "truncate",
         "truncate_to",
         "restart_at",
+        "remove_file",
+        "remove_tree",
+        "put_aside",
     )
 )
 OF_MODULES = {"os": frozenset(("remove", "replace")), "shutil": frozenset(("move",))}
