@@ -1,4 +1,5 @@
 """What Spark starts as its Python daemon, if `spark.python.daemon.module` is `headrace.cli.spark_daemon`: it forks every Python worker.
+In place of PySpark's own daemon `spark_python.py` starts it for the planning of our data source.
 
 Runs in: a process of its own on each executor, with the name of the worker's module as its argument. PySpark's own daemon forks bare
 interpreters: each worker imports PySpark out of `pyspark.zip`, where nothing is compiled, then pyarrow and this package. Here this is
@@ -62,6 +63,7 @@ def preload(worker_module: str) -> None:
         importlib.import_module("headrace.spark.scan")
         importlib.import_module("headrace.spark.decoding")
         importlib.import_module("headrace.arrow.ranges")
+        importlib.import_module("headrace.spark.datasource")
     gc.collect()
     gc.freeze()  # the workers' collections leave these pages shared
 

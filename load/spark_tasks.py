@@ -28,9 +28,9 @@ class SparkTasks:
     """
 
     def __init__(self, spark: Any, job: Job, run_id: str) -> None:
-        from headrace.spark.executor_python import check_python
+        from headrace.spark.executor_python import prepare_workers
 
-        check_python(spark)
+        prepare_workers(spark)
         self._spark = spark
         self._job = job
         self._run_id = run_id

@@ -25,7 +25,7 @@ from pyspark.sql.types import StructType
 from headrace.arrow.planner import plan
 from headrace.arrow.ranges import OffsetRange
 from headrace.spark.column_types import SPARK_TYPES
-from headrace.spark.executor_python import check_python
+from headrace.spark.executor_python import prepare_workers, quick_planning
 from headrace.spark.options import DESCRIPTORS, SourceOptions, parse_options
 from headrace.spark.reading import Reading, reading_of
 from headrace.spark.sink import NO_OVERWRITE, HeadraceWriter, check_schema
@@ -134,9 +134,10 @@ def register(spark: SparkSession) -> None:
 
     raises   RuntimeError, if its Python workers can't import this package
     """
-    check_python(spark)
+    prepare_workers(spark)
     try:
-        spark.dataSource.register(HeadraceDataSource)
+        with quick_planning(spark):
+            spark.dataSource.register(HeadraceDataSource)
     except AnalysisException as failure:
         if "DATA_SOURCE_ALREADY_EXISTS" not in str(
             failure

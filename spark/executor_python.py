@@ -1,4 +1,4 @@
-"""The interpreter of Spark's Python workers: it must have this package installed.
+"""The interpreter of Spark's Python workers, which must have this package installed; the daemon that forks them, and that of planning.
 
 Runs in: Spark's driver. PySpark takes PYSPARK_PYTHON, or, if unset, the first `python3` of PATH, which is not the virtual
 environment that `.venv/bin/python job.py` runs in. If it is set, or with `spark-submit`, nothing is changed.
@@ -6,16 +6,24 @@ environment that `.venv/bin/python job.py` runs in. If it is set, or with `spark
 
 from __future__ import annotations
 
+import logging
+import os
+import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import MutableMapping
+from collections.abc import Iterator, MutableMapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 VARIABLE = "PYSPARK_PYTHON"
+LAUNCHER, PYTHON_MODULE = "headrace-python", "headrace.cli.spark_python"
+DAEMON_SETTING, DAEMON = "spark.python.daemon.module", "headrace.cli.spark_daemon"
 GATEWAY = "PYSPARK_GATEWAY_PORT"  # set by spark-submit, which has its own ways to name the interpreter
 CHECK_DEADLINE_S = 30
+
+_log = logging.getLogger("headrace.spark")
 
 
 def choose_python(environment: MutableMapping[str, str], executable: str) -> None:
@@ -32,8 +40,8 @@ def check_python(spark: Any) -> None:
 
     raises   RuntimeError, naming PYSPARK_PYTHON
     """
-    context = getattr(spark, "sparkContext", None) if hasattr(spark, "_jsparkSession") else None
-    if context is None or not str(context.master).startswith("local"):
+    context = _local_context(spark)
+    if context is None:
         return
     python = str(context.pythonExec)
     found = shutil.which(python)
@@ -44,6 +52,70 @@ def check_python(spark: Any) -> None:
             f"this session's Python workers run {python}, which has no headrace: set {VARIABLE}={sys.executable} before the "
             "session is made, or import headrace.spark before it, which does so"
         )
+
+
+def prepare_workers(spark: Any) -> None:
+    """What every reader and writer does first with a session: `check_python`, `choose_daemon`. raises RuntimeError"""
+    check_python(spark)
+    choose_daemon(spark)
+
+
+def choose_daemon(spark: Any) -> None:
+    """Have the workers of a local session forked by our daemon, with their imports done, unless a daemon is named already.
+
+    Spark reads the setting when it starts a daemon, from a configuration that local executors share with the driver. Those of a
+    cluster have their own by now: `headrace spark submit` sets it for them.
+    """
+    context = _local_context(spark)
+    if context is None or getattr(context, "_jsc", None) is None:
+        return
+    from py4j.protocol import Py4JError
+
+    try:
+        settings = context._jsc.sc().env().conf()
+        if not settings.contains(DAEMON_SETTING):
+            settings.set(DAEMON_SETTING, DAEMON)
+    except Py4JError as failure:  # another Spark has other names: then its own daemon does
+        _log.info("workers are forked by Spark's daemon: %s", failure)
+
+
+@contextmanager
+def quick_planning(spark: Any) -> Iterator[None]:
+    """A data source that is registered meanwhile is planned and read by processes with their imports done: in a local session.
+
+    Its interpreter is a launcher in the session's own directory, which ends with it (`cli/spark_python.py`).
+    """
+    context = _local_context(spark)
+    directory = getattr(context, "_temp_dir", None)
+    own = getattr(context, "pythonExec", None)
+    python = shutil.which(own) if own else None
+    launcher = _launcher(Path(directory), python) if directory and python else None
+    if launcher is None:
+        yield
+        return
+    context.pythonExec = launcher
+    try:
+        yield
+    finally:
+        context.pythonExec = own
+
+
+def _launcher(directory: Path, python: str) -> str | None:
+    """The launcher's path; None where nothing can be run from there."""
+    path = directory / LAUNCHER
+    try:
+        path.write_text(f'#!/bin/sh\nexec {shlex.quote(python)} -m {PYTHON_MODULE} "$@"\n')
+        path.chmod(0o700)
+    except OSError as failure:
+        _log.info("the data source is planned by Spark's own processes: %s", failure)
+        return None
+    return str(path) if os.access(path, os.X_OK) else None
+
+
+def _local_context(spark: Any) -> Any:
+    """Of a session whose executors are threads of its driver; None for others, and for Spark Connect's."""
+    context = getattr(spark, "sparkContext", None) if hasattr(spark, "_jsparkSession") else None
+    return context if context is not None and str(context.master).startswith("local") else None
 
 
 def has_package(python: str) -> bool:

@@ -29,7 +29,7 @@ from headrace.arrow.scan_options import Bound
 from headrace.client.cluster import EARLIEST, LATEST
 from headrace.ids import TopicPartition
 from headrace.spark.decoding.decode_plan import Decode, DecodePlan, decode_plan
-from headrace.spark.executor_python import check_python
+from headrace.spark.executor_python import prepare_workers
 from headrace.spark.explain import remember
 from headrace.spark.options import SOON, SourceOptions, parse_options
 from headrace.spark.packing import packed
@@ -132,7 +132,7 @@ def planned(
     """What is read, and the ranges, after all checks that the driver can make. raises what `scan` raises"""
     parsed = scan_options(given, start, end, options, decode)
     reading = reading_of(parsed, columns, where)
-    check_python(spark)
+    prepare_workers(spark)
     if reading.where is not None:
         parsed = replace(parsed, where=reading.where, where_schema=reading.arrow_schema())
     return reading, plan(parsed, parallelism_of(spark))

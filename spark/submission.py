@@ -20,13 +20,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from headrace.errors import ConfigError
-from headrace.spark.executor_python import VARIABLE
+from headrace.spark.executor_python import DAEMON, DAEMON_SETTING, VARIABLE
 
-DAEMON = "headrace.cli.spark_daemon"
 SETTINGS = {
     "spark.python.unix.domain.socket.enabled": "true",
     "spark.python.unix.domain.socket.dir": "/tmp",
-    "spark.python.daemon.module": DAEMON,
+    DAEMON_SETTING: DAEMON,
     "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
     "spark.locality.wait": "10s",
 }

@@ -13,7 +13,6 @@ import json
 import time
 import urllib.error
 import urllib.parse
-import urllib.request
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -135,6 +134,8 @@ def descriptor_bytes(text: str, what: str) -> bytes:
 
 def _fetched(registry: SchemaRegistry, path: str, sleep: Callable[[float], None] = time.sleep) -> dict[str, Any]:
     """raises   UnknownSchema, RegistryUnavailable"""
+    import urllib.request  # a quarter of what each planning process would import
+
     parts = urllib.parse.urlsplit(registry.url)
     request = urllib.request.Request(registry.shown + path, headers={"Accept": "application/json"})
     if parts.username is not None:

@@ -1,12 +1,24 @@
 """Which interpreter Spark's workers run: ours, unless somebody said another."""
 
+import glob
+import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from headrace.ids import TopicPartition
 from headrace.spark import register, scan, write_parquet
-from headrace.spark.executor_python import check_python, choose_python
+from headrace.spark.executor_python import (
+    DAEMON,
+    DAEMON_SETTING,
+    LAUNCHER,
+    check_python,
+    choose_daemon,
+    choose_python,
+    quick_planning,
+)
 
 
 @pytest.fixture
@@ -66,3 +78,80 @@ def test_other_sessions_are_left_alone(python3):
     check_python(SimpleNamespace())  # Spark Connect
     python3.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')  # which has the package
     check_python(session(python3))
+
+
+class Settings:
+    """A SparkConf of the JVM's."""
+
+    def __init__(self, **given):
+        self.given = given
+
+    def contains(self, name):
+        return name in self.given
+
+    def set(self, name, value):
+        self.given[name] = value
+
+
+def with_settings(settings, master="local[2]"):
+    found = session(sys.executable, master)
+    environment = SimpleNamespace(conf=lambda: settings)
+    found.sparkContext._jsc = SimpleNamespace(sc=lambda: SimpleNamespace(env=lambda: environment))
+    return found
+
+
+def test_workers_of_a_local_session_are_forked_by_our_daemon_unless_another_is_named():
+    settings = Settings()
+    choose_daemon(with_settings(settings))
+    assert settings.given == {DAEMON_SETTING: DAEMON}
+    settings = Settings(**{DAEMON_SETTING: "theirs"})
+    choose_daemon(with_settings(settings))
+    assert settings.given == {DAEMON_SETTING: "theirs"}
+    settings = Settings()
+    choose_daemon(with_settings(settings, "spark://host:7077"))
+    assert not settings.given
+    choose_daemon(SimpleNamespace())  # Spark Connect
+
+
+def test_a_data_source_is_planned_by_a_launcher_that_ends_with_the_session(tmp_path, python3):
+    found = session(sys.executable)
+    with quick_planning(found):
+        assert found.sparkContext.pythonExec == sys.executable, "a session without a directory"
+    found.sparkContext._temp_dir = str(tmp_path)
+    with quick_planning(found):
+        assert found.sparkContext.pythonExec == str(tmp_path / LAUNCHER)
+        command = [found.sparkContext.pythonExec, "-m", "timeit", "-n1", "-r1", "pass"]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert "1 loop" in done.stdout
+        done = subprocess.run(
+            [found.sparkContext.pythonExec, "-c", "print(5)"], capture_output=True, text=True, check=True
+        )
+        assert done.stdout == "5\n"
+    assert found.sparkContext.pythonExec == sys.executable
+    found.sparkContext._temp_dir = str(tmp_path / "gone")
+    with quick_planning(found):
+        assert found.sparkContext.pythonExec == sys.executable
+    found = session(sys.executable, "spark://host:7077")
+    found.sparkContext._temp_dir = str(tmp_path)
+    with quick_planning(found):
+        assert found.sparkContext.pythonExec == sys.executable
+
+
+def test_planning_and_reading_of_a_session_run_by_our_daemon(spark, log, broker):
+    """Seen from the processes themselves: what forked them."""
+    log.append(TopicPartition("clicks", 0), [(None, b"x")])
+    frame = (
+        spark.read.format("headrace").option("kafka.bootstrap.servers", broker.address).option("subscribe", "clicks")
+    )
+    assert frame.load().count() == 1
+    commands = [Path(path).read_bytes().split(b"\0") for path in glob.glob("/proc/[0-9]*/cmdline") if is_readable(path)]
+    planning = {words[-2] for words in commands if b"headrace.cli.spark_python" in words}
+    assert {b"pyspark.sql.worker.create_data_source", b"pyspark.sql.worker.plan_data_source_read"} <= planning
+
+
+def is_readable(path):
+    try:
+        Path(path).read_bytes()
+    except OSError:
+        return False
+    return True
