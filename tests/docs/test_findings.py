@@ -5,7 +5,10 @@ import re
 from tests.support.named_tests import TESTS, absent
 
 TABLE = TESTS / "findings.md"
-REPORTS = ["correctness.md", "faults.md", "clients.md", "operator.md, part A", "spark.md"]
+REPORTS = [
+    "correctness.md", "faults.md", "clients.md", "operator.md, part A", "spark.md",
+    "cluster.md", "node.md", "public-reports.md", "spark.md, issue 30",
+]  # fmt: skip
 ROW = re.compile(
     r"\| (?P<number>[^|]+) \| (?P<finding>[^|]+) \| (?:`(?P<path>[\w/]+\.py)::(?P<name>\w+)`|none: (?P<reason>[^|]+)) \|"
 )
