@@ -215,7 +215,7 @@ def test_what_is_no_longer_wanted_is_not_made(node):
     assert not (node.dirs[0] / "t-0").exists()
 
 
-def test_beside_a_failed_directory_a_replica_in_sync_is_new_only_if_the_controller_says_so(node):
+def test_beside_a_failed_directory_one_in_sync_is_new_only_if_the_controller_says_so(node):
     replicas = worker_of(node)
     replicas.follow(view_of())
     replicas.directories.take_offline(node.dirs[0], "injected")
