@@ -64,14 +64,14 @@ def made_segments(seed):
             sequences[producer] += len(some)
             open_.add(producer)
         elif producer in open_:
-            batches.append(marker(offset, producer, chance.random() < 0.5))
+            batches.append(marker(offset, producer, chance.random() < 0.5, timestamp_ms=now_ms))
             open_.discard(producer)
             some = [None]
         else:
             continue
         offset += len(some)
     for producer in open_:
-        batches.append(marker(offset, producer, is_commit=False))
+        batches.append(marker(offset, producer, is_commit=False, timestamp_ms=now_ms))
         offset += 1
     for name in (b"last", b"active"):  # Kafka's map ends before a marker at the end
         batches.append(keyed(offset, (name, b"1"), timestamp_ms=now_ms))

@@ -27,11 +27,11 @@ def in_transaction(offset, producer_id, sequence, *records, **header):
     )  # fmt: skip
 
 
-def marker(offset, producer_id, is_commit, epoch=0):
+def marker(offset, producer_id, is_commit, epoch=0, timestamp_ms=NOW_MS):
     """A control batch that ends a transaction."""
     key = (0).to_bytes(2, "big") + int(is_commit).to_bytes(2, "big")
     return build_batch(
-        [(key, (0).to_bytes(6, "big"))], base_offset=offset, timestamp_ms=NOW_MS, producer_id=producer_id,
+        [(key, (0).to_bytes(6, "big"))], base_offset=offset, timestamp_ms=timestamp_ms, producer_id=producer_id,
         producer_epoch=epoch, attributes=TRANSACTIONAL_BIT | CONTROL_BIT,
     )  # fmt: skip
 

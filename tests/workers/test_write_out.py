@@ -95,6 +95,9 @@ def test_a_segment_tells_how_far_it_has_got(tmp_path):
         def __init__(self):
             pass
 
+        def reserve(self, fd, position, size):
+            pass
+
         def grew(self, fd, end):
             told.append((fd, end))
 

@@ -186,14 +186,14 @@ def test_a_rebalance_told_by_its_effects_alone():
         group_id=GROUP, generation_id=1, member_id=leader, assignments=[row(member_id=leader, assignment=b"all")]
     )
     waiting = syncing(group_id=GROUP, generation_id=1, member_id=follower)
-    assert desk.coordinator.step(Sync(GROUP, waiting, 3, "follower"), desk.now_ms) == []
+    assert desk.coordinator.step(Sync(GROUP, waiting, 3, "follower"), desk.now_ms, desk.now_ms) == []
     cancelled = group.timer
-    first, append = desk.coordinator.step(Sync(GROUP, request, 3, "leader"), desk.now_ms)
+    first, append = desk.coordinator.step(Sync(GROUP, request, 3, "leader"), desk.now_ms, desk.now_ms)
     assert first == CancelTimer(cancelled)
     what = AssignmentRecord(group, 1, {leader: b"all", follower: b""}, desk.now_ms + desk.config.store_timeout_ms)
     assert isinstance(append, Append)
     assert append.what == what
-    answers = desk.coordinator.step(Appended(what, 7), desk.now_ms)
+    answers = desk.coordinator.step(Appended(what, 7), desk.now_ms, desk.now_ms)
     assert [each for each in answers if isinstance(each, Answer)] == [
         Answer(
             "leader", messages.SyncGroupResponse(protocol_type="consumer", protocol_name="range", assignment=b"all")
@@ -201,7 +201,9 @@ def test_a_rebalance_told_by_its_effects_alone():
         Answer("follower", messages.SyncGroupResponse(protocol_type="consumer", protocol_name="range")),
     ]
     assert group.state is S
-    assert desk.coordinator.step(AppendFailed(what, ErrorCode.REQUEST_TIMED_OUT), desk.now_ms) == [], "stale: ignored"
+    assert desk.coordinator.step(AppendFailed(what, ErrorCode.REQUEST_TIMED_OUT), desk.now_ms, desk.now_ms) == [], (
+        "stale: ignored"
+    )
 
 
 def test_a_heartbeat_sets_no_timer():

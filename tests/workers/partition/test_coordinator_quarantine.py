@@ -34,7 +34,7 @@ def failing(rig, failure):
     """The coordinator's next event raises."""
     coordinator = rig.host.by_partition[0].coordinator
 
-    def step(event, now_ms):
+    def step(event, now_ms, date_ms):
         del coordinator.step
         raise failure
 

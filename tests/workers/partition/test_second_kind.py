@@ -78,7 +78,7 @@ class Ballots:
     def _count(self, name):
         self.votes[name] = self.votes.get(name, 0) + 1
 
-    def step(self, event, now_ms):
+    def step(self, event, now_ms, date_ms):
         return getattr(self, "on_" + type(event).__name__.lower())(event, now_ms)
 
     def on_loaded(self, _event, _now_ms):
