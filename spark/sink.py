@@ -136,8 +136,8 @@ def write_numbered(
     if task.batch > floors.batch:
         return Written(write_once(options, batches, task, floors, rows), task.query, task.run, rows)
     for batch in batches:  # committed, and Spark stopped before it wrote that down
-        for _topic, *row in _rows(batch, options.topic):
-            rows.add(*row)
+        for _topic, key, value, headers, partition in _rows(batch, options.topic):
+            rows.add(key, value, headers, partition)
     return Written(0, task.query, task.run, rows)
 
 

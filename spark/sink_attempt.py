@@ -114,7 +114,7 @@ class Attempt:
         if rows is None:
             raise RowsDiffer(
                 f"{self._task}: its next rows are in {self._topic}, written by other tasks before the query was started again: it has "
-                "to go on with as many tasks as before (minPartitions, spark.sql.shuffle.partitions)"
+                "to continue with as many tasks as before (minPartitions, spark.sql.shuffle.partitions)"
             )
         return rows
 

@@ -1,4 +1,7 @@
-"""Which interpreter Spark's workers run: ours, unless somebody said another."""
+"""Which interpreter Spark's workers run: ours, unless somebody said another.
+
+Holds: cli/spark_python.py
+"""
 
 import glob
 import subprocess
