@@ -4,7 +4,7 @@
     python -m bench.spark_first_row --one ENGINE BOOTSTRAP TOPIC
 
 Each engine in a process of its own, by turns. The clock starts when the session is there, and has `register` in it. Both read from a
-Headrace node; the third engine is ours with the daemon that Spark has by itself, as a session was before decision 076. Prints the
+Headrace node; the third engine is ours with Spark's own daemons, as a session was before decision 076. Prints the
 medians of wall time and CPU, their ratio to the connector's, and that of each round: the machine may be shared.
 """
 
@@ -28,7 +28,7 @@ from bench.spark_scan import cpu_s
 from bench.spark_topics import SparkTopic, load
 
 ROOT = Path(__file__).resolve().parent.parent
-SPARKS_DAEMON = "headrace, Spark's daemon"
+SPARKS_DAEMON = "headrace, Spark's daemons"
 ENGINES = ("kafka", "headrace", SPARKS_DAEMON)
 AIM = 1.2
 START_S = 60
@@ -46,10 +46,14 @@ def one(engine: str, bootstrap: str, topic: str) -> dict[str, float]:
         builder = builder.config("spark.python.daemon.module", "pyspark.daemon")
     spark = builder.getOrCreate()
     begun, cpu = time.perf_counter(), cpu_s()
-    if engine != "kafka":
+    if engine == "headrace":
         from headrace.spark import register
 
         register(spark)
+    elif engine != "kafka":
+        from headrace.spark.datasource import HeadraceDataSource
+
+        spark.dataSource.register(HeadraceDataSource)
     reader = spark.read.format("kafka" if engine == "kafka" else "headrace")
     frame = reader.option("kafka.bootstrap.servers", bootstrap).option("subscribe", topic).load()
     assert frame.first() is not None
@@ -81,7 +85,7 @@ def told(report: dict[str, dict[str, list[float]]]) -> None:
             own = report[engine][what]
             ratio = statistics.median(own) / statistics.median(theirs)
             by_round = ", ".join(f"{mine / their:.2f}" for mine, their in zip(own, theirs, strict=True))
-            print(f"{what:6} {engine:26} {statistics.median(own):6.2f} s  {ratio:.2f} x  rounds {by_round}")
+            print(f"{what:6} {engine:27} {statistics.median(own):6.2f} s  {ratio:.2f} x  rounds {by_round}")
     is_met = statistics.median(report["headrace"]["first"]) <= AIM * statistics.median(report["kafka"]["first"])
     print(f"aim {AIM} x: {'met' if is_met else 'missed'}, load {os.getloadavg()[0]:.1f}")
 

@@ -446,6 +446,7 @@ REGISTRY_SCHEMAS_MAX: Final = 1000  # that a worker keeps
 REGISTRY_REFERENCES_MAX: Final = 100  # of one schema, theirs too
 MESSAGE_INDEXES_MAX: Final = 16  # messages within messages
 UNKNOWN_SCHEMAS_MAX: Final = 20  # ids of one batch that the registry does not know
+SINK_TASKS_KNOWN_MAX: Final = 10_000  # tasks of an exactly-once sink whose rows are known by their producer ids
 PARTIAL_GROUPS_MAX: Final = 200_000  # partial rows that a worker keeps of an aggregate; beyond, they are handed on
 PACKED_RANGES_MAX: Final = 1_000  # that one task reads: what is repeated if it fails
 REPEATED_ARRAYS_MAX: Final = 8  # of a process that reads: topic and partition, as often as a chunk has rows

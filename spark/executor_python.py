@@ -66,17 +66,9 @@ def choose_daemon(spark: Any) -> None:
     Spark reads the setting when it starts a daemon, from a configuration that local executors share with the driver. Those of a
     cluster have their own by now: `headrace spark submit` sets it for them.
     """
-    context = _local_context(spark)
-    if context is None or getattr(context, "_jsc", None) is None:
-        return
-    from py4j.protocol import Py4JError
-
-    try:
-        settings = context._jsc.sc().env().conf()
-        if not settings.contains(DAEMON_SETTING):
-            settings.set(DAEMON_SETTING, DAEMON)
-    except Py4JError as failure:  # another Spark has other names: then its own daemon does
-        _log.info("workers are forked by Spark's daemon: %s", failure)
+    settings = getattr(_local_context(spark), "_conf", None)  # the JVM's own, not a copy
+    if settings is not None and not settings.contains(DAEMON_SETTING):
+        settings.set(DAEMON_SETTING, DAEMON)
 
 
 @contextmanager

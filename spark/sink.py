@@ -33,6 +33,7 @@ from headrace.ids import TopicPartition
 from headrace.protocol.record_batch import Header
 from headrace.spark.column_types import SPARK_TYPES
 from headrace.spark.errors import BadRow
+from headrace.spark.foreign_rows import SinkRow
 from headrace.spark.row_digest import RowDigest
 from headrace.spark.sink_attempt import Attempt
 from headrace.spark.sink_floors import NO_BATCH, Floors, check_number, commit_floors, ends_of, settle_floors
@@ -135,8 +136,8 @@ def write_numbered(
     if task.batch > floors.batch:
         return Written(write_once(options, batches, task, floors, rows), task.query, task.run, rows)
     for batch in batches:  # committed, and Spark stopped before it wrote that down
-        for _topic, *row in _rows(batch, options.topic):
-            rows.add(*row)
+        for _topic, key, value, headers, partition in _rows(batch, options.topic):
+            rows.add(key, value, headers, partition)
     return Written(0, task.query, task.run, rows)
 
 
@@ -176,15 +177,20 @@ def write_once(
         Producer(cluster, options.producer, identity=attempt.identity) as producer,
     ):
         for batch in batches:
-            for topic, key, value, headers, partition in _rows(batch, options.topic):
+            for _topic, key, value, headers, partition in _rows(batch, options.topic):
                 if rows is not None:
                     rows.add(key, value, headers, partition)
                 place = attempt.place(key, value, headers, partition)
                 if place is not None:
-                    producer.send(topic, value, key, headers, place)
-        attempt.finish()
+                    _send_all(producer, options.topic, attempt.passed((value, key, headers, place)))
+        _send_all(producer, options.topic, attempt.finish())
         producer.flush()
         return producer.acknowledged
+
+
+def _send_all(producer: Producer, topic: str, rows: Sequence[SinkRow]) -> None:
+    for value, key, headers, partition in rows:
+        producer.send(topic, value, key, headers, partition)
 
 
 def connect(options: SinkOptions) -> Cluster:

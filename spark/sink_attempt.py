@@ -7,6 +7,8 @@
 What is not yet below the high watermark can still be lost, so it counts once it has been read. Rows have to come in the same order
 in each attempt, and are compared; where they differ the attempt fails, and so does the query.
 
+With another number of tasks rows are another task's: `foreign_rows.py`.
+
 An attempt that Spark has given up may continue beside a later one: of both a partition takes each sequence once, and who comes second is
 refused (OUT_OF_ORDER_SEQUENCE_NUMBER) and fails. The next attempt finds what both wrote.
 
@@ -22,10 +24,12 @@ from headrace.client.cluster import EARLIEST, LATEST, Cluster, error_of
 from headrace.client.partitioner import partition_of
 from headrace.client.producer import Identity
 from headrace.ids import TopicPartition
+from headrace.limits import SINK_TASKS_KNOWN_MAX
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.record_batch import Header, iterate_batches, iterate_records
 from headrace.spark.errors import RowsDiffer
+from headrace.spark.foreign_rows import ForeignRows, SinkRow
 from headrace.spark.sink_floors import Floors
 from headrace.spark.sink_task import SinkTask
 
@@ -47,6 +51,7 @@ class Attempt:
         self._found: dict[TopicPartition, list[int]] = {}  # rows that are in the log, by their hashes
         self._taken: dict[TopicPartition, int] = {}  # rows of this attempt
         self._keyless = 0
+        self._foreign = ForeignRows()
 
     def look(self, cluster: Cluster) -> None:
         """Find what is there. raises   RowsDiffer, KafkaError, ConnectionFailed"""
@@ -100,13 +105,27 @@ class Attempt:
             )
         return None
 
-    def finish(self) -> None:
-        """All rows were placed. raises   RowsDiffer, where an earlier attempt wrote more"""
+    def passed(self, row: SinkRow) -> list[SinkRow]:
+        """What can be sent now that this row is to be sent. raises   RowsDiffer, where another task wrote it"""
+        value, key, headers, _partition = row
+        return self._own(self._foreign.passed(row, _hash(key, value, headers)))
+
+    def _own(self, rows: list[SinkRow] | None) -> list[SinkRow]:
+        if rows is None:
+            raise RowsDiffer(
+                f"{self._task}: its next rows are in {self._topic}, written by other tasks before the query was started again: it has "
+                "to continue with as many tasks as before (minPartitions, spark.sql.shuffle.partitions)"
+            )
+        return rows
+
+    def finish(self) -> list[SinkRow]:
+        """All rows were placed; returns those that are still to be sent. raises   RowsDiffer, where an earlier attempt wrote more"""
         for name, rows in self._found.items():
             if len(rows) > self._taken.get(name, 0):
                 raise RowsDiffer(
                     f"{self._task}: an earlier attempt wrote {len(rows)} rows to {name}, this one has {self._taken.get(name, 0)}"
                 )
+        return self._own(self._foreign.released())
 
     def _choose(self, key: bytes | None) -> int:
         count = len(self._floors.offsets)
@@ -120,23 +139,43 @@ class Attempt:
         """Hashes of the rows of this task and micro-batch, in the order of their sequences."""
         starts = cluster.offsets(dict.fromkeys(names, EARLIEST))
         ends = cluster.offsets(dict.fromkeys(names, LATEST))
+        own, others = self._task.producer_id, self._other_ids()
         found: dict[TopicPartition, list[int]] = {}
+        self._foreign = ForeignRows()
         for name in names:
             start = max(starts[name], self._floors.offsets.get(name, 0))
             rows: list[int] = []
+            foreign: dict[int, list[int]] = {}
             for data in cluster.fetch(name, start, ends[name]):
                 for _position, header, batch in iterate_batches(data):
-                    if (header.producer_id, header.producer_epoch) != (self._task.producer_id, self._task.epoch):
+                    if header.producer_epoch != self._task.epoch:
+                        continue
+                    if header.producer_id in others:
+                        foreign.setdefault(header.producer_id, []).extend(_hashes(batch))
+                    if header.producer_id != own:
                         continue
                     if header.base_sequence != len(rows):
                         raise RowsDiffer(
                             f"{self._task}: rows {len(rows)} to {header.base_sequence - 1} of {name} are gone from the log "
                             "(retention, DeleteRecords, compaction)"
                         )
-                    rows += [_hash(one.key, one.value, one.headers) for one in iterate_records(batch)]
+                    rows += _hashes(batch)
             if rows:
                 found[name] = rows
+            for hashes in foreign.values():
+                self._foreign.add(hashes)
         return found
+
+    def _other_ids(self) -> set[int]:
+        """Producer ids of the micro-batch's other tasks, where a run before this one may have had another number of them."""
+        if not self._is_first_of_run:
+            return set()
+        numbers = set(range(SINK_TASKS_KNOWN_MAX)) - {self._task.number}
+        return {self._task._replace(number=number).producer_id for number in numbers}
+
+
+def _hashes(batch: memoryview) -> list[int]:
+    return [_hash(one.key, one.value, one.headers) for one in iterate_records(batch)]
 
 
 def _hash(key: bytes | None, value: bytes | None, headers: Sequence[Header]) -> int:

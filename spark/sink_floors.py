@@ -28,7 +28,7 @@ from headrace.spark.sink_task import SinkTask
 GROUP_PREFIX = "headrace-sink-"
 NO_BATCH = -1
 ADVICE = (
-    "its checkpoint is an older copy, or its rows are not the same when Spark repeats them; go on with the newest checkpoint, or start "
+    "its checkpoint is an older copy, or its rows are not the same when Spark repeats them; continue with the newest checkpoint, or start "
     "with a new checkpointLocation at the offsets that follow what the topic has"
 )
 

@@ -12,7 +12,7 @@ would be later by then and records lost. So the first micro-batch of such a quer
 
 Other starts are resolved again after such a crash (`_is_again`), and nothing was read by then. So a partition that has such a start and
 no end in the checkpoint is not gone: it is new, and the next micro-batch has it. What a new query is refused for (a partition that
-startingOffsets does not name, a time after which there is no record) is no reason to refuse a query that goes on.
+startingOffsets does not name, a time after which there is no record) is no reason to refuse a query that continues.
 
 What the checkpoint says and the log does not have is data loss: records that were removed, partitions that are gone, a topic that was
 deleted and created again.

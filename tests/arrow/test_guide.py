@@ -1,4 +1,7 @@
-"""docs/arrow.md names what `open` takes, with its defaults, and its filter runs."""
+"""docs/arrow.md names what `open` takes, with its defaults, and its filter runs.
+
+Holds: arrow/reader.py
+"""
 
 import inspect
 import re
@@ -7,6 +10,7 @@ from pathlib import Path
 import pyarrow.compute as pc
 
 import headrace.arrow
+import headrace.arrow.reader
 from headrace.ids import TopicPartition
 
 GUIDE = (Path(__file__).resolve().parents[2] / "docs" / "arrow.md").read_text()

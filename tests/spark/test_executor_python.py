@@ -1,4 +1,7 @@
-"""Which interpreter Spark's workers run: ours, unless somebody said another."""
+"""Which interpreter Spark's workers run: ours, unless somebody said another.
+
+Holds: cli/spark_python.py
+"""
 
 import glob
 import subprocess
@@ -19,6 +22,8 @@ from headrace.spark.executor_python import (
     choose_python,
     quick_planning,
 )
+
+DEADLINE_S = 300
 
 
 @pytest.fixture
@@ -95,8 +100,7 @@ class Settings:
 
 def with_settings(settings, master="local[2]"):
     found = session(sys.executable, master)
-    environment = SimpleNamespace(conf=lambda: settings)
-    found.sparkContext._jsc = SimpleNamespace(sc=lambda: SimpleNamespace(env=lambda: environment))
+    found.sparkContext._conf = settings
     return found
 
 
@@ -147,6 +151,21 @@ def test_planning_and_reading_of_a_session_run_by_our_daemon(spark, log, broker)
     commands = [Path(path).read_bytes().split(b"\0") for path in glob.glob("/proc/[0-9]*/cmdline") if is_readable(path)]
     planning = {words[-2] for words in commands if b"headrace.cli.spark_python" in words}
     assert {b"pyspark.sql.worker.create_data_source", b"pyspark.sql.worker.plan_data_source_read"} <= planning
+
+
+def test_the_setting_is_the_one_that_spark_reads():
+    """In a session of its own, which names no daemon."""
+    code = """if True:
+        from pyspark.sql import SparkSession
+        from headrace.spark import register
+        spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+        register(spark)
+        import os
+        parent = lambda rows: [open(f"/proc/{os.getppid()}/cmdline").read() for _ in rows]
+        print(spark.sparkContext.parallelize([1], 1).mapPartitions(parent).first())
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=DEADLINE_S)
+    assert "headrace.cli.spark_daemon" in done.stdout, done.stderr
 
 
 def is_readable(path):

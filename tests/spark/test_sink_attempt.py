@@ -1,6 +1,6 @@
 """A row of an exactly-once sink is stored once: whoever dies, whoever wakes up late, and what can't be known is said.
 
-Holds: spark/sink_floors.py, spark/sink_task.py, spark/row_digest.py
+Holds: spark/sink_floors.py, spark/sink_task.py, spark/row_digest.py, spark/foreign_rows.py
 """
 
 import json
@@ -282,6 +282,54 @@ def test_rows_that_differ_are_refused(writer, out, again, reason):
     with pytest.raises(RowsDiffer, match=reason):
         writer.write_task(iter([rows(again)]), TASK)
     assert values(out) == there
+
+
+def shared_out(writer, numbers, tasks, task=TASK, placed_by="partition"):
+    """The rows of a micro-batch, dealt out in ranges over so many tasks; what was refused."""
+    refused = []
+    size = -(-len(numbers) // tasks)
+    for number in range(tasks):
+        mine = rows(numbers[number * size : (number + 1) * size])
+        places = {"key": mine.drop_columns("partition"), "none": mine.select(["value"])}
+        turns = pa.array([one % 2 for one in numbers[number * size : (number + 1) * size]], pa.int32())
+        batches = [places.get(placed_by, mine.set_column(2, "partition", turns))]
+        try:
+            writer.write_task(iter(batches), task._replace(number=number))
+        except RowsDiffer as failure:
+            refused.append(str(failure))
+    return refused
+
+
+@pytest.mark.parametrize(("before", "after"), [(4, 2), (2, 4), (4, 3), (3, 4), (4, 1), (1, 4), (7, 2)])
+@pytest.mark.parametrize(
+    ("count", "placed_by"), [(112, "partition"), (1000, "partition"), (1000, "key"), (1000, "none")]
+)
+def test_another_number_of_tasks_stores_no_row_twice(options, out, before, after, count, placed_by):
+    """Interrupted after all tasks had written; continued with other tasks, then as before."""
+    numbers = list(range(count))
+    assert not shared_out(HeadraceStreamWriter(options), numbers, before, TASK, placed_by)
+    refused = shared_out(HeadraceStreamWriter(options), numbers, after, RESTARTED, placed_by)
+    assert refused
+    assert sorted(values(out)) == numbers
+    third = RESTARTED._replace(run="run 3")
+    assert not shared_out(HeadraceStreamWriter(options), numbers, before, third, placed_by)
+    assert sorted(values(out)) == numbers
+
+
+def test_tasks_whose_rows_are_alike_go_on(options, out, die_after):
+    """Rows that are the same in each task, many times or a few, are no other task's."""
+    for batch, mine in enumerate(([rows([1, 1, 2, 1, 2] * 20)], [rows([7, 8])])):
+        task = TASK._replace(batch=batch)
+        writer = HeadraceStreamWriter(options)
+        for number in range(2):
+            writer.write_task(iter(mine), task._replace(number=number))
+        die_after(HeadraceStreamWriter(options), task._replace(number=2), *mine)
+        again = [
+            HeadraceStreamWriter(options).write_task(iter(mine), task._replace(number=number, run="run 2"))
+            for number in range(4)
+        ]
+        HeadraceStreamWriter(options).commit(again, batch)
+    assert len(values(out)) == 4 * 102
 
 
 def test_rows_that_were_deleted_meanwhile_are_told(writer, out, die_after):
