@@ -20,12 +20,11 @@ from typing import NamedTuple
 
 from headrace.client.cluster import Cluster, error_of
 from headrace.errors import ErrorCode, KafkaError
-from headrace.ids import TopicPartition
+from headrace.ids import NO_EPOCH, TopicPartition
 from headrace.limits import EPOCH_STEPS_MAX
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 
-NO_EPOCH = -1
 CONSUMER = -1  # replica id
 VERSIONS = (3, 4)  # consumers may ask from v3 on
 

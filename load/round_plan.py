@@ -23,9 +23,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from headrace.client.cluster import EARLIEST, LATEST, Cluster
-from headrace.client.leader_epochs import NO_EPOCH, Epochs, Position, RecordEpochs, truncations
+from headrace.client.leader_epochs import Epochs, Position, RecordEpochs, truncations
 from headrace.errors import HeadraceError
-from headrace.ids import TopicPartition
+from headrace.ids import NO_EPOCH, TopicPartition
 from headrace.load.commits import LoadedRange, Snapshot, TopicOffsets, same_topic
 from headrace.load.errors import OutOfRange, TopicReplaced
 from headrace.load.options import LoadOptions, start_of

@@ -15,9 +15,9 @@ from collections.abc import Mapping
 from headrace.arrow.errors import DataLoss
 from headrace.arrow.planner import patiently
 from headrace.client.cluster import LATEST, Cluster
-from headrace.client.leader_epochs import NO_EPOCH, Position, RecordEpochs, truncations
+from headrace.client.leader_epochs import Position, RecordEpochs, truncations
 from headrace.errors import HeadraceError
-from headrace.ids import TopicPartition
+from headrace.ids import NO_EPOCH, TopicPartition
 from headrace.spark.options import SourceOptions
 from headrace.spark.stream_offsets import Offsets
 

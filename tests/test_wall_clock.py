@@ -30,7 +30,7 @@ USES = {
     "workers/housekeeper/retention_scan.py": (1, "retention by record timestamps"),
     "workers/network/handlers/a00_produce.py": (2, "bounds of record timestamps"),
     "workers/network/handlers/a02_list_offsets.py": (2, "the oldest form of ListOffsets asks for dates of files"),
-    "workers/partition/replica_moves.py": (1, "record timestamps"),
+    "workers/partition/replica_moves.py": (2, "record timestamps"),
     "workers/partition/worker.py": (3, "record timestamps, dates of commits"),
 }
 

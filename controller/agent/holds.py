@@ -35,9 +35,11 @@ from typing import Any
 from headrace.controller.agent.accepted_losses import AcceptedLosses
 from headrace.controller.agent.ahead_replicas import AheadReplicas, Ends
 from headrace.controller.agent.hold_decision import Act, LogEnd, Verdict, decide, first_lost
+from headrace.controller.agent.hold_reports import ends_of, report_loss, report_missing, some_of
 from headrace.controller.agent.missing_logs import Absence, MissingLogs
 from headrace.controller.agent.new_life import in_sync_replicas
 from headrace.controller.agent.old_state_decision import is_over
+from headrace.controller.agent.opened_report import OpenedReport
 from headrace.controller.agent.owed_elections import OwedElections, Register
 from headrace.controller.agent.pending_response import PendingResponse
 from headrace.controller.cluster.known_cluster import KnownCluster, Topic, is_another
@@ -52,7 +54,6 @@ from headrace.errors import ErrorCode
 from headrace.ids import NO_EPOCH, NO_LEADER, partition_key
 from headrace.limits import (
     HELD_CHECK_MS_MAX,
-    HELD_TOLD_MAX,
     ISR_ANSWER_MS_MAX,
     ISR_WRITES_IN_FLIGHT_MAX,
     OPENED_LOGS_WAITING_MAX,
@@ -73,7 +74,7 @@ PAUSE_FACTOR = 4  # a check that took so long is followed by a pause of so many 
 EVENT_MS = 5_000  # before the controller is told again of replicas that it takes for leaders
 
 Place = tuple[str, int]  # topic and partition
-_Take = Callable[["_Opened", bytes], None]
+_Take = Callable[["OpenedReport", bytes], None]
 # Where logs of other brokers end; those that are not known are left out
 AskEnds = Callable[[Mapping[int, Collection[Place]]], Coroutine[Any, None, Mapping[int, Mapping[Place, LogEnd]]]]
 
@@ -114,8 +115,8 @@ class Holds:
         self._missing = MissingLogs(known, zk, has_new_directory)
         self._ahead = AheadReplicas(known, zk)
         self._dirty: set[str] = set()  # topics whose node in ZooKeeper says something else
-        self._early: list[tuple[_Opened, bytes, _Take]] = []  # told before we knew what is held
-        self._unstored: list[_Opened] = []
+        self._early: list[tuple[OpenedReport, bytes, _Take]] = []  # told before we knew what is held
+        self._unstored: list[OpenedReport] = []
         self._accepted = AcceptedLosses(known, zk)
         self._elections = OwedElections(known, monotonic_ms, register_again)
         self._has_event = False  # the controller is to ask us
@@ -146,7 +147,7 @@ class Holds:
         if waiting:
             _log.warning(
                 "the machine went down: replicas that are in sync still are held until it is known that no other one has more"
-                " partitions=%d some=%s", len(waiting), _some(waiting),
+                " partitions=%d some=%s", len(waiting), some_of(waiting),
             )  # fmt: skip
 
     async def load(self) -> None:
@@ -196,7 +197,7 @@ class Holds:
         return self._take_told(body, self._take_ahead)
 
     def _take_told(self, body: memoryview, take: _Take) -> PendingResponse:
-        token = _Opened()
+        token = OpenedReport()
         if self._is_loaded:
             self._take_all(token, bytes(body), take)
         elif len(self._early) < OPENED_LOGS_WAITING_MAX:
@@ -209,10 +210,10 @@ class Holds:
 
         return PendingResponse((token,), self._monotonic_ms() + ISR_ANSWER_MS_MAX, self._is_followed, respond)
 
-    def _is_followed(self, token: _Opened) -> bool:
+    def _is_followed(self, token: OpenedReport) -> bool:
         return token.is_stored and all(map(self._known.is_told, token.names))
 
-    def _take_all(self, token: _Opened, body: bytes, take: _Take) -> None:
+    def _take_all(self, token: OpenedReport, body: bytes, take: _Take) -> None:
         take(token, body)
         if token.names:
             self._unstored.append(token)
@@ -220,13 +221,13 @@ class Holds:
         else:
             token.is_stored = True
 
-    def _take_ahead(self, token: _Opened, body: bytes) -> None:
+    def _take_ahead(self, token: OpenedReport, body: bytes) -> None:
         token.names |= self._ahead.take(body)
         self._dirty |= token.names
         self._known.unstored_holds |= token.names
         self._has_event = self._has_event or bool(token.names)
 
-    def _take(self, token: _Opened, body: bytes) -> None:
+    def _take(self, token: OpenedReport, body: bytes) -> None:
         known = self._known
         for slot, key, end_offset, high_watermark, epoch, flags in OPENED_LOG.iter_unpack(body):
             place = known.slots.holder(slot)
@@ -268,7 +269,7 @@ class Holds:
         )
         self._dirty.add(topic.name)
         if held.is_sole:
-            self._say_lost(place, held.end_offset, held, "the partition has no other replica")
+            report_loss(place, held.end_offset, held, "the partition has no other replica")
             self._drop(place)
         elif is_new:
             _log.warning(
@@ -293,7 +294,7 @@ class Holds:
                 absence is Absence.LOST and state is not None and state.leader_epoch
             ):  # else nobody led it, as far as is known
                 why = "its log is not found, no log directory is new, and it has no other replica"
-                self._say_lost(place, 0, held, why)
+                report_loss(place, 0, held, why)
             self._drop(place)
 
     def _hold_missing(self, place: Place, held: HeldReplica) -> None:
@@ -305,11 +306,7 @@ class Holds:
         self._dirty.add(place[0])
         known.note_held(*place)
         self._has_event = True
-        _log.error(
-            "replica held: it is in sync, and its log is not found in any log directory partition=%s-%d; is a disk not mounted? mount it"
-            " and restart the node, or give up what this replica had: headrace cluster accept-loss %s:%d",
-            *place, *place,
-        )  # fmt: skip
+        report_missing(place)
 
     # Cycles
 
@@ -361,7 +358,7 @@ class Holds:
         if over:
             self._next_ms = 0  # ZooKeeper is to say so
             _log.info(
-                "replicas are not held any more, others are in sync partitions=%d some=%s", len(over), _some(over)
+                "replicas are not held any more, others are in sync partitions=%d some=%s", len(over), some_of(over)
             )
 
     def _drop(self, place: Place) -> None:
@@ -457,7 +454,7 @@ class Holds:
         if waiting:
             _log.warning(
                 "replicas held: others may have more partitions=%d waits_for=%s some=%s; see headrace cluster describe --held",
-                len(waiting), sorted(awaited), _some(waiting),
+                len(waiting), sorted(awaited), some_of(waiting),
             )  # fmt: skip
 
     async def _settle_ahead(
@@ -471,8 +468,8 @@ class Holds:
                 self._dirty.add(place[0])
             return
         if done.first_offset >= 0:
-            why = f"broker {done.best} is to lead, the state was of the past, of other replicas: {_told(others)}"
-            self._say_lost(place, done.first_offset, before, why)
+            why = f"broker {done.best} is to lead, the state was of the past, of other replicas: {ends_of(others)}"
+            report_loss(place, done.first_offset, before, why)
         self._drop(place)
         self._has_event = True
 
@@ -489,7 +486,7 @@ class Holds:
         own = LogEnd(held.end_epoch, held.end_offset)
         if verdict.act is Act.RELEASE:
             offset = first_lost(own, own, others, state.isr)
-            self._say_lost(place, offset, held, f"no other replica has more: {_told(others)}")
+            report_loss(place, offset, held, f"no other replica has more: {ends_of(others)}")
             self._drop(place)
             self._has_event = True
         elif state.leader == NO_LEADER:
@@ -502,7 +499,7 @@ class Holds:
             except ZkConflict:
                 return  # it is read again
             offset = first_lost(own, best, others, state.isr)
-            self._say_lost(place, offset, held, f"broker {verdict.best} has more than this one, and is to lead")
+            report_loss(place, offset, held, f"broker {verdict.best} has more than this one, and is to lead")
             topic.revision += 1
             known.set_states(topic, {place[1]: state._replace(isr=isr, version=version)})
             transaction = Transaction()
@@ -512,13 +509,6 @@ class Holds:
         else:
             return  # who is to elect does not know yet that we can't lead
         self._elections.owe(place)
-
-    def _say_lost(self, place: Place, offset: int, held: HeldReplica, why: str) -> None:
-        _log.error(
-            "acknowledged records may be lost partition=%s-%d first_offset=%d checkpointed_high_watermark=%s"
-            " reason=%s; compare what its consumers have seen from that offset on, and send again what is missing",
-            *place, offset, held.high_watermark if held.high_watermark > offset else "unknown", why,
-        )  # fmt: skip
 
     async def _read_states(self, places: Collection[Place]) -> None:
         """States as ZooKeeper has them: a controller tells them by requests that we refuse."""
@@ -606,28 +596,3 @@ class Holds:
             if key in told:
                 return told[key].strip().lower() == "true"
         return bool(self._settings.value(key))
-
-
-class _Opened:
-    """A message of an owner.
-
-    names       topics of which it says something that counts
-    is_stored   whether that is in ZooKeeper
-    """
-
-    __slots__ = ("is_stored", "names")
-
-    def __init__(self) -> None:
-        self.names: set[str] = set()
-        self.is_stored = False
-
-
-def _told(others: Mapping[int, LogEnd | None]) -> str:
-    return ", ".join(
-        f"{broker} {'is not known' if end is None else f'ends at {end.offset} in epoch {end.epoch}'}"
-        for broker, end in others.items()
-    )
-
-
-def _some(places: Collection[Place]) -> str:
-    return ", ".join(f"{name}-{index}" for name, index in list(places)[:HELD_TOLD_MAX])

@@ -123,6 +123,7 @@ def state_of(log):
         "_disk",
         "_reserved",
         "_due_indexed_ms",
+        "_clock",
     )
     held = {name: getattr(active, name) for name in type(active).__slots__ if name not in names}
     indexes = {

@@ -163,7 +163,9 @@ def test_a_request_of_ours_with_a_wrong_length_is_refused(seats, turn_of, kind, 
     housekeeper.ask(PARTITION, kind, bytes(size))
     turn(work, housekeeper)
     [(status, _body)] = housekeeper.replies
-    is_controllers = kind in (RequestKind.FOLLOWED, RequestKind.ALTER_ISR, RequestKind.OPENED_LOG)
+    is_controllers = kind in (
+        RequestKind.FOLLOWED, RequestKind.ALTER_ISR, RequestKind.OPENED_LOG, RequestKind.AHEAD_LOG,
+    )  # fmt: skip
     refused = ReplyStatus.UNKNOWN_KIND if is_controllers else ReplyStatus.REFUSED
     assert status is refused or ((kind, size) in RIGHT_LENGTHS and status is ReplyStatus.ANSWERED)
 

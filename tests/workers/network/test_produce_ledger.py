@@ -19,7 +19,9 @@ def answered():
 
 
 def pending_of(topics, answered, refused=None):
-    exchange = SimpleNamespace(connection=SimpleNamespace(refused={} if refused is None else refused))
+    connection = SimpleNamespace(refused={} if refused is None else refused, missing={}, produces=0)
+    connection.settle_produce = lambda: None
+    exchange = SimpleNamespace(connection=connection)
     count = sum(len(partitions) for _name, partitions in topics)
     return PendingProduce(exchange, topics, count, answered.append, lambda: True)
 

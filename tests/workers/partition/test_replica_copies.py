@@ -105,7 +105,7 @@ def test_the_later_leader_epoch_is_kept_and_not_the_longer_log(node):
     log.truncate_to(300)
     log.append_as_leader([batch()], 5, NOW_MS)
     log.flush()
-    restarted(node)
+    restarted(node, view_of(("t", 2, CONFIG, 6)))
     assert node.dir_of(0) == target
     assert node.row(0).log_end_offset == 301
     assert len(aside(source, "-stray")) == 1
