@@ -63,7 +63,7 @@ def load(
         typer.Option(
             "--every",
             metavar="TIME",
-            help="Repeat with this period: 500ms, 30s, 1m. Default: once, up to the present end.",
+            help="Repeat with this period: 500ms, 30s, 1m. Default: once, up to the current end of the log.",
         ),
     ] = None,
     start: Annotated[

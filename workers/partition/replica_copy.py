@@ -163,7 +163,7 @@ def reconcile(copy: ReplicaCopy) -> None:
     last = _batch_at(LogReader(future.directory), future, future.log_end_offset - 1)
     base_offset = int.from_bytes(last[:8], "big")
     if not last or last != _batch_at(copy.reader, log, base_offset):
-        raise NotTheSame(f"its last batch, at {base_offset}, is another in the log")
+        raise NotTheSame(f"its last batch, at offset {base_offset}, differs from the one in the log")
 
 
 def _batch_at(reader: LogReader, log: PartitionLog, offset: int) -> bytes:

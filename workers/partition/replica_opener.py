@@ -171,7 +171,11 @@ class ReplicaOpener:
         if self._missing.get(slot) != key:
             self._missing[slot] = key
             self.opened.append(MissingLog(slot, key))
-            _log.warning("log not found, and the replica is in sync partition=%s-%d", topic.name, partition.index)
+            _log.warning(
+                "no log found for an in-sync replica, the controller process is asked before one is made partition=%s-%d",
+                topic.name,
+                partition.index,
+            )
         return True
 
     def find_again(self, slot: int, key: PartitionKey) -> None:
