@@ -37,7 +37,7 @@ from headrace.controller.agent.ahead_replicas import AheadReplicas, Ends
 from headrace.controller.agent.hold_decision import Act, LogEnd, Verdict, decide, first_lost
 from headrace.controller.agent.hold_reports import ends_of, report_loss, report_missing, some_of
 from headrace.controller.agent.missing_logs import Absence, MissingLogs
-from headrace.controller.agent.new_life import in_sync_replicas
+from headrace.controller.agent.new_life import begin_epochs, in_sync_replicas
 from headrace.controller.agent.old_state_decision import is_over
 from headrace.controller.agent.opened_report import OpenedReport
 from headrace.controller.agent.owed_elections import OwedElections, Register
@@ -143,7 +143,9 @@ class Holds:
                 self._fresh.add(place)
         self._dirty |= {name for name, _index in held}
         await self._store()
-        waiting = sorted(place for place, one in held.items() if not one.is_sole)
+        sole = [place for place, one in held.items() if one.is_sole]
+        await begin_epochs(self._zk, self._tasks, self._known.node_id, sole)
+        waiting = sorted(held.keys() - set(sole))
         if waiting:
             _log.warning(
                 "the machine went down: replicas that are in sync still are held until it is known that no other one has more"

@@ -514,3 +514,11 @@ def test_a_topic_of_another_id_is_not_held(rig):
     rig.join()
     rig.known.held["t", 0] = rig.known.held["t", 0]._replace(topic_id="f" * 32)
     assert not rig.known.is_held(rig.known.topics["t"], 0)
+
+
+@pytest.mark.parametrize("is_power_loss", [True, False])
+def test_a_sole_replica_leads_on_in_another_epoch_after_a_power_loss(rig, is_power_loss):
+    """Else readers of records that are lost go on at offsets that others have taken."""
+    rig.put(leader=NODE, replicas=(NODE,))
+    rig.join(after_power_loss=is_power_loss)
+    assert rig.stored_state().leader_epoch == 5 + is_power_loss
