@@ -479,12 +479,8 @@ class CoordinatorHost(Generic[C]):
 
 
 def _read_slice(hosted: Hosted[Any], slices: LogSlices) -> bool:
-    """Read more of a log that is being loaded; False where nothing is left of it."""
-    try:
-        batches = slices.read()
-    except OSError as failure:
-        hosted.coordinator.report(f"the rest of the log: {failure}")
-        batches = None
+    """Read more of a log that is being loaded; False where nothing is left of it. raises OSError: the rest is not known"""
+    batches = slices.read()
     for fault in slices.faults:
         hosted.coordinator.report(fault)
     slices.faults.clear()
