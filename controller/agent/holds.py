@@ -38,6 +38,7 @@ from headrace.controller.agent.hold_decision import Act, LogEnd, Verdict, decide
 from headrace.controller.agent.hold_reports import ends_of, report_loss, report_missing, some_of
 from headrace.controller.agent.missing_logs import Absence, MissingLogs
 from headrace.controller.agent.new_life import begin_epochs, in_sync_replicas
+from headrace.controller.agent.other_ends import AskEnds, read_other_ends
 from headrace.controller.agent.old_state_decision import is_over
 from headrace.controller.agent.opened_report import OpenedReport
 from headrace.controller.agent.owed_elections import OwedElections, Register
@@ -76,7 +77,6 @@ EVENT_MS = 5_000  # before the controller is told again of replicas that it take
 Place = tuple[str, int]  # topic and partition
 _Take = Callable[["OpenedReport", bytes], None]
 # Where logs of other brokers end; those that are not known are left out
-AskEnds = Callable[[Mapping[int, Collection[Place]]], Coroutine[Any, None, Mapping[int, Mapping[Place, LogEnd]]]]
 
 _log = logging.getLogger(__name__)
 
@@ -414,12 +414,7 @@ class Holds:
 
     async def _decide(self, asked: Mapping[Place, tuple[int, ...]]) -> None:
         known, now_ms = self._known, self._monotonic_ms()
-        wanted: dict[int, list[Place]] = {}
-        for place, brokers in asked.items():
-            for broker in brokers:
-                if broker in known.brokers:
-                    wanted.setdefault(broker, []).append(place)
-        ends = await self._ask_ends(wanted)
+        ends = await read_other_ends(self._zk, known, self._ask_ends, asked)
         accepted = await self._accepted.read()
         waiting: list[Place] = []
         awaited: set[int] = set()
@@ -449,7 +444,7 @@ class Holds:
                 if held.waits_for != verdict.waits_for:
                     known.held[place] = held._replace(waits_for=verdict.waits_for)
                     self._dirty.add(place[0])
-                    waiting.append(place)
+                    waiting += [place] if verdict.waits_for else []  # else for an operator, as was reported
                     awaited.update(verdict.waits_for)
                 continue
             await self._carry_out(place, topic, state, held, verdict, others)
