@@ -257,7 +257,7 @@ class CoordinatorHost(Generic[C]):
         """One partition a cycle: an upkeep visits everything that it holds."""
         hosted = self._to_keep_up.popleft()
         if hosted.is_hosted and not hosted.coordinator.is_loading:
-            self.step(hosted, Upkeep())
+            self.step(hosted, Upkeep(self.clock.expiry_ms))
 
     def sleep_bound_ms(self, most_ms: int) -> int:
         """How long the worker may sleep before something is due."""
