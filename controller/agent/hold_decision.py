@@ -4,11 +4,14 @@ Runs in: the controller process of the node that holds it (decision 042). The be
 then with the greater end. The first row that fits decides:
 
     another log is not known, unclean election is allowed, none that is known is better     RELEASE
-    our log is missing, and there is no other replica                                       WAIT, until somebody accepts the loss
+    our log is missing, and no other in-sync one is known, nor unclean election allowed     WAIT, until somebody accepts the loss
     another log is not known: its node is away, or does not say                             WAIT for it, and for a better one
     no other log is better                                                                  RELEASE
     the best is in the ISR: it is elected before us, or holds itself                        WAIT for it
     the best is outside of the ISR                                                          HAND_OVER to it
+
+A log that is missing says nothing by its end: the disk that has it may be mounted again. Each other in-sync log has all that was
+acknowledged. One out of the ISR lacks some of it, and leads only where an operator says so.
 
 A log that is not known counts in the first two rows, until somebody accepts the loss; or, where nothing proves one, the time is over.
 """
@@ -83,11 +86,12 @@ def decide(
         elif end > best_end:
             best, best_end = broker, end
     is_better = best != node_id
-    is_alone = is_missing and not others_in_order
+    has_all = any(broker in isr and others.get(broker) is not None for broker in others_in_order)
+    is_alone = is_missing and not has_all and not may_be_unclean
     if (unknown or is_alone) and not is_accepted and (is_proven or not is_late):
         if may_be_unclean and not is_better:
             return Verdict(Act.RELEASE, best)
-        return Verdict(Act.WAIT, best, (*unknown, best) if is_better else tuple(unknown))
+        return Verdict(Act.WAIT, best, (*unknown, best) if is_better and not is_alone else tuple(unknown))
     if not is_better:
         return Verdict(Act.RELEASE, best)
     if best in isr:

@@ -29,17 +29,17 @@ from __future__ import annotations
 
 import logging
 import struct
-from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from headrace.controller.agent.accepted_losses import AcceptedLosses
 from headrace.controller.agent.ahead_replicas import AheadReplicas, Ends
 from headrace.controller.agent.hold_decision import Act, LogEnd, Verdict, decide, first_lost
 from headrace.controller.agent.hold_reports import ends_of, report_loss, report_missing, some_of
 from headrace.controller.agent.missing_logs import Absence, MissingLogs
-from headrace.controller.agent.new_life import in_sync_replicas
+from headrace.controller.agent.new_life import begin_epochs, in_sync_replicas
 from headrace.controller.agent.old_state_decision import is_over
 from headrace.controller.agent.opened_report import OpenedReport
+from headrace.controller.agent.other_ends import AskEnds, read_other_ends
 from headrace.controller.agent.owed_elections import OwedElections, Register
 from headrace.controller.agent.pending_response import PendingResponse
 from headrace.controller.cluster.known_cluster import KnownCluster, Topic, is_another
@@ -76,7 +76,6 @@ EVENT_MS = 5_000  # before the controller is told again of replicas that it take
 Place = tuple[str, int]  # topic and partition
 _Take = Callable[["OpenedReport", bytes], None]
 # Where logs of other brokers end; those that are not known are left out
-AskEnds = Callable[[Mapping[int, Collection[Place]]], Coroutine[Any, None, Mapping[int, Mapping[Place, LogEnd]]]]
 
 _log = logging.getLogger(__name__)
 
@@ -143,7 +142,9 @@ class Holds:
                 self._fresh.add(place)
         self._dirty |= {name for name, _index in held}
         await self._store()
-        waiting = sorted(place for place, one in held.items() if not one.is_sole)
+        sole = [place for place, one in held.items() if one.is_sole]
+        await begin_epochs(self._zk, self._tasks, self._known.node_id, sole)
+        waiting = sorted(held.keys() - set(sole))
         if waiting:
             _log.warning(
                 "the machine went down: replicas that are in sync still are held until it is known that no other one has more"
@@ -412,12 +413,7 @@ class Holds:
 
     async def _decide(self, asked: Mapping[Place, tuple[int, ...]]) -> None:
         known, now_ms = self._known, self._monotonic_ms()
-        wanted: dict[int, list[Place]] = {}
-        for place, brokers in asked.items():
-            for broker in brokers:
-                if broker in known.brokers:
-                    wanted.setdefault(broker, []).append(place)
-        ends = await self._ask_ends(wanted)
+        ends = await read_other_ends(self._zk, known, self._ask_ends, asked)
         accepted = await self._accepted.read()
         waiting: list[Place] = []
         awaited: set[int] = set()
@@ -447,7 +443,7 @@ class Holds:
                 if held.waits_for != verdict.waits_for:
                     known.held[place] = held._replace(waits_for=verdict.waits_for)
                     self._dirty.add(place[0])
-                    waiting.append(place)
+                    waiting += [place] if verdict.waits_for else []  # else for an operator, as was reported
                     awaited.update(verdict.waits_for)
                 continue
             await self._carry_out(place, topic, state, held, verdict, others)

@@ -13,6 +13,7 @@ session of the life before. A controller process that is restarted alone keeps i
                                                  its version moves: a change of the ISR that the life before asked for, and that waits
                                                  at a controller which was stopped, is refused
     note in which ISRs we are still, if a log may have lost something (`holds.py`)
+    raise the leader epoch of what we lead as the only replica, in the same case
     register                                     a follower like any that was away
 
 Without that a new controller, which has not seen the old registration, would have us lead on in the same leader epoch. Where all members
@@ -25,7 +26,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import Node, ZkConflict
@@ -91,6 +92,29 @@ async def _wait_out_of_isrs(
 
 async def _fence(zk: ZkSession, tasks: Tasks, node_id: int, partitions: Collection[Partition]) -> None:
     """Write states in which this node leads again as they are: whatever expects their old versions is refused. raises ZkError"""
+    async for led in _led_by(zk, node_id, partitions):
+        await _rewrite(zk, tasks, led)
+
+
+async def begin_epochs(zk: ZkSession, tasks: Tasks, node_id: int, partitions: Collection[Partition]) -> None:
+    """Raise the leader epoch where this node leads alone, and its log may have lost its end: readers notice by it (KIP-320).
+
+    A controller that lives elects anyway, once the node is back. Where this node's own is the only one, nothing else would
+    raise it, since that controller never saw the node go. raises ZkError
+    """
+    async for led in _led_by(zk, node_id, partitions):
+        raised = []
+        for place, path, node in led:
+            state = znodes.decode_state(path, node.data, node.version)
+            state = state._replace(leader_epoch=state.leader_epoch + 1)
+            raised.append((place, path, node._replace(data=znodes.encode_state(state))))
+        await _rewrite(zk, tasks, raised)
+
+
+async def _led_by(
+    zk: ZkSession, node_id: int, partitions: Collection[Partition]
+) -> AsyncIterator[list[tuple[Partition, str, Node]]]:
+    """The state nodes in which this node leads, some at a time. raises ZkError"""
     places = list(partitions)
     for first in range(0, len(places), READS_IN_FLIGHT_MAX):
         part = places[first : first + READS_IN_FLIGHT_MAX]
@@ -101,11 +125,11 @@ async def _fence(zk: ZkSession, tasks: Tasks, node_id: int, partitions: Collecti
             if node is not None and _leader_in(path, node) == node_id
         ]
         if led:
-            await _rewrite(zk, tasks, led)
+            yield led
 
 
 async def _rewrite(zk: ZkSession, tasks: Tasks, led: Sequence[tuple[Partition, str, Node]]) -> None:
-    """These nodes, with the data that they have; the active controller is notified. raises ZkError"""
+    """Write the data of these nodes, which expects their versions; the active controller is notified. raises ZkError"""
     left = iter(led)
 
     async def write_some() -> None:

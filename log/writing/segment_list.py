@@ -33,6 +33,7 @@ class SegmentList:
     end_offset     the offset that the next record gets; `LogTail` moves it, after the write
     version        moves when the list does, or a segment gets a transaction index; never again what it was in this boot
     cut_version    the version when the log was opened, or cut
+    changed_version  the same, or when segments were swapped: a base offset of before may stand for other records
     unsynced       rolled segments that this process has not synced; `SyncState` takes them out
     has_new_names  a segment was begun since the directory was synced; `SyncState` resets it
     """
@@ -44,6 +45,7 @@ class SegmentList:
         "_latch",
         "active",
         "bases",
+        "changed_version",
         "cut_version",
         "end_offset",
         "has_new_names",
@@ -59,6 +61,7 @@ class SegmentList:
     unsynced: list[int]
     has_new_names: bool
     cut_version: int
+    changed_version: int
 
     def __init__(self, directory: Path, loaded: LoadedLog, clock: Clock, disk: Disk, latch: FailureLatch) -> None:
         self._directory = directory
@@ -77,7 +80,7 @@ class SegmentList:
         self.unsynced = loaded.unsynced
         self.has_new_names = loaded.has_new_names
         self.version += 1
-        self.cut_version = self.version
+        self.cut_version = self.changed_version = self.version
 
     @property
     def size_bytes(self) -> int:
@@ -156,6 +159,7 @@ class SegmentList:
         except OSError as failure:
             self._latch.fail("swap of segments", failure, is_torn=True)
         self.version += 1
+        self.changed_version = self.version
         return True
 
     def _size_of(self, base_offset: int) -> int:

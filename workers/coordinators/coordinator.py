@@ -47,7 +47,12 @@ class AppendFailed(NamedTuple):
 
 
 class Upkeep(NamedTuple):
-    """Comes at the interval that the kind asks for."""
+    """Comes at the interval that the kind asks for.
+
+    expiry_ms   the date by which retention is over; it may be before the wall clock's
+    """
+
+    expiry_ms: int
 
 
 class TopicsDeleted(NamedTuple):

@@ -113,10 +113,10 @@ def delete_group(machine: GroupMachine, group: Group, event: DeleteGroup) -> Non
 # Retention
 
 
-def expire_offsets_of_empty(machine: GroupMachine, group: Group, _event: OffsetsChecked) -> None:
+def expire_offsets_of_empty(machine: GroupMachine, group: Group, event: OffsetsChecked) -> None:
     """No member reads: the retention counts since then. Those of a mere store of offsets go each by its own commit."""
     since_ms = 0 if group.protocol_type is None else group.since_ms
-    gone = _expired(machine, group, since_ms, ())
+    gone = _expired(machine, group, event.expiry_ms, since_ms, ())
     machine.expired += len(gone)
     if group.is_over(len(gone)):
         _bury(machine, group, None)
@@ -124,20 +124,22 @@ def expire_offsets_of_empty(machine: GroupMachine, group: Group, _event: Offsets
         _delete(machine, group, gone, None)
 
 
-def expire_offsets_of_stable(machine: GroupMachine, group: Group, _event: OffsetsChecked) -> None:
+def expire_offsets_of_stable(machine: GroupMachine, group: Group, event: OffsetsChecked) -> None:
     """Those of topics that no member reads any more."""
     if group.protocol_type == CONSUMER_PROTOCOL and group.topics is not None:
-        gone = _expired(machine, group, 0, group.topics)
+        gone = _expired(machine, group, event.expiry_ms, 0, group.topics)
         machine.expired += len(gone)
         _delete(machine, group, gone, None)
 
 
-def _expired(machine: GroupMachine, group: Group, since_ms: int, topics_read: Container[str]) -> list[bytes]:
-    """Offsets whose time is over.
+def _expired(
+    machine: GroupMachine, group: Group, date_ms: int, since_ms: int, topics_read: Container[str]
+) -> list[bytes]:
+    """Offsets whose time is over at a date.
 
     since_ms   that their retention counts from, 0 or less: each from its own commit
     """
-    date_ms, retention_ms = machine.date_ms, machine.config.retention_ms
+    retention_ms = machine.config.retention_ms
     found = []
     for suffix, value in group.offsets.items():
         if group.is_unstable(suffix) or (topics_read and read_suffix(suffix)[0] in topics_read):

@@ -233,9 +233,13 @@ class GroupUnloaded(NamedTuple):
 
 
 class OffsetsChecked(NamedTuple):
-    """Offsets whose retention is over can go, and the group with the last of them."""
+    """Offsets whose retention is over can go, and the group with the last of them.
+
+    expiry_ms   the date by which it is over
+    """
 
     group: Group
+    expiry_ms: int
 
 
 class OffsetsForgotten(NamedTuple):

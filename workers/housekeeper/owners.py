@@ -49,12 +49,13 @@ class Owners:
     ) -> bool:
         """Ask for the oldest segments to go, and for a roll first where the active one is older than a time.
 
+        hosted                       as it was before the segments were looked at: a log that was cut since, or had some swapped, refuses
         rule, largest_timestamp_ms   why they go, and the youngest record in them: for the log line
         returns                      False, where too much waits for the owner already
         """
         row = hosted.row
         header = DELETE_SEGMENTS_HEADER.pack(
-            hosted.slot, row.key, roll_before_ms, row.end_segment, largest_timestamp_ms, rule
+            hosted.slot, row.key, row.segments_version, roll_before_ms, row.end_segment, largest_timestamp_ms, rule
         )
         body = b"".join(map(BASE_OFFSET_ENTRY.pack, bases[:SEGMENTS_PER_REQUEST_MAX]))
         return self._ask(hosted.owner, RequestKind.DELETE_SEGMENTS, header + body, on_answer)

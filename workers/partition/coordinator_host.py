@@ -257,7 +257,7 @@ class CoordinatorHost(Generic[C]):
         """One partition a cycle: an upkeep visits everything that it holds."""
         hosted = self._to_keep_up.popleft()
         if hosted.is_hosted and not hosted.coordinator.is_loading:
-            self.step(hosted, Upkeep())
+            self.step(hosted, Upkeep(self.clock.expiry_ms))
 
     def sleep_bound_ms(self, most_ms: int) -> int:
         """How long the worker may sleep before something is due."""
@@ -479,12 +479,8 @@ class CoordinatorHost(Generic[C]):
 
 
 def _read_slice(hosted: Hosted[Any], slices: LogSlices) -> bool:
-    """Read more of a log that is being loaded; False where nothing is left of it."""
-    try:
-        batches = slices.read()
-    except OSError as failure:
-        hosted.coordinator.report(f"the rest of the log: {failure}")
-        batches = None
+    """Read more of a log that is being loaded; False where nothing is left of it. raises OSError: the rest is not known"""
+    batches = slices.read()
     for fault in slices.faults:
         hosted.coordinator.report(fault)
     slices.faults.clear()

@@ -1,8 +1,9 @@
-"""The time that coordinators are told: one for deadlines, which knows no date, and a date that never jumps.
+"""The time of coordinators: one for deadlines, which knows no date; the date for what is stored; and one by which offsets expire.
 
-Runs in: a partition worker. A session must not end because the clock was set, nor because the worker stood still while
-heartbeats waited in its rings: a cycle counts as COORDINATOR_CYCLE_MS_MAX at most while sessions depend on it. Only the date follows the
-wall clock: offsets are kept or expire by it, so a jump is made up for at half the pace of time.
+Runs in: a partition worker. A session must not end because the clock was set, nor because the worker was stalled while heartbeats
+waited in its rings: a cycle counts as COORDINATOR_CYCLE_MS_MAX at most while sessions depend on it. What is stored has the date of
+the wall clock, as in Kafka: a worker that started under a wrong one must not keep it. Nothing expires by a date that may be wrong:
+of the wall clock's and of a steady one, which makes up for a jump at half the pace of time, the earlier one counts.
 """
 
 from __future__ import annotations
@@ -13,14 +14,15 @@ from headrace.limits import COORDINATOR_CYCLE_MS_MAX
 class SteadyClock:
     """The time of this cycle.
 
-    now_ms    for deadlines: begins with the date of the process's start, then follows the monotonic clock alone
-    date_ms   for what is stored
+    now_ms      for deadlines: begins with the date of the process's start, then follows the monotonic clock alone
+    date_ms     for what is stored: the wall clock's
+    expiry_ms   by which retention is over: a clock that is set forward expires nothing at once, nor does one that was ahead
     """
 
-    __slots__ = ("_monotonic_ms", "date_ms", "now_ms")
+    __slots__ = ("_monotonic_ms", "_steady_ms", "date_ms", "expiry_ms", "now_ms")
 
     def __init__(self, date_ms: int) -> None:
-        self.now_ms = self.date_ms = date_ms
+        self.now_ms = self.date_ms = self.expiry_ms = self._steady_ms = date_ms
         self._monotonic_ms = -1
 
     def turn(self, wall_ms: int, monotonic_ms: int, *, is_watched: bool) -> None:
@@ -34,5 +36,6 @@ class SteadyClock:
         if is_watched:
             elapsed_ms = min(elapsed_ms, COORDINATOR_CYCLE_MS_MAX)
         self.now_ms += elapsed_ms
-        steady_ms = self.date_ms + elapsed_ms
-        self.date_ms = steady_ms + max(-(elapsed_ms // 2), min(elapsed_ms // 2, wall_ms - steady_ms))
+        steady_ms = self._steady_ms + elapsed_ms
+        self._steady_ms = steady_ms + max(-(elapsed_ms // 2), min(elapsed_ms // 2, wall_ms - steady_ms))
+        self.date_ms, self.expiry_ms = wall_ms, min(wall_ms, self._steady_ms)

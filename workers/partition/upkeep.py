@@ -69,11 +69,17 @@ class Upkeep:
         }
 
     def _delete_segments(self, _version: int, body: memoryview, reply: Reply) -> None:
-        slot, key, roll_before_ms, active, youngest_ms, rule = DELETE_SEGMENTS_HEADER.unpack_from(body)
+        slot, key, as_of_version, roll_before_ms, active, youngest_ms, rule = DELETE_SEGMENTS_HEADER.unpack_from(body)
         bases = {base for (base,) in BASE_OFFSET_ENTRY.iter_unpack(body[DELETE_SEGMENTS_HEADER.size :])}
 
+        error = ErrorCode.NONE
+
         def delete(replica: Replica) -> None:
+            nonlocal error
             log = replica.log
+            if as_of_version < log.segments.changed_version:
+                error = ErrorCode.INVALID_REQUEST  # what has these base offsets now is not what was looked at
+                return
             last = log.end_segment
             # One that has rolled since the housekeeper looked may have got younger records in between.
             younger = {base for base in bases if active <= base < last and not log.is_older(base, roll_before_ms)}
@@ -92,7 +98,7 @@ class Upkeep:
                 youngest_ms,
             )
 
-        reply(UPKEEP_RESULT.pack(self._change(slot, key, delete)))
+        reply(UPKEEP_RESULT.pack(self._change(slot, key, delete) or error))
 
     def _swap_segments(self, _version: int, body: memoryview, reply: Reply) -> None:
         slot, key, as_of_version = SWAP_SEGMENTS_HEADER.unpack_from(body)

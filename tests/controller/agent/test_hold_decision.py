@@ -105,3 +105,23 @@ def test_a_replica_that_is_away_is_waited_for(facts, wanted):
 def test_every_way_to_say_it_has_a_row():
     assert len(UNKNOWN) == 2**4
     assert decided({}).waits_for == (SECOND, THIRD)
+
+
+MISSING = LogEnd(-1, 0)
+
+
+@pytest.mark.parametrize("others", [{SECOND: LONGER, THIRD: SHORTER}, {SECOND: MISSING, THIRD: MISSING}])
+def test_a_missing_log_gives_nothing_away_to_one_out_of_the_isr_until_its_loss_is_accepted(others):
+    """Its disk may be mounted again, and has what the others lack."""
+    flags = {"own": MISSING, "is_missing": True, "is_proven": True}
+    assert decided(others, **flags, is_late=True) == (Act.WAIT, decided(others, **flags).best, ())
+    assert decided(others, **flags, is_accepted=True).act is not Act.WAIT
+    assert decided(others, **flags, may_be_unclean=True).act is not Act.WAIT
+
+
+def test_where_another_log_in_sync_is_known_a_missing_one_is_no_loss():
+    flags = {"own": MISSING, "is_missing": True, "is_proven": True}
+    others = {SECOND: LONGER, THIRD: SHORTER}
+    assert decided(others, (NODE, SECOND), **flags) == (Act.WAIT, SECOND, (SECOND,))
+    assert decided({SECOND: MISSING, THIRD: MISSING}, (NODE, SECOND), **flags).act is Act.RELEASE
+    assert decided({SECOND: None, THIRD: LONGER}, (NODE, SECOND), **flags).act is Act.WAIT

@@ -452,6 +452,9 @@ def test_a_replica_in_sync_without_a_log_is_held_until_others_are_known(rig, cap
     rig.state((NODE,), -1, epoch=6)
     rig.ends[THIRD] = {("t", 0): LogEnd(4, 95)}
     rig.check()
+    assert rig.stored_state().isr == (NODE,), "the third one lacks some of what may be on a disk that comes back"
+    rig.ensemble.put(held_znodes.accept_loss_path(("t", 0)), held_znodes.encode_accept_loss({NODE: 0}))
+    rig.check()
     assert rig.stored_state().isr == (THIRD,)
     assert "first_offset=0 " in lost_lines(caplog)[0]
 
@@ -514,3 +517,26 @@ def test_a_topic_of_another_id_is_not_held(rig):
     rig.join()
     rig.known.held["t", 0] = rig.known.held["t", 0]._replace(topic_id="f" * 32)
     assert not rig.known.is_held(rig.known.topics["t"], 0)
+
+
+@pytest.mark.parametrize("is_power_loss", [True, False])
+def test_a_sole_replica_leads_on_in_another_epoch_after_a_power_loss(rig, is_power_loss):
+    """Else readers of records that are lost go on at offsets that others have taken."""
+    rig.put(leader=NODE, replicas=(NODE,))
+    rig.join(after_power_loss=is_power_loss)
+    assert rig.stored_state().leader_epoch == 5 + is_power_loss
+
+
+@pytest.mark.parametrize("is_missing", [True, False])
+def test_an_empty_log_in_the_place_of_one_that_is_missing_is_not_compared_with(rig, is_missing):
+    """The other replica in sync waits for its disk. What it has of the end that is lost here is not known."""
+    rig.put(isr=(NODE, SECOND))
+    rig.join()
+    rig.opened(end=80, mark=90)
+    missing = HeldReplica(ID, is_proven=True, end_offset=0, is_missing=is_missing)
+    rig.ensemble.put(held_znodes.held_path(SECOND, "t"), held_znodes.encode_held({0: missing}))
+    rig.ends = {SECOND: {("t", 0): LogEnd(-1, 0)}, THIRD: {("t", 0): LogEnd(4, 60)}}
+    rig.check()
+    assert (("t", 0) in rig.known.held) is is_missing
+    if is_missing:
+        assert rig.known.held["t", 0].waits_for == (SECOND,)

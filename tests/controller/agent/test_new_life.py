@@ -1,7 +1,7 @@
 import itertools
 import time
 
-from headrace.controller.agent.new_life import end_life_before
+from headrace.controller.agent.new_life import begin_epochs, end_life_before
 from headrace.controller.zookeeper import held_znodes, znodes
 from headrace.controller.zookeeper.held_znodes import HeldReplica
 from headrace.controller.zookeeper.tasks import Tasks
@@ -161,3 +161,21 @@ def test_alone_in_the_cluster_nothing_is_written(ensemble):
     before = version(ensemble, "led")
     wait(begin(ensemble))
     assert version(ensemble, "led") == before
+
+
+def test_what_is_led_alone_begins_another_leader_epoch_where_its_end_may_be_lost(ensemble):
+    put_topic(ensemble, "led", (NODE,), leader=NODE, replicas=(NODE,))
+    put_topic(ensemble, "without-a-leader", (NODE,), leader=-1, replicas=(NODE,))
+    put_topic(ensemble, "others", (OTHER,), leader=OTHER)
+    zk = begin(ensemble)
+    names = ("led", "without-a-leader", "others")
+
+    async def share(_count, work):
+        await work()
+
+    tasks = Tasks(lambda: 0)
+    tasks.share = share
+    ensemble.run(begin_epochs(zk, tasks, NODE, [(name, 0) for name in names]))
+    states = [znodes.decode_state("", ensemble.data(znodes.state_path(name, 0)), 0) for name in names]
+    assert [state.leader_epoch for state in states] == [2, 1, 1]
+    assert states[0]._replace(leader_epoch=1) == PartitionState(NODE, 1, (NODE,), 1)

@@ -195,7 +195,7 @@ class Desk:
 
     def expire(self):
         """How many offsets went."""
-        effects = self.step(Upkeep())
+        effects = self.step(Upkeep(self.now_ms))
         return sum(line.arguments[1] for line in effects if isinstance(line, LogLine) and "expired" in line.text)
 
     def end_transaction(self, producer_id, is_commit):

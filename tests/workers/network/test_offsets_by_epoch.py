@@ -6,6 +6,7 @@ Holds: workers/network/handlers/a23_offset_for_leader_epoch.py, workers/network/
 import pytest
 
 from headrace.errors import ErrorCode
+from headrace.log.state.checkpoints import LEADER_EPOCH_FILE, write_leader_epochs
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey, response_header_version
 from headrace.protocol.codec import decode_response
@@ -230,3 +231,11 @@ def test_a_leader_that_may_be_deposed_denies_no_later_epoch(rig, replica_id):
     rig.seat.away_since_ms = START_MS
     assert rig.end_of(later, replica_id=replica_id)[0] == "NOT_LEADER_OR_FOLLOWER"
     assert rig.end_of(LATEST_EPOCH, replica_id=replica_id)[0] == "NONE"
+
+
+@pytest.mark.parametrize("epoch", [LATEST_EPOCH, EPOCH])
+def test_an_epoch_that_could_not_be_noted_yet_ends_at_the_end_of_the_log(rig, epoch):
+    """There was no room for the file when the node was elected. -1 would have consumers begin again at the first record."""
+    log = rig.replicas.by_slot[0].log
+    write_leader_epochs(log.directory / LEADER_EPOCH_FILE, [(EPOCH, 0)])
+    assert rig.end_of(epoch) == ("NONE", epoch, END)

@@ -9,6 +9,8 @@ import pytest
 
 from headrace.errors import ErrorCode, Fenced, HeadraceError, KafkaError
 from headrace.limits import RELOAD_FIRST_MS, RELOAD_MAX_MS
+from headrace.log.config import LogConfig
+from headrace.log.reading.reader import LogReader
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import encode_request
@@ -140,6 +142,38 @@ def test_a_disk_that_fails_a_log_that_is_loaded_loses_it_and_want_of_descriptors
     else:
         assert rig.replica.state is RowState.OFFLINE
         assert not rig.host._loading
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+@pytest.mark.parametrize("error", [errno.EIO, errno.EMFILE])
+def test_a_log_that_fails_in_the_middle_is_not_taken_for_one_that_ends_there(rig, monkeypatch, error, number):
+    """A group was answered with the offsets of the first segments, as if nothing had been committed since."""
+    rig.load()
+    rig.log.config = LogConfig(segment_bytes=1_000)
+    for offset in range(1, 41):
+        rig.commit(offset)
+        rig.host.do_work()
+    bad = rig.log.segment_bases[number]
+    segment = LogReader.segment
+
+    def failing_segment(self, base):
+        if base == bad:
+            raise OSError(error, "injected")
+        return segment(self, base)
+
+    rig.new_host()
+    with monkeypatch.context() as patched:
+        patched.setattr(LogReader, "segment", failing_segment)
+        for _ in range(20):
+            rig.follow()
+            rig.host.do_work()
+            assert not rig.host.by_partition or rig.host.by_partition[0].coordinator.is_loading
+    rig.moved.tell()
+    assert rig.replica.is_leader == (error == errno.EMFILE)
+    if error == errno.EMFILE:
+        rig.host.clock.now_ms += RELOAD_MAX_MS
+        rig.load()
+        assert rig.committed() == 40
 
 
 def raising(failure):

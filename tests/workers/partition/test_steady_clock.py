@@ -1,28 +1,50 @@
 """The time of coordinators: set clocks, and workers that stood still."""
 
+import pytest
+
 from headrace.errors import ErrorCode
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from tests.workers.partition.host_rig import join
 
+DAY_MS = 86_400_000
 
-def test_a_clock_that_is_set_ends_no_session(rig):
+
+def test_a_clock_that_is_set_ends_no_session_and_expires_nothing_at_once(rig):
     host = rig.host
-    wall = host.clock.now_ms
+    clock, wall = host.clock, host.clock.now_ms
     host.turn(wall, 1_000)
-    assert host.clock.now_ms == wall
+    assert clock.now_ms == wall
     host.turn(wall + 10, 1_010)
-    assert host.clock.now_ms == wall + 10
+    assert clock.now_ms == wall + 10
     host.turn(wall + 3_600_000, 1_110)
-    assert host.clock.date_ms == wall + 10 + 150, "an hour ahead is not believed at once"
-    assert host.clock.now_ms == wall + 110, "and by no deadline"
+    assert clock.expiry_ms == wall + 10 + 150, "an hour ahead is not believed at once"
+    assert clock.date_ms == wall + 3_600_000, "but what is stored has the date that everybody has"
+    assert clock.now_ms == wall + 110, "and by no deadline"
     host.turn(wall - 3_600_000, 1_210)
-    assert host.clock.date_ms == wall + 160 + 50, "and the date never goes back"
-    assert host.clock.now_ms == wall + 210
+    assert clock.expiry_ms == clock.date_ms == wall - 3_600_000, "the earlier one counts"
+    assert clock.now_ms == wall + 210
     for step in range(200):
         host.turn(wall + 100_000 + step * 1_000, 2_210 + step * 1_000)
-    assert host.clock.date_ms == wall + 100_000 + 199_000, "in the end it is the wall clock's"
-    assert host.clock.now_ms == wall + 210 + 200_000, "deadlines know none"
+    assert clock.expiry_ms == clock.date_ms == wall + 100_000 + 199_000, "in the end they are the same"
+    assert clock.now_ms == wall + 210 + 200_000, "deadlines know none"
+
+
+@pytest.mark.parametrize("days", [10, -10])
+def test_a_worker_that_started_under_a_wrong_date_expires_and_stamps_by_the_right_one_once_it_is_set(rig, days):
+    rig.load()
+    rig.commit(41)
+    rig.host.do_work()
+    wall = rig.host.clock.date_ms
+    rig.logs.clock.ms = wall + days * DAY_MS
+    rig.new_host()
+    rig.load()
+    for second in range(900):
+        rig.host.turn(wall + second * 1_000 + (days * DAY_MS if second < 5 else 0), second * 1_000)
+        rig.host.do_work()
+    assert rig.committed() == 41
+    assert rig.host.clock.date_ms == wall + 899_000
+    assert rig.host.clock.expiry_ms <= rig.host.clock.date_ms
 
 
 def test_a_worker_that_stood_still_hears_its_members_before_it_ends_their_sessions(rig):

@@ -464,3 +464,33 @@ def test_a_policy_of_ones_own_cannot_do_harm(pair, answer):
     look(pair, LogConfig(), policy)
     assert pair.log.segment_bases == (bases[1:] if answer == [0, 0, 0] else bases)
     assert isinstance(pair.row, PartitionRow)
+
+
+def test_a_base_offset_that_stands_for_other_records_since_is_not_deleted(tmp_path):
+    """The scan saw one expired segment. The swap that was asked for before has made one of all of them."""
+    config = LogConfig(segment_bytes=1000, is_compacted=True, deletes_segments=True)
+    pair = Pair(tmp_path, config)
+    hosted = pair.hosted()
+    first = pair.log.segment_bases[:1]
+    swap = next(
+        step for step in compaction_of(pair.log, LogConfig(is_compacted=True)).steps() if isinstance(step, Swap)
+    )
+    assert len(swap.segments) > 1
+    assert pair.owners.swap_segments(hosted, swap.segments, pair.told.append)
+    assert pair.owners.delete_segments(hosted, first, NOW_MS, pair.told.append)
+    pair.serve()
+    assert pair.told == [ErrorCode.NONE, ErrorCode.INVALID_REQUEST]
+    assert pair.log.log_start_offset == 0
+    assert pair.delete(first) == ErrorCode.NONE, "looked at since"
+
+
+def test_what_grew_again_after_a_cut_is_not_deleted_as_what_was_there(pair):
+    hosted = pair.hosted()
+    bases = list(pair.log.segment_bases)
+    pair.log.truncate_to(bases[1])
+    for number in range(10):
+        pair.log.append_as_leader([batch(timestamp_ms=NOW_MS + number)], 0, NOW_MS)
+    pair.replica.publish()
+    assert pair.owners.delete_segments(hosted, bases[:2], NOW_MS, pair.told.append)
+    pair.serve()
+    assert pair.told == [ErrorCode.INVALID_REQUEST]

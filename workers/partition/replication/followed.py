@@ -101,7 +101,7 @@ class Followed(Subject):
         return Wish(self.leader_epoch, log.log_end_offset, last_epoch, log.log_start_offset)
 
     def prove(self, records: memoryview, on_cut: Callable[[Replica], None]) -> tuple[int, FollowerEvent | None]:
-        """Compare what a fetch brought with the last batch that we have.
+        """Compare what a fetch brought with the last batch that we have: only another one of the same epoch proves an epoch given twice.
 
         records   from that batch's offset on
         returns   bytes of it, 0: there is none to compare with, and the next fetch begins at our end; and what happened
@@ -114,6 +114,11 @@ class Followed(Subject):
         is_compacted = self.replica.log.config.is_compacted
         if is_compacted and found.base_offset != own.base_offset:
             return 0, None  # the leader's cleaner has taken it
+        if found.partition_leader_epoch != own.partition_leader_epoch:
+            return (
+                0,
+                None,
+            )  # as after any election, ours was not committed: the fetch with our last epoch finds where we part
         if (found[:3:2], found.last_offset) == (own[:3:2], own.last_offset) if is_compacted else found == own:
             self.replica.note_proven()
             return found.size_bytes if found.size_bytes <= len(records) else 0, None

@@ -127,6 +127,44 @@ def test_what_the_leader_does_not_have_at_all_is_cut_as_ever(stage, caplog):
     assert not stage.told()
 
 
+@pytest.mark.parametrize("count", [3, 20], ids=["shorter", "longer"])
+@pytest.mark.parametrize("epoch", [2, 5])
+def test_the_tail_of_a_deposed_leader_is_cut_whatever_is_there_now(stage, caplog, count, epoch):
+    """Nobody fetched it. The leader after it has other records at these offsets, and goes on beyond them."""
+    rig, led = stage.rig, stage.led
+    led.lead(epoch)
+    led.append(count)
+    rig.follow(leader=1, epoch=epoch)
+    rig.follow_until(led)
+    assert all_bytes(rig.log) == all_bytes(led.log)
+    assert not stage.told()
+    assert not [one for one in caplog.records if one.levelname == "ERROR"]
+    assert not rig.replica.is_unproven
+
+
+def test_records_of_an_epoch_before_that_a_later_leader_has_there_are_taken(stage):
+    """It had not got what was committed in no epoch: its own of epoch 0 is at the offset of ours of epoch 1."""
+    rig, led = stage.rig, stage.led
+    led.append(20)
+    led.lead(2)
+    led.append(1)
+    rig.follow(leader=1, epoch=2)
+    rig.follow_until(led)
+    assert all_bytes(rig.log) == all_bytes(led.log)
+    assert not stage.told()
+
+
+def test_an_epoch_given_twice_is_found_below_a_later_one_too(stage):
+    rig, led = stage.rig, stage.led
+    led.lead(1)
+    led.append(2, size=120)
+    led.lead(2)
+    led.append(20)
+    rig.follow(leader=1, epoch=2)
+    rig.turn_until(lambda: rig.state is FollowerState.FAILED)
+    assert [tuple(one)[2:] for one in stage.told()] == [(5, 1, 2)]
+
+
 def test_a_leader_whose_log_begins_after_our_end_is_not_compared(stage):
     rig, led = stage.rig, stage.led
     led.lead(1)
