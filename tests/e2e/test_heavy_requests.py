@@ -1,6 +1,7 @@
 """Requests of very many rows: what they cost grows with their rows, and no other client waits for long.
 
-The fast form (`make test`) compares the processor time of 10,000 rows with that of 2,500, newest versions only; it says nothing about how fast the machine is.
+The fast form (`make test`) compares the processor time of 10,000 rows with that of 2,500, for the newest versions and two shapes of
+rows; it says nothing about how fast the machine is.
 The full form (`make heavy`) has 40,000 rows of every array of every version, with other clients beside them.
 """
 
