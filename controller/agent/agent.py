@@ -168,10 +168,10 @@ class Agent:
         self.is_loaded = False
         self._resign()
         known, zk = self.known, self.zk
+        revisions = {name: topic.revision for name, topic in known.topics.items()}  # what comes after the sync is newer
         await (
             zk.sync()
         )  # else it could be a server that is behind: what is older than what we know is of a ZooKeeper put back
-        revisions = {name: topic.revision for name, topic in known.topics.items()}
         controller_id = await self._run_election()
         epoch_version = self.election.epoch_version
         controller_epoch = await zk.get(znodes.CONTROLLER_EPOCH)

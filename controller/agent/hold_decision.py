@@ -5,6 +5,7 @@ then with the greater end. The first row that fits decides:
 
     another log is not known, unclean election is allowed, none that is known is better     RELEASE
     our log is missing, and no other in-sync one is known, nor unclean election allowed     WAIT, until somebody accepts the loss
+    our log is missing, and the best is outside of the ISR                                  WAIT: the other in-sync one decides
     another log is not known: its node is away, or does not say                             WAIT for it, and for a better one
     no other log is better                                                                  RELEASE
     the best is in the ISR: it is elected before us, or holds itself                        WAIT for it
@@ -87,7 +88,8 @@ def decide(
             best, best_end = broker, end
     is_better = best != node_id
     has_all = any(broker in isr and others.get(broker) is not None for broker in others_in_order)
-    is_alone = is_missing and not has_all and not may_be_unclean
+    is_given_away = is_better and best not in isr
+    is_alone = is_missing and (not has_all or is_given_away) and not may_be_unclean
     if (unknown or is_alone) and not is_accepted and (is_proven or not is_late):
         if may_be_unclean and not is_better:
             return Verdict(Act.RELEASE, best)

@@ -59,6 +59,7 @@ from headrace.limits import (
     OPENED_LOGS_WAITING_MAX,
 )
 from headrace.settings import Settings
+from headrace.shm.cluster_view import DeletedTopic
 from headrace.shm.messages import (
     LOG_HAS_NO_MARK,
     LOG_IS_MISSING,
@@ -284,16 +285,16 @@ class Holds:
     async def _settle_missing(self) -> None:
         """Hold replicas without a log, but for those that never had one, or that nothing brings back. raises ZkError"""
         known = self._known
-        for place, absence in (await self._missing.judge()).items():
+        found = await self._missing.judge()
+        lost = [place for place, absence in found.items() if absence is Absence.LOST]
+        await begin_epochs(self._zk, self._tasks, known.node_id, lost)  # offsets begin again
+        for place, absence in found.items():
             topic = known.topics[place[0]]
             held = known.held.get(place) or HeldReplica(topic.topic_id)
             if absence is Absence.HELD:
                 self._hold_missing(place, held)
                 continue
-            state = topic.states[place[1]]
-            if (
-                absence is Absence.LOST and state is not None and state.leader_epoch
-            ):  # else nobody led it, as far as is known
+            if absence is Absence.LOST:
                 why = "its log is not found, no log directory is new, and it has no other replica"
                 report_loss(place, 0, held, why)
             self._drop(place)
@@ -343,7 +344,9 @@ class Holds:
             topic = known.topics.get(place[0])
             held = known.held[place]
             if topic is None:
-                continue  # unknown is not deleted
+                if DeletedTopic(place[0], held.topic_id) in known.deleted:
+                    self._drop(place)
+                continue  # else unknown, and not deleted
             if is_another(held.topic_id, topic.topic_id) or place[1] >= len(topic.states):
                 self._drop(place)
                 continue

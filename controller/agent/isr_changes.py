@@ -121,7 +121,9 @@ class IsrChanges:
         self._go_on()
 
         def respond(_is_done: bool) -> bytes:
-            errors = (ErrorCode.REQUEST_TIMED_OUT if one.error is None else one.error for one in asked)
+            """What the view does not have at the deadline is unknown to the leader, whatever came of it: it asks again."""
+            unknown = ErrorCode.REQUEST_TIMED_OUT
+            errors = (one.error if one.error is not None and self._is_answered(one) else unknown for one in asked)
             return b"".join(map(ALTER_ISR_RESULT.pack, errors))
 
         return PendingResponse(asked, self._monotonic_ms() + ISR_ANSWER_MS_MAX, self._is_answered, respond)

@@ -152,7 +152,10 @@ class KnownCluster:
 
     def note_held(self, name: str, index: int) -> None:
         """It is held now, or no longer: the view is to say so."""
-        if name in self.topics:
+        topic = self.topics.get(name)
+        if topic is not None and index < len(
+            topic.states
+        ):  # the topic that it was held of may have had more partitions
             self._note(name, {index})
 
     def is_current(self, topic: Topic) -> bool:

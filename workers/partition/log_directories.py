@@ -40,6 +40,7 @@ class LogDirectories:
 
     usable   those that have not failed
     full     those with too little room
+    suspect  those whose logs may have lost what was not synced when this life of the node began
     copies   by partition, what moves have begun in them, found or in flight; `replica_moves.py` writes it
     """
 
@@ -53,6 +54,7 @@ class LogDirectories:
         self._headroom_bytes = 0  # what may be written before the free space is checked again
         self.usable = list(self._bits)
         self.full: set[Path] = set()
+        self.suspect = frozenset(map(Path, seat.wiring.suspect_directories))
         self.copies: dict[TopicPartition, list[Path]] = {}
         self.had_failed_at_start = len(self.usable) < len(seat.wiring.settings["log.dirs"])
         self._follow_failures()

@@ -190,6 +190,8 @@ class Replica:
         """
         if self.state is RowState.OFFLINE or self.is_doubted or self.ahead is not None:
             return False
+        if view.is_held:
+            view = view._replace(leader=NO_LEADER)
         if self._is_past(view):
             return False
         state = RowState.LEADER if view.leader == self._node_id else RowState.FOLLOWER
@@ -202,6 +204,7 @@ class Replica:
             self._note_leader_epoch()  # there was no room for it, maybe
             return False
         no_room: StorageExhausted | None = None
+        was_epoch_begun = self.log.epochs.latest == view.leader_epoch  # who led in it may have asked for another ISR
         is_new_epoch = view.leader_epoch != self.leader_epoch
         is_new_leader = (
             state is RowState.LEADER and self.state is not RowState.LEADER
@@ -218,7 +221,7 @@ class Replica:
         self.leader_epoch = view.leader_epoch
         self.leader_id = view.leader
         self.is_halted = view.is_halted
-        self._follow_followers(is_new_epoch)
+        self._follow_followers(is_new_epoch, was_epoch_begun=was_epoch_begun)
         self.advance_high_watermark()
         self.publish()
         self._moved.note_role(self)
@@ -255,8 +258,11 @@ class Replica:
         self.is_unproven = self.is_wary = False
         self.parted_from = NO_LEADER
 
-    def _follow_followers(self, is_new_epoch: bool) -> None:
-        """Know the followers of this role; of a new epoch nothing is known yet."""
+    def _follow_followers(self, is_new_epoch: bool, *, was_epoch_begun: bool) -> None:
+        """Know the followers of this role; of a new epoch nothing is known yet.
+
+        was_epoch_begun   the log has this epoch already
+        """
         followers = self.followers
         self._follow_minimum()
         if self.state is not RowState.LEADER or not {*self.replicas, *self.isr} - {self._node_id}:
@@ -268,7 +274,8 @@ class Replica:
             end_offset = self.log.log_end_offset
             is_noted = bool(entries) and entries[-1][0] == self.leader_epoch
             epoch_start = entries[-1][1] if is_noted else end_offset
-            is_unsure = self._live.is_successor and followers is None and not set(self.replicas) <= set(self.isr)
+            may_be_asked = followers is None and (self._live.is_successor or was_epoch_begun)
+            is_unsure = may_be_asked and not set(self.replicas) <= set(self.isr)
             self.told_end = min(max(self.told_end, epoch_start), end_offset)
             self.followers = Followers(
                 self._node_id, self.replicas, self.isr, self.min_insync_replicas, end_offset, epoch_start, self._live,

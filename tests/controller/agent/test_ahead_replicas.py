@@ -36,14 +36,15 @@ def test_it_is_held_and_its_owner_answered_once_that_is_stored_and_in_the_view(r
     rig.ends = {SECOND: {}, THIRD: {}}
     rig.check()
     assert rig.node.answer(pending) == DONE
-    assert rig.view()[0] == -1
+    assert rig.is_held
+    assert rig.view()[0] == THIRD, "clients go there"
     assert rig.stored == {"t"}
     assert rig.node.agent.rows.outcome(topic, 0, 1) is ErrorCode.KAFKA_STORAGE_ERROR
     assert "ZooKeeper has a state of the past partition=t-0" in caplog.text
     assert rig.known.held["t", 0].waits_for == (SECOND, THIRD)
     rig.state((SECOND, THIRD), THIRD, epoch=2)  # without us, and led by the same one: it is held on
     rig.check()
-    assert rig.view()[0] == -1
+    assert rig.is_held
 
 
 def test_as_the_best_it_becomes_the_isr_in_an_epoch_of_the_next_era(rig, caplog):
@@ -124,7 +125,7 @@ def test_what_a_process_before_found_is_held_on_and_told_again_it_is_the_same(ri
     rig.check()
     rig.begin()
     rig.join(after_power_loss=False)
-    assert rig.view()[0] == -1
+    assert rig.is_held
     rig.opened(end=550, epoch=4)
     ahead(rig, parted_at=70, leader=-1, epoch=3)
     held = rig.known.held["t", 0]

@@ -125,3 +125,4 @@ def test_where_another_log_in_sync_is_known_a_missing_one_is_no_loss():
     assert decided(others, (NODE, SECOND), **flags) == (Act.WAIT, SECOND, (SECOND,))
     assert decided({SECOND: MISSING, THIRD: MISSING}, (NODE, SECOND), **flags).act is Act.RELEASE
     assert decided({SECOND: None, THIRD: LONGER}, (NODE, SECOND), **flags).act is Act.WAIT
+    assert decided({SECOND: SHORTER, THIRD: LONGER}, (NODE, SECOND), **flags).act is Act.WAIT, "the second one decides"

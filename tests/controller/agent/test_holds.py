@@ -113,6 +113,11 @@ class Rig:
         return partition.leader, partition.isr
 
     @property
+    def is_held(self):
+        """In the view."""
+        return self.node.seat.view.read().topics["t"].partitions[0].is_held
+
+    @property
     def stored(self):
         prefix = f"{held_znodes.held_by_path(NODE)}/"
         return {path.removeprefix(prefix) for path in self.ensemble.nodes if path.startswith(prefix)}
@@ -487,7 +492,8 @@ def test_a_sole_replica_without_a_log_is_held_where_a_disk_may_not_be_mounted(ri
     missing(rig, replicas=(NODE,), leader=NODE, epoch=epoch)
     rig.check()
     assert rig.view() == (-1 if is_new else NODE, (NODE,))
-    assert bool(lost_lines(caplog)) is (not is_new and epoch > 0)
+    assert bool(lost_lines(caplog)) is not is_new
+    assert rig.stored_state().leader_epoch == epoch + (not is_new), "readers notice that offsets begin again"
     if is_new:
         rig.check(1_000_000)
         assert rig.known.held

@@ -169,6 +169,15 @@ def test_a_session_that_ends_leaves_the_outcome_unknown_and_the_next_change_is_a
     assert said(node, waits) == [NONE]
 
 
+def test_what_the_view_does_not_have_at_the_deadline_is_unknown_to_the_leader(node, controller):
+    """It would acknowledge by the ISR of before, while the controller's has one more."""
+    pending = ask(node, entry(node, 0))
+    answer(node, controller.state(0, 4, (0,), 1))
+    assert node.known.topics["t"].states[0].isr == (0,)
+    node.now_ms += ISR_ANSWER_MS_MAX
+    assert said(node, pending) == [ErrorCode.REQUEST_TIMED_OUT]
+
+
 def test_a_controller_that_does_not_answer_is_not_waited_for_forever(node):
     pending = ask(node, entry(node))
     node.now_ms += ISR_ANSWER_MS_MAX

@@ -3,6 +3,7 @@
 Holds: workers/partition/replica_copy.py, workers/partition/log_directories.py
 """
 
+import dataclasses
 import errno
 import logging
 import os
@@ -178,6 +179,24 @@ def test_a_copy_is_resumed_before_its_log_takes_an_append(node):
     work_through(node.moves)
     assert node.dir_of(0) == target
     assert records(node, 0) == expected
+
+
+def test_a_copy_that_is_longer_after_a_power_loss_is_kept_whoever_was_in_sync(node, caplog):
+    """The others may have lost power as well: what only the copy has is not cut before it is known what they have."""
+    target, log = node.other_dir(0), node.replicas.by_slot[0].log
+    node.alter(0, target)
+    for _ in range(12):
+        assert node.moves.do_work()
+    copied = copy_of(node).future.log_end_offset
+    copy_of(node).future.flush()
+    log.abandon()
+    log.truncate_to(100)
+    node.seat = FakeSeat(node.dirs)
+    node.seat.wiring = dataclasses.replace(node.seat.wiring, suspect_directories=frozenset(map(str, node.dirs)))
+    node.start().follow(in_sync_with(VIEW, 7))
+    (kept,) = aside(target, "-stray")
+    assert f"end_offset={copied} directory={kept}" in caplog.text
+    assert copy_of(node).future.log_end_offset == 0, "another one is begun"
 
 
 def test_a_copy_with_another_leader_epoch_is_not_resumed(node):

@@ -191,6 +191,17 @@ def test_nobody_leads_nor_follows_below_its_logs_latest_epoch(stage):
     assert not rig.replica.is_leader
 
 
+@pytest.mark.parametrize("leader", [0, 1])
+def test_a_replica_that_is_held_takes_no_role_whoever_leads(stage, leader):
+    """The view names the leader all the same: clients ask this node, too."""
+    rig = stage.rig
+    rig.follow(leader=leader, epoch=2, is_held=True)
+    rig.settle()
+    assert not rig.replica.is_leader
+    assert rig.replica.leader_id == NO_LEADER
+    assert not rig.fetchers.by_slot
+
+
 def test_a_leader_of_the_past_goes_on_until_the_controller_has_answered_and_leads_nothing_then(stage):
     rig = stage.rig
     assert rig.replica.is_leader
