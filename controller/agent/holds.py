@@ -64,6 +64,7 @@ from headrace.shm.messages import (
     LOG_HAS_NO_MARK,
     LOG_IS_MISSING,
     LOG_IS_WHOLE,
+    LOG_WAS_ANOTHER,
     LOG_WAS_CLOSED,
     LOG_WAS_CUT,
     OPENED_LOG,
@@ -243,7 +244,7 @@ class Holds:
         """A log as it was opened; returns whether that says something of what is held."""
         known, place = self._known, (topic.name, index)
         if flags & LOG_IS_MISSING:
-            self._missing.report(place, topic.topic_id)
+            self._missing.report(place, topic.topic_id, bool(flags & LOG_WAS_ANOTHER))
             return True
         is_short = end.offset < high_watermark
         held = known.held.get(place)
@@ -286,7 +287,7 @@ class Holds:
         """Hold replicas without a log, but for those that never had one, or that nothing brings back. raises ZkError"""
         known = self._known
         found = await self._missing.judge()
-        lost = [place for place, absence in found.items() if absence is Absence.LOST]
+        lost = [place for place, absence in found.items() if absence in (Absence.LOST, Absence.REPLACED)]
         await begin_epochs(self._zk, self._tasks, known.node_id, lost)  # offsets begin again
         for place, absence in found.items():
             topic = known.topics[place[0]]

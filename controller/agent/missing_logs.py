@@ -6,6 +6,7 @@ Runs in: the controller process of every node (`holds.py`). Owners report them b
     other replicas                                                           HELD: the log is a proof of loss until the others are known
     no other replica, and a log directory is new                             HELD: its disk may not be mounted
     no other replica, and all directories are those of before                LOST: nothing can bring it back by itself
+    the same, and its place had another topic's log                          REPLACED: the same, which its owner has reported
 
 Absence is not emptiness (decision 070).
 """
@@ -28,6 +29,7 @@ class Absence(Enum):
     NEW = "new"
     HELD = "held"
     LOST = "lost"
+    REPLACED = "replaced"
 
 
 class MissingLogs:
@@ -41,6 +43,7 @@ class MissingLogs:
         self._zk = zk
         self._has_new_directory = has_new_directory
         self._reported: dict[Place, str] = {}  # and their topics' ids
+        self._replaced: set[Place] = set()
         self._life_epoch = (
             NO_EPOCH  # the first broker epoch that was seen: what was made after it was made in this life
         )
@@ -48,8 +51,10 @@ class MissingLogs:
     def __bool__(self) -> bool:
         return bool(self._reported)
 
-    def report(self, place: Place, topic_id: str) -> None:
+    def report(self, place: Place, topic_id: str, was_another: bool) -> None:
         self._reported[place] = topic_id
+        if was_another:
+            self._replaced.add(place)
 
     async def judge(self) -> dict[Place, Absence]:
         """All that were reported; but for those whose topic has gone since. raises ZkError: they are judged later"""
@@ -68,5 +73,6 @@ class MissingLogs:
             elif len(topic.replicas[place[1]]) > 1 or self._has_new_directory:
                 found[place] = Absence.HELD
             else:
-                found[place] = Absence.LOST
+                found[place] = Absence.REPLACED if place in self._replaced else Absence.LOST
+            self._replaced.discard(place)
         return found

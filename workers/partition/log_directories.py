@@ -40,6 +40,7 @@ class LogDirectories:
 
     usable   those that have not failed
     full     those with too little room
+    replaced partitions in whose place another topic's log was found, and put aside
     suspect  those whose logs may have lost what was not synced when this life of the node began
     copies   by partition, what moves have begun in them, found or in flight; `replica_moves.py` writes it
     """
@@ -54,6 +55,7 @@ class LogDirectories:
         self._headroom_bytes = 0  # what may be written before the free space is checked again
         self.usable = list(self._bits)
         self.full: set[Path] = set()
+        self.replaced: set[TopicPartition] = set()
         self.suspect = frozenset(map(Path, seat.wiring.suspect_directories))
         self.copies: dict[TopicPartition, list[Path]] = {}
         self.had_failed_at_start = len(self.usable) < len(seat.wiring.settings["log.dirs"])
@@ -137,6 +139,7 @@ class LogDirectories:
         for found in self.find(name):
             found_id = read_partition_metadata(found / PARTITION_METADATA_FILE)
             if found_id and topic_id and found_id != topic_id:  # deleted while this directory was away
+                self.replaced.add(name)
                 _log.error(
                     "stray directory renamed, remove it if its records are not needed partition=%s topic_id=%s its_topic_id=%s"
                     " renamed_to=%s",

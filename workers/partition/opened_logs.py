@@ -19,6 +19,7 @@ from headrace.shm.messages import (
     LOG_HAS_NO_MARK,
     LOG_IS_MISSING,
     LOG_IS_WHOLE,
+    LOG_WAS_ANOTHER,
     LOG_WAS_CLOSED,
     LOG_WAS_CUT,
     OPENED_LOG,
@@ -62,13 +63,18 @@ class OpenedLog(NamedTuple):
 
 
 class MissingLog(NamedTuple):
-    """A replica that counts as in sync, and has no log here."""
+    """A replica that counts as in sync, and has no log here.
+
+    was_another   another topic's log had its place, and was put aside with an ERROR
+    """
 
     slot: int
     key: PartitionKey
+    was_another: bool = False
 
     def pack(self) -> bytes:
-        return OPENED_LOG.pack(self.slot, self.key, 0, 0, NO_EPOCH, LOG_IS_MISSING)
+        flags = LOG_IS_MISSING | LOG_WAS_ANOTHER * self.was_another
+        return OPENED_LOG.pack(self.slot, self.key, 0, 0, NO_EPOCH, flags)
 
 
 class OpenedLogs:

@@ -157,6 +157,11 @@ class ReplicaOpener:
         self._may_be_made[missing.slot] = missing.key
         return True
 
+    @property
+    def has_awaited(self) -> bool:
+        """Whether the controller has not answered for a log that is missing."""
+        return bool(self._missing)
+
     def is_awaited(self, slot: int, key: PartitionKey) -> bool:
         """Whether a log is missing, and the controller has not answered yet."""
         return self._missing.get(slot) == key
@@ -170,7 +175,8 @@ class ReplicaOpener:
             return False
         if self._missing.get(slot) != key:
             self._missing[slot] = key
-            self.opened.append(MissingLog(slot, key))
+            was_another = TopicPartition(topic.name, partition.index) in self._directories.replaced
+            self.opened.append(MissingLog(slot, key, was_another))
             _log.warning(
                 "no log found for an in-sync replica, the controller process is asked before one is made partition=%s-%d",
                 topic.name,

@@ -1,7 +1,7 @@
 """Replicas that may have lost what they acknowledged: who is held, what the others are told, when it ends. Over a fake ZooKeeper.
 
 Holds: controller/agent/owed_elections.py, controller/agent/accepted_losses.py, controller/agent/missing_logs.py,
-controller/agent/hold_reports.py, controller/agent/opened_report.py
+controller/agent/hold_reports.py, controller/agent/opened_report.py, controller/agent/other_ends.py
 """
 
 import logging
@@ -20,6 +20,7 @@ from headrace.shm.messages import (
     LOG_HAS_NO_MARK,
     LOG_IS_MISSING,
     LOG_IS_WHOLE,
+    LOG_WAS_ANOTHER,
     LOG_WAS_CLOSED,
     LOG_WAS_CUT,
     OPENED_LOG,
@@ -436,10 +437,10 @@ def test_of_the_logs_in_sync_the_least_says_from_where_on_records_may_be_lost(ri
     assert "first_offset=75 " in lost_lines(caplog)[0]
 
 
-def missing(rig, **changes):
+def missing(rig, flags=LOG_IS_MISSING, **changes):
     rig.put(**changes)
     rig.join(after_power_loss=False)
-    return rig.opened(end=0, epoch=-1, flags=LOG_IS_MISSING)
+    return rig.opened(end=0, epoch=-1, flags=flags)
 
 
 def test_a_replica_in_sync_without_a_log_is_held_until_others_are_known(rig, caplog):
@@ -501,6 +502,13 @@ def test_a_sole_replica_without_a_log_is_held_where_a_disk_may_not_be_mounted(ri
         rig.check()
         assert rig.view() == (NODE, (NODE,))
         assert "first_offset=0 " in lost_lines(caplog)[0]
+
+
+def test_where_another_topic_s_log_had_its_place_its_owner_has_said_so(rig, caplog):
+    missing(rig, LOG_IS_MISSING | LOG_WAS_ANOTHER, replicas=(NODE,), leader=NODE)
+    rig.check()
+    assert rig.view() == (NODE, (NODE,))
+    assert not lost_lines(caplog)
 
 
 def test_a_loss_is_accepted_of_the_hold_that_was_shown(rig):
