@@ -29,8 +29,7 @@ from __future__ import annotations
 
 import logging
 import struct
-from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from headrace.controller.agent.accepted_losses import AcceptedLosses
 from headrace.controller.agent.ahead_replicas import AheadReplicas, Ends
@@ -38,9 +37,9 @@ from headrace.controller.agent.hold_decision import Act, LogEnd, Verdict, decide
 from headrace.controller.agent.hold_reports import ends_of, report_loss, report_missing, some_of
 from headrace.controller.agent.missing_logs import Absence, MissingLogs
 from headrace.controller.agent.new_life import begin_epochs, in_sync_replicas
-from headrace.controller.agent.other_ends import AskEnds, read_other_ends
 from headrace.controller.agent.old_state_decision import is_over
 from headrace.controller.agent.opened_report import OpenedReport
+from headrace.controller.agent.other_ends import AskEnds, read_other_ends
 from headrace.controller.agent.owed_elections import OwedElections, Register
 from headrace.controller.agent.pending_response import PendingResponse
 from headrace.controller.cluster.known_cluster import KnownCluster, Topic, is_another

@@ -1,8 +1,8 @@
 """Where the other logs of held replicas end, as far as they are the logs that those replicas had.
 
 Runs in: the controller process of the node that holds (`holds.py`). A broker answers for an empty log as for any. But where a log
-is missing there, an empty one is in its place: its end says nothing of what was lost, or is on a disk that comes back. Such a hold is stored
-before the empty log is made. So what is held is read after the answers.
+is missing there, an empty one is in its place: its end says nothing of what was lost, or is on a disk that comes back. Such a hold
+is stored before the empty log is made. So what is held is read after the answers.
 """
 
 from __future__ import annotations
