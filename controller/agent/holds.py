@@ -251,7 +251,8 @@ class Holds:
         if held is None and not is_short:
             return False
         if held is not None and held.is_ahead:
-            known.held[place] = held._replace(end_offset=end.offset, end_epoch=end.epoch)
+            is_missing = held.is_missing and end.offset <= 0
+            known.held[place] = held._replace(end_offset=end.offset, end_epoch=end.epoch, is_missing=is_missing)
             self._dirty.add(topic.name)
             return True
         is_new = held is None
@@ -344,7 +345,8 @@ class Holds:
             held = known.held[place]
             if topic is None:
                 continue  # unknown is not deleted
-            if is_another(held.topic_id, topic.topic_id) or place[1] >= len(topic.states):
+            is_gone = place[1] >= len(topic.states) or known.node_id not in topic.replicas[place[1]]
+            if is_gone or is_another(held.topic_id, topic.topic_id):
                 self._drop(place)
                 continue
             state = topic.states[place[1]]

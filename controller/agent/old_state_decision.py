@@ -5,6 +5,7 @@ version that was read. The better log is the one with the later last epoch, then
 parted from the state's leader has nothing that we lack. The first row that fits:
 
     another log is not known: its node is away, or does not say          WAIT for it, unless somebody accepts the loss
+    ours is missing: its disk may be mounted again                       WAIT, unless somebody accepts the loss
     the state's leader lives, and has written what we don't have         WAIT for somebody who says which history counts;
                                                                          accepted: RAISE, it leads
     else                                                                 RAISE: the best leads, in an epoch above all
@@ -27,7 +28,7 @@ from typing import NamedTuple
 from headrace.controller.agent.hold_decision import EPOCH_UNKNOWN, LogEnd
 from headrace.controller.zookeeper.held_znodes import HeldReplica
 from headrace.controller.zookeeper.znodes import PartitionState
-from headrace.ids import NO_LEADER
+from headrace.ids import NO_EPOCH, NO_LEADER
 from headrace.leader_eras import era_of, first_after
 
 
@@ -67,10 +68,10 @@ def decide_old(
     others        ends of the other replicas' logs, None: not known
     is_accepted   whether somebody accepts the loss
     """
-    own = LogEnd(held.end_epoch, held.end_offset)
+    own = LogEnd(NO_EPOCH, 0) if held.is_missing else LogEnd(held.end_epoch, held.end_offset)
     ends = {broker: _comparable(others.get(broker), held) for broker in replicas if broker != node_id}
     unknown = tuple(broker for broker, end in ends.items() if end is None)
-    if unknown and not is_accepted:
+    if (unknown or held.is_missing) and not is_accepted:
         return OldVerdict(OldAct.WAIT, node_id, unknown)
     leader_end = others.get(state.leader) if state.leader != node_id else None
     if leader_end is not None and _writes(leader_end, held, state):
@@ -89,10 +90,11 @@ def decide_old(
 
 
 def is_over(held: HeldReplica, state: PartitionState) -> bool:
-    """Whether a state is not of the past any more: somebody has raised it, or another leader is in an epoch that is not below the log's."""
-    if era_of(state.leader_epoch) > era_of(held.end_epoch):
-        return True
-    return state.leader not in (NO_LEADER, held.parted_from) and state.leader_epoch >= held.end_epoch
+    """Whether a state is not of the past any more: an era is begun only by who has compared the logs.
+
+    Within an era leader epochs count on, whoever is elected: one above the log's says nothing of the records before.
+    """
+    return era_of(state.leader_epoch) > era_of(held.latest_epoch)
 
 
 def raised(state: PartitionState, best: int, epochs: Sequence[int]) -> PartitionState:

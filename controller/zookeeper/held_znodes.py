@@ -50,6 +50,11 @@ class HeldReplica(NamedTuple):
         """Whether its log has more than the state knows of: that is one of the past."""
         return self.parted_at != NO_OFFSET
 
+    @property
+    def latest_epoch(self) -> int:
+        """Of its log, and of the state that was found to be of the past: only one of a later era was made by comparing the logs."""
+        return max(self.end_epoch, self.parted_in)
+
 
 def held_by_path(broker: int) -> str:
     return f"{HELD}/{broker}"

@@ -80,6 +80,28 @@ def test_whose_state_was_raised_by_another_is_held_no_more_and_says_so(rig):
     assert not rig.stored
 
 
+def test_it_is_held_on_whoever_is_elected_until_an_operator_has_decided(rig):
+    """A controller counts leader epochs on, above that of its log: that says nothing of its records."""
+    ahead(rig)
+    rig.ends = {SECOND: {("t", 0): LogEnd(1, 550)}, THIRD: {("t", 0): LogEnd(1, 60)}}
+    rig.check()
+    rig.ends = {SECOND: {("t", 0): LogEnd(5, 550)}, THIRD: {("t", 0): LogEnd(1, 60)}}
+    rig.state((SECOND, THIRD), SECOND, epoch=5)
+    rig.check()
+    assert rig.stored == {"t"}
+    assert rig.view()[0] == -1
+    assert rig.known.held["t", 0].waits_for == (SECOND,)
+
+
+def test_a_replica_that_is_moved_off_the_node_is_held_no_more(rig):
+    ahead(rig)
+    rig.ends = {SECOND: {}, THIRD: {}}
+    rig.check()
+    rig.known.topics["t"].replicas = ((SECOND, THIRD),)
+    rig.check()
+    assert not rig.stored
+
+
 def test_with_a_leader_that_has_written_since_it_waits_for_an_operator(rig, caplog):
     ahead(rig, log_epoch=1)
     rig.ends = {SECOND: {("t", 0): LogEnd(1, 550)}, THIRD: {("t", 0): LogEnd(1, 60)}}
