@@ -94,7 +94,9 @@ async def _latest_epochs(zk: ZkSession, name: str, count: int) -> list[int]:
     for first in range(0, count, READS_IN_FLIGHT_MAX):
         part = paths[first : first + READS_IN_FLIGHT_MAX]
         for path, node in zip(part, await zk.get_many(part), strict=True):
-            epochs.append(ANY_STATE if node is None else znodes.decode_state(path, node.data, node.version).leader_epoch)
+            epochs.append(
+                ANY_STATE if node is None else znodes.decode_state(path, node.data, node.version).leader_epoch
+            )
     return epochs
 
 

@@ -135,6 +135,7 @@ ALTER_ISR_WANTED: Final = Struct("=ixxxxq")
 ALTER_ISR_RESULT: Final = Struct("=h")
 OPENED_LOG: Final = Struct("=IIqqii")
 LOG_WAS_CLOSED, LOG_WAS_CUT, LOG_IS_WHOLE, LOG_IS_MISSING, LOG_HAS_NO_MARK = 1, 2, 4, 8, 16  # its flags
+LOG_WAS_SYNCED: Final = 32  # another one
 AHEAD_LOG: Final = Struct("=IIqqiii")
 OPENED_RESULT: Final = Struct("=h")
 NEW_REPLICA: Final = Struct("=I")

@@ -423,7 +423,7 @@ class Replica:
             self._note_place()
         results = log.append_as_leader(batches, self.leader_epoch, now_ms)
         if log.config.flush_before_ack:
-            log.flush()
+            log.flush_before_answer()
         records = log.log_end_offset - start_offset
         if records:
             self.records_appended += records
@@ -456,7 +456,7 @@ class Replica:
             except HeadraceError as failure:
                 refusal = failure
             if log.config.flush_before_ack:
-                log.flush()  # the leader takes the next fetch offset for a promise
+                log.flush_before_answer()  # the leader takes the next fetch offset for a promise
         self.high_watermark = max(self.high_watermark, min(high_watermark, log.log_end_offset))
         log.advance_log_start(min(log_start_offset, self.high_watermark))
         if (log.log_end_offset, log.log_start_offset, self.high_watermark) != was:
