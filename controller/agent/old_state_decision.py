@@ -5,6 +5,7 @@ version that was read. The better log is the one with the later last epoch, then
 parted from the state's leader has nothing that we lack. The first row that fits:
 
     another log is not known: its node is away, or does not say          WAIT for it, unless somebody accepts the loss
+    another is longer, and its last epoch not told (Apache's brokers)    WAIT for it, unless somebody accepts the loss
     ours is missing: its disk may be mounted again                       WAIT, unless somebody accepts the loss
     the state's leader lives, and has written what we don't have         WAIT for somebody who says which history counts;
                                                                          accepted: RAISE, it leads
@@ -70,7 +71,9 @@ def decide_old(
     """
     own = LogEnd(NO_EPOCH, 0) if held.is_missing else LogEnd(held.end_epoch, held.end_offset)
     ends = {broker: _comparable(others.get(broker), held) for broker in replicas if broker != node_id}
-    unknown = tuple(broker for broker, end in ends.items() if end is None)
+    unknown = tuple(
+        broker for broker, end in ends.items() if end is None or _is_unclear(others.get(broker), broker, own, state)
+    )
     if (unknown or held.is_missing) and not is_accepted:
         return OldVerdict(OldAct.WAIT, node_id, unknown)
     leader_end = others.get(state.leader) if state.leader != node_id else None
@@ -107,12 +110,17 @@ def raised(state: PartitionState, best: int, epochs: Sequence[int]) -> Partition
 
 
 def _comparable(end: LogEnd | None, held: HeldReplica) -> LogEnd | None:
-    """An epoch that says nothing of records is not better than ours."""
+    """An epoch that says nothing of records is not better than ours; nor is one that is not told."""
     if end is not None and end.epoch == EPOCH_UNKNOWN:
         return LogEnd(held.end_epoch, end.offset)
     if end is not None and end.offset <= held.parted_at:
         return LogEnd(min(end.epoch, held.end_epoch), end.offset)
     return end
+
+
+def _is_unclear(end: LogEnd | None, broker: int, own: LogEnd, state: PartitionState) -> bool:
+    """Whether a log is longer, and its epoch is not told: its end may be of a leader of before. The state's leader is another row's."""
+    return end is not None and end.epoch == EPOCH_UNKNOWN and end.offset > own.offset and broker != state.leader
 
 
 def _writes(end: LogEnd, held: HeldReplica, state: PartitionState) -> bool:

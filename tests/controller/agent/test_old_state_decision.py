@@ -28,7 +28,14 @@ def test_the_best_log_is_to_lead():
     assert decided(EQUAL, BEHIND) == OldVerdict(OldAct.RAISE, US)
     assert decided(LogEnd(1, 551), BEHIND) == OldVerdict(OldAct.RAISE, SECOND)
     assert decided(LogEnd(2, 400), BEHIND) == OldVerdict(OldAct.RAISE, SECOND)
-    assert decided(LogEnd(EPOCH_UNKNOWN, 560), BEHIND) == OldVerdict(OldAct.RAISE, SECOND)
+    assert decided(LogEnd(EPOCH_UNKNOWN, 550), BEHIND) == OldVerdict(OldAct.RAISE, US)
+
+
+def test_a_longer_log_whose_epoch_is_not_told_is_for_an_operator():
+    """It may end with what a leader of before wrote, and nobody acknowledged."""
+    longer = LogEnd(EPOCH_UNKNOWN, 560)
+    assert decided(longer, BEHIND) == OldVerdict(OldAct.WAIT, US, (SECOND,))
+    assert decided(longer, BEHIND, is_accepted=True) == OldVerdict(OldAct.RAISE, SECOND, first_offset=50)
 
 
 def test_a_later_epoch_without_a_record_that_we_lack_is_not_better():
