@@ -7,12 +7,16 @@ parted from the state's leader has nothing that we lack. The first row that fits
     another log is not known: its node is away, or does not say          WAIT for it, unless somebody accepts the loss
     another is longer, and its last epoch not told (Apache's brokers)    WAIT for it, unless somebody accepts the loss
     ours is missing: its disk may be mounted again                       WAIT, unless somebody accepts the loss
+    ours had no topic id, and another has records                        WAIT for somebody who says which counts; accepted: RAISE,
+                                                                         the other leads
     the state's leader lives, and has written what we don't have         WAIT for somebody who says which history counts;
                                                                          accepted: RAISE, it leads
     else                                                                 RAISE: the best leads, in an epoch above all
 
     raised    leader -1, the ISR is the best one, the leader epoch begins a later era (`leader_eras.py`) than any that was heard of:
               whoever was away, and knows epochs that nobody else does, finds its log below it all the same
+
+A log without a topic id may be of an earlier topic of the name: its epochs say nothing of what is acknowledged now.
 
 Leader epochs count on by one within an era. A node that comes back with a log of an earlier era follows, and what it has beyond the
 elected log is cut with a line that says so, as after any other election.
@@ -76,6 +80,14 @@ def decide_old(
     )
     if (unknown or held.is_missing) and not is_accepted:
         return OldVerdict(OldAct.WAIT, node_id, unknown)
+    rivals = (
+        {broker: end for broker, end in ends.items() if end is not None and end.offset > 0} if held.is_nameless else {}
+    )
+    if rivals:
+        best = state.leader if state.leader in rivals else max(rivals, key=lambda broker: rivals[broker])
+        if is_accepted:
+            return OldVerdict(OldAct.RAISE, best, first_offset=0)
+        return OldVerdict(OldAct.WAIT, best, (best,), is_conflict=True)
     leader_end = others.get(state.leader) if state.leader != node_id else None
     if leader_end is not None and _writes(leader_end, held, state):
         if is_accepted:

@@ -71,6 +71,7 @@ class PartitionLog:
     log_start_offset   the first offset that may be read
     segments           its list; version, end and sizes may be read there, nothing may be changed
     was_cut            batches at its end were damaged when it was opened
+    is_named           its directory was made for this topic, or had its id; else it may be of an earlier topic of the name
     was_synced         each append to it was synced before its answer, when it was opened
     """
 
@@ -96,6 +97,7 @@ class PartitionLog:
         self._mark = TruncationMark(directory, disk)
         self._synced = SyncedMark(directory, disk)
         self.was_synced = self._synced.is_set
+        self.is_named = False
         self._latch = latch = FailureLatch(directory)
         loaded = self._load(checkpoint, environment.progress)
         self.log_start_offset = loaded.start_offset
@@ -142,7 +144,9 @@ class PartitionLog:
             is_begun = is_new or not (checkpoint.is_clean or checkpoint.recovery_point)
             log = cls(directory, partition, config, checkpoint, environment, is_begun=is_begun)
             metadata = directory / PARTITION_METADATA_FILE
-            if topic_id and (is_new or not metadata.exists() or not metadata.stat().st_size):
+            has_id = not is_new and metadata.exists() and metadata.stat().st_size > 0
+            log.is_named = is_new or (has_id and bool(topic_id))
+            if topic_id and not has_id:
                 write_partition_metadata(metadata, topic_id, disk, is_durable=not is_new)
                 if not is_new:
                     log.segments.has_new_names = False  # that synced all names in it

@@ -74,6 +74,7 @@ class Replica:
     is_wary               since that was found once, nothing is cut off its log but after `parted_from`
     parted_from           the leader whose log has parted from ours so that records would be cut; NO_LEADER: none. If it is to be
                           followed all the same, an operator has accepted that
+    is_nameless           its directory had no topic id: it may be of an earlier topic of the name
     is_unproven           nobody has compared its log's last batch with its leader's since it was opened
     min_insync_replicas   that acks=all asks for: no more than there are replicas
     """
@@ -100,6 +101,7 @@ class Replica:
         "is_doubted",
         "is_full",
         "is_halted",
+        "is_nameless",
         "is_unproven",
         "is_wary",
         "isr",
@@ -152,6 +154,7 @@ class Replica:
         self.is_wary = False
         self.parted_from = NO_LEADER
         self.is_unproven = False
+        self.is_nameless = False
         self.records_appended = 0
         self.bytes_appended = 0
         self._table = table
@@ -252,7 +255,7 @@ class Replica:
 
     def note_proven(self) -> None:
         """The last batch of its log is its leader's as well."""
-        self.is_unproven = self.is_wary = False
+        self.is_unproven = self.is_wary = self.is_nameless = False
         self.parted_from = NO_LEADER
 
     def _follow_followers(self, is_new_epoch: bool) -> None:

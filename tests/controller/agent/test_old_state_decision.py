@@ -89,6 +89,19 @@ def test_a_log_that_is_missing_is_waited_for_as_one_that_is_not_known():
     assert decide_old(US, missing, others, replicas, state(), is_accepted=True).best == SECOND
 
 
+@pytest.mark.parametrize("leader", [NOBODY, SECOND])
+def test_a_log_that_may_be_of_an_earlier_topic_leads_by_itself_where_no_other_has_records(leader):
+    stray = HELD._replace(is_nameless=True, parted_at=400)
+    replicas, empty, ended = (US, SECOND, THIRD), LogEnd(-1, 0), LogEnd(0, 300)
+
+    def settled(second, **more):
+        return decide_old(US, stray, {SECOND: second, THIRD: empty}, replicas, state(leader), **more)
+
+    assert settled(empty, is_accepted=False).best == US
+    assert settled(ended, is_accepted=False) == OldVerdict(OldAct.WAIT, SECOND, (SECOND,), is_conflict=True)
+    assert settled(ended, is_accepted=True) == OldVerdict(OldAct.RAISE, SECOND, first_offset=0)
+
+
 def test_a_raised_state_is_above_all_that_anybody_has():
     assert raised(state(THIRD, 5), SECOND, [1, 3]) == PartitionState(NOBODY, ERA, (SECOND,), 1)
     assert raised(state(THIRD, 5), US, [ERA + 3]).leader_epoch == 2 * ERA
