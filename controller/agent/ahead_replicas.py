@@ -22,7 +22,7 @@ from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.transaction import Transaction
 from headrace.controller.zookeeper.znodes import PartitionState
 from headrace.ids import NO_LEADER, partition_key
-from headrace.shm.messages import AHEAD_LOG
+from headrace.shm.messages import AHEAD_LOG, LOG_HAS_NO_ID
 
 Place = tuple[str, int]  # topic and partition
 Ends = Mapping[int, LogEnd | None]  # of other replicas' logs, None: not known
@@ -31,6 +31,11 @@ NOTHING_HELD = HeldReplica("")
 CONFLICT = (
     "the partition's leader has records of another history: headrace cluster accept-loss has this replica follow it, and lose its"
     " own from parted_at on; to have this one lead, stop that broker, then accept-loss"
+)
+
+NAMELESS = (
+    "its directory had no topic id, it may be of an earlier topic of this name: headrace cluster accept-loss has that broker lead, and"
+    " this replica lose what it has; to have this one lead, stop the brokers of the others, then accept-loss"
 )
 
 _log = logging.getLogger(__name__)
@@ -47,7 +52,7 @@ class AheadReplicas:
         """Hold what owners tell of; returns the topics. raises struct.error"""
         known = self._known
         names = set()
-        for slot, key, end_offset, parted_at, epoch, leader, leader_epoch in AHEAD_LOG.iter_unpack(body):
+        for slot, key, end_offset, parted_at, epoch, leader, leader_epoch, flags in AHEAD_LOG.iter_unpack(body):
             place = known.slots.holder(slot)
             topic = known.topics.get(place[0]) if place is not None else None
             if place is None or topic is None or key != partition_key(*place, topic.topic_id):
@@ -59,6 +64,7 @@ class AheadReplicas:
                 parted_at=min(parted_at, before.parted_at) if before.is_ahead else parted_at,
                 parted_from=before.parted_from if leader == NO_LEADER else leader,
                 parted_in=min(leader_epoch, before.parted_in) if before.is_ahead else leader_epoch,
+                is_nameless=before.is_nameless if before.is_ahead else bool(flags & LOG_HAS_NO_ID),
             )  # fmt: skip
             _log.error(
                 "replica held, its log is ahead of its partition's state: ZooKeeper has a state of the past partition=%s-%d"
@@ -80,7 +86,9 @@ class AheadReplicas:
         if verdict.act is OldAct.WAIT:
             if held.waits_for != verdict.waits_for:
                 known.held[place] = held._replace(waits_for=verdict.waits_for)
-                why = CONFLICT if verdict.is_conflict else "other replicas may have more, and are not known"
+                why = "other replicas may have more, and are not known"
+                if verdict.is_conflict:
+                    why = NAMELESS if held.is_nameless else CONFLICT
                 _log.log(
                     logging.ERROR if verdict.is_conflict else logging.WARNING,
                     "replica held partition=%s-%d log_end=%d log_epoch=%d parted_at=%d waits_for=%s reason=%s",

@@ -5,14 +5,17 @@ then with the greater end. The first row that fits decides:
 
     another log is not known, unclean election is allowed, none that is known is better     RELEASE
     our log is missing, and no other in-sync one is known, nor unclean election allowed     WAIT, until somebody accepts the loss
-    our log is missing, and the best is outside of the ISR                                  WAIT: the other in-sync one decides
     another log is not known: its node is away, or does not say                             WAIT for it, and for a better one
     no other log is better                                                                  RELEASE
     the best is in the ISR: it is elected before us, or holds itself                        WAIT for it
+    ours is missing, and neither the loss is accepted, nor unclean election allowed         WAIT for those of the ISR, which decide
     the best is outside of the ISR                                                          HAND_OVER to it
 
 A log that is missing says nothing by its end: the disk that has it may be mounted again. Each other in-sync log has all that was
 acknowledged. One out of the ISR lacks some of it, and leads only where an operator says so.
+
+Apache's brokers don't tell the last epoch of a log. In the ISR theirs is compared as if it were ours, by its end. Out of the ISR a longer
+one may be the tail of a leader of before, which nobody acknowledged: nothing is given away to it, it counts as not known.
 
 A log that is not known counts in the first two rows, until somebody accepts the loss; or, where nothing proves one, the time is over.
 """
@@ -23,7 +26,7 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
-EPOCH_UNKNOWN = -2  # Apache's brokers don't tell the last epoch in a log: it counts as ours
+EPOCH_UNKNOWN = -2  # of a log of Apache's brokers
 
 
 class LogEnd(NamedTuple):
@@ -81,15 +84,15 @@ def decide(
     for broker in others_in_order:
         end = others.get(broker)
         if end is not None and end.epoch == EPOCH_UNKNOWN:
-            end = LogEnd(own.epoch, end.offset)
+            is_comparable = broker in isr or end.offset <= own.offset
+            end = LogEnd(own.epoch, end.offset) if is_comparable else None
         if end is None:
             unknown.append(broker)
         elif end > best_end:
             best, best_end = broker, end
     is_better = best != node_id
     has_all = any(broker in isr and others.get(broker) is not None for broker in others_in_order)
-    is_given_away = is_better and best not in isr
-    is_alone = is_missing and (not has_all or is_given_away) and not may_be_unclean
+    is_alone = is_missing and not has_all and not may_be_unclean
     if (unknown or is_alone) and not is_accepted and (is_proven or not is_late):
         if may_be_unclean and not is_better:
             return Verdict(Act.RELEASE, best)
@@ -98,6 +101,8 @@ def decide(
         return Verdict(Act.RELEASE, best)
     if best in isr:
         return Verdict(Act.WAIT, best, (best,))
+    if is_missing and not (is_accepted or may_be_unclean):
+        return Verdict(Act.WAIT, best, tuple(broker for broker in others_in_order if broker in isr))
     return Verdict(Act.HAND_OVER, best)
 
 

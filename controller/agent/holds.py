@@ -3,8 +3,8 @@
 Runs in: the controller process of every node, under a controller of either kind. Who is held:
 
     after the machine went down, each replica that is in its ISR still (`new_life.py`): nobody else was alive that had it all; but
-        those whose topics sync before they acknowledge (headrace.flush.before.ack), and logs that the last stop closed; where only
-        some directories are suspect, also logs in others
+        logs that say that each append was synced before its answer (headrace.flush.before.ack, as it was then), and those that the
+        last stop closed; where only some directories are suspect, also logs in others
     a log that ends before its checkpointed high watermark, whenever it is opened: its owner leaves it without a role, and asks. One of a
         suspect directory that has no such mark can't be shown to be whole: that counts as much
     a replica that is in its ISR and has no log here at all: its owner makes none before it is answered. One without other replicas is
@@ -67,6 +67,7 @@ from headrace.shm.messages import (
     LOG_WAS_ANOTHER,
     LOG_WAS_CLOSED,
     LOG_WAS_CUT,
+    LOG_WAS_SYNCED,
     OPENED_LOG,
     OPENED_RESULT,
 )
@@ -180,14 +181,9 @@ class Holds:
         self._is_loaded = True
 
     def settle_loaded(self) -> None:
-        """Everything was read: those whose topics sync before they acknowledge lost nothing."""
-        known = self._known
-        for name, index in list(known.held):
-            topic = known.topics.get(name)
-            if topic is not None and not known.held[name, index].is_proven and self._is_synced(topic):
-                self._drop((name, index))
-        self._follow(known.held)
-        self._has_event = self._has_event or bool(known.held)
+        """Everything was read."""
+        self._follow(self._known.held)
+        self._has_event = self._has_event or bool(self._known.held)
 
     # Owners tell of logs that they have opened
 
@@ -253,17 +249,21 @@ class Holds:
         if held is None and not is_short:
             return False
         if held is not None and held.is_ahead:
-            known.held[place] = held._replace(end_offset=end.offset, end_epoch=end.epoch)
+            is_missing = held.is_missing and end.offset <= 0
+            known.held[place] = held._replace(end_offset=end.offset, end_epoch=end.epoch, is_missing=is_missing)
             self._dirty.add(topic.name)
             return True
         is_new = held is None
         held = held or HeldReplica(topic.topic_id, is_sole=len(topic.replicas[index]) == 1)
-        if place in self._fresh and flags & self._well and not (is_short or held.is_proven):
+        was_synced = bool(flags & LOG_WAS_SYNCED)  # by what its owner did; settings may have been others then
+        is_well = was_synced or (place in self._fresh and flags & self._well)
+        if is_well and not (is_short or held.is_proven):
             self._drop(place)  # the machine went down after it was closed in order, or its directory is not suspect
+            self._elections.owe(place)
             return True
         if held.is_missing and end.offset > 0:  # its disk is back
             held = held._replace(is_missing=False, is_proven=False, end_offset=NO_OFFSET)
-        is_cut = bool(flags & LOG_WAS_CUT) and not self._is_synced(topic)
+        is_cut = bool(flags & LOG_WAS_CUT) and not was_synced
         held = known.held[place] = held._replace(
             end_offset=end.offset if held.end_offset == NO_OFFSET else min(held.end_offset, end.offset),
             end_epoch=end.epoch,
@@ -348,7 +348,8 @@ class Holds:
                 if DeletedTopic(place[0], held.topic_id) in known.deleted:
                     self._drop(place)
                 continue  # else unknown, and not deleted
-            if is_another(held.topic_id, topic.topic_id) or place[1] >= len(topic.states):
+            is_gone = place[1] >= len(topic.states) or known.node_id not in topic.replicas[place[1]]
+            if is_gone or is_another(held.topic_id, topic.topic_id):
                 self._drop(place)
                 continue
             state = topic.states[place[1]]
@@ -585,9 +586,6 @@ class Holds:
             self._has_event = True
             raise
         self._event_ms = now_ms
-
-    def _is_synced(self, topic: Topic) -> bool:
-        return self._is_on(topic, "headrace.flush.before.ack")
 
     def _is_on(self, topic: Topic, key: str) -> bool:
         """A setting of a topic, which brokers have by the same name."""

@@ -24,7 +24,7 @@ from headrace.clock import Clock
 from headrace.errors import HeadraceError, StorageFailed
 from headrace.ids import TopicPartition
 from headrace.log.config import LogConfig
-from headrace.log.disk import Disk, storage_failure
+from headrace.log.disk import Disk, is_exhausted, storage_failure
 from headrace.log.reading.open_segments import OpenSegments
 from headrace.log.reading.reader import LogReader
 from headrace.log.reading.segment_facts import newest_timestamp
@@ -33,6 +33,7 @@ from headrace.log.recovery.recovery import Progress
 from headrace.log.state.checkpoints import PARTITION_METADATA_FILE, write_partition_metadata
 from headrace.log.state.leader_epochs import LeaderEpochs
 from headrace.log.state.producer_state import ProducerBudget, ProducerState
+from headrace.log.state.synced_mark import SyncedMark
 from headrace.log.state.truncation_mark import TruncationMark
 from headrace.log.writing.failure_latch import FailureLatch
 from headrace.log.writing.follower_append import FollowerAppend
@@ -70,6 +71,8 @@ class PartitionLog:
     log_start_offset   the first offset that may be read
     segments           its list; version, end and sizes may be read there, nothing may be changed
     was_cut            batches at its end were damaged when it was opened
+    is_named           its directory was made for this topic, or had its id; else it may be of an earlier topic of the name
+    was_synced         each append to it was synced before its answer, when it was opened
     """
 
     def __init__(
@@ -92,6 +95,9 @@ class PartitionLog:
         self._clock = clock
         self._disk = disk
         self._mark = TruncationMark(directory, disk)
+        self._synced = SyncedMark(directory, disk)
+        self.was_synced = self._synced.is_set
+        self.is_named = False
         self._latch = latch = FailureLatch(directory)
         loaded = self._load(checkpoint, environment.progress)
         self.log_start_offset = loaded.start_offset
@@ -138,10 +144,16 @@ class PartitionLog:
             is_begun = is_new or not (checkpoint.is_clean or checkpoint.recovery_point)
             log = cls(directory, partition, config, checkpoint, environment, is_begun=is_begun)
             metadata = directory / PARTITION_METADATA_FILE
-            if topic_id and (is_new or not metadata.exists() or not metadata.stat().st_size):
+            has_id = not is_new and metadata.exists() and metadata.stat().st_size > 0
+            log.is_named = is_new or (has_id and bool(topic_id))
+            if topic_id and not has_id:
                 write_partition_metadata(metadata, topic_id, disk, is_durable=not is_new)
                 if not is_new:
                     log.segments.has_new_names = False  # that synced all names in it
+            if (
+                is_new and config.flush_before_ack and directory.name == str(partition)
+            ):  # a copy is not synced as it grows
+                log._synced.make(is_durable=False)
         except OSError as failure:
             raise storage_failure(str(directory), failure) from None
         return log
@@ -219,6 +231,7 @@ class PartitionLog:
 
     def append_as_leader(self, batches: list[memoryview], leader_epoch: int, now_ms: int) -> list[Result]:
         """`LeaderAppend.append`."""
+        self._note_unsynced()
         self.producers.now_ms = self._clock.monotonic_ns() // 1_000_000
         return self._leader.append(batches, leader_epoch, self.config, now_ms)
 
@@ -232,6 +245,7 @@ class PartitionLog:
         now_ms: int,
     ) -> tuple[int, int]:
         """`LeaderAppend.append_marker`."""
+        self._note_unsynced()
         self.producers.now_ms = self._clock.monotonic_ns() // 1_000_000
         return self._leader.append_marker(
             producer_id, producer_epoch, coordinator_epoch, is_abort, leader_epoch, self.config, now_ms
@@ -239,6 +253,7 @@ class PartitionLog:
 
     def append_as_follower(self, records: memoryview, now_ms: int) -> int:
         """`FollowerAppend.append`."""
+        self._note_unsynced()
         self.producers.now_ms = self._clock.monotonic_ns() // 1_000_000
         return self._follower.append(records, self.config, now_ms)
 
@@ -264,6 +279,25 @@ class PartitionLog:
     def flush(self) -> None:
         """`SyncState.flush`."""
         self._sync.flush()
+
+    def flush_before_answer(self) -> None:
+        """The same, for `headrace.flush.before.ack`: from now on the log says that no append was answered unsynced. raises StorageFailed"""
+        self._sync.flush()
+        if not self._synced.is_set:
+            try:
+                self._synced.make(is_durable=True)
+            except OSError as failure:
+                if not is_exhausted(failure):  # else it is made with the next one
+                    self._latch.fail("synced mark", failure, is_sync=True)
+
+    def _note_unsynced(self) -> None:
+        """Before an append: where its answer does not wait for a sync, the log says so no longer. raises StorageFailed"""
+        if not self._synced.is_set or self.config.flush_before_ack:
+            return
+        try:
+            self._synced.remove()
+        except OSError as failure:
+            self._latch.fail("synced mark", failure)
 
     def flush_due(self, monotonic_ms: int) -> bool:
         """`SyncState.flush_due`."""

@@ -22,6 +22,7 @@ from headrace.shm.messages import (
     LOG_WAS_ANOTHER,
     LOG_WAS_CLOSED,
     LOG_WAS_CUT,
+    LOG_WAS_SYNCED,
     OPENED_LOG,
     OPENED_RESULT,
     ReplyStatus,
@@ -40,6 +41,7 @@ class OpenedLog(NamedTuple):
     was_cut          batches were damaged at its end
     is_whole         its directory is not suspect
     has_mark         there was a high watermark to compare it with
+    was_synced       each append to it was synced before its answer
     """
 
     replica: Replica
@@ -49,6 +51,7 @@ class OpenedLog(NamedTuple):
     was_cut: bool
     is_whole: bool
     has_mark: bool
+    was_synced: bool
 
     @property
     def is_short(self) -> bool:
@@ -57,7 +60,7 @@ class OpenedLog(NamedTuple):
 
     def pack(self) -> bytes:
         flags = LOG_WAS_CLOSED * self.was_closed | LOG_WAS_CUT * self.was_cut | LOG_IS_WHOLE * self.is_whole
-        flags |= LOG_HAS_NO_MARK * (not self.has_mark)
+        flags |= LOG_HAS_NO_MARK * (not self.has_mark) | LOG_WAS_SYNCED * self.was_synced
         epoch = self.replica.log.epochs.latest
         return OPENED_LOG.pack(self.replica.slot, self.replica.key, self.end_offset, self.high_watermark, epoch, flags)
 

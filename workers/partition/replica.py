@@ -74,6 +74,7 @@ class Replica:
     is_wary               since that was found once, nothing is cut off its log but after `parted_from`
     parted_from           the leader whose log has parted from ours so that records would be cut; NO_LEADER: none. If it is to be
                           followed all the same, an operator has accepted that
+    is_nameless           its directory had no topic id: it may be of an earlier topic of the name
     is_unproven           nobody has compared its log's last batch with its leader's since it was opened
     min_insync_replicas   that acks=all asks for: no more than there are replicas
     """
@@ -100,6 +101,7 @@ class Replica:
         "is_doubted",
         "is_full",
         "is_halted",
+        "is_nameless",
         "is_unproven",
         "is_wary",
         "isr",
@@ -152,6 +154,7 @@ class Replica:
         self.is_wary = False
         self.parted_from = NO_LEADER
         self.is_unproven = False
+        self.is_nameless = False
         self.records_appended = 0
         self.bytes_appended = 0
         self._table = table
@@ -255,7 +258,7 @@ class Replica:
 
     def note_proven(self) -> None:
         """The last batch of its log is its leader's as well."""
-        self.is_unproven = self.is_wary = False
+        self.is_unproven = self.is_wary = self.is_nameless = False
         self.parted_from = NO_LEADER
 
     def _follow_followers(self, is_new_epoch: bool, *, was_epoch_begun: bool) -> None:
@@ -430,7 +433,7 @@ class Replica:
             self._note_place()
         results = log.append_as_leader(batches, self.leader_epoch, now_ms)
         if log.config.flush_before_ack:
-            log.flush()
+            log.flush_before_answer()
         records = log.log_end_offset - start_offset
         if records:
             self.records_appended += records
@@ -463,7 +466,7 @@ class Replica:
             except HeadraceError as failure:
                 refusal = failure
             if log.config.flush_before_ack:
-                log.flush()  # the leader takes the next fetch offset for a promise
+                log.flush_before_answer()  # the leader takes the next fetch offset for a promise
         self.high_watermark = max(self.high_watermark, min(high_watermark, log.log_end_offset))
         log.advance_log_start(min(log_start_offset, self.high_watermark))
         if (log.log_end_offset, log.log_start_offset, self.high_watermark) != was:

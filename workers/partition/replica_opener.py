@@ -143,9 +143,12 @@ class ReplicaOpener:
             high_watermark, self._moved, self._failures.take, self._live, told_end,
         )  # fmt: skip
         is_whole = str(log.directory.parent) not in self._seat.wiring.suspect_directories
-        opened = OpenedLog(replica, log.log_end_offset, known_mark, was_closed, log.was_cut, is_whole, has_mark)
+        opened = OpenedLog(
+            replica, log.log_end_offset, known_mark, was_closed, log.was_cut, is_whole, has_mark, log.was_synced
+        )
         self.opened.append(opened)
         replica.is_doubted = opened.is_short
+        replica.is_nameless = not log.is_named
         replica.is_unproven = not (is_ours and row.state in IN_SERVICE) and log.log_end_offset > log.log_start_offset
         return replica
 

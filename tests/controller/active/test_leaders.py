@@ -6,6 +6,7 @@ Holds: controller/active/state_changes.py, controller/active/liveness.py
 import pytest
 
 from headrace.controller.active import leaders, state_changes
+from headrace.controller.active.effects import NOBODY
 from headrace.controller.active.isr_notifications import read_states
 from headrace.controller.active.leaders import Leaders
 from headrace.controller.active.replica_states import ReplicaStatus
@@ -260,6 +261,32 @@ def test_nobody_is_elected_over_a_broker_whose_log_is_ahead_of_the_state(node, e
     node.run(read_states(node.active.term, [("t", 0)]))
     node.turn()
     assert state_of(ensemble, "t", 0)[:3] == (2, ERA + 1, (2,))
+
+
+ELECTIONS = {
+    "offline": lambda states, topic: states.elect_offline([(topic, 0)], is_unclean=True),
+    "preferred": lambda states, topic: states.elect_preferred([(topic, 0)]),
+    "reassigned": lambda states, topic: states.elect_reassigned({(topic, 0): (3, 1)}),
+    "shutdown": lambda states, topic: states.elect_for_shutdown([(topic, 0)]),
+}
+
+
+@pytest.mark.parametrize("call", ELECTIONS.values(), ids=ELECTIONS)
+def test_no_election_takes_place_while_a_live_broker_disputes_the_state(node, ensemble, call):
+    create(node, (1, 2, 3))
+    put_state(ensemble, "t", 0, leader=2, leader_epoch=3)
+    node.react(znodes.topic_path("t"))
+    if call is ELECTIONS["shutdown"]:
+        node.active.term.liveness.shutting_down.add(2)
+    before = state_of(ensemble, "t", 0)
+    held = HeldReplica("", end_offset=9, end_epoch=9, parted_at=3, parted_from=2, parted_in=3)
+    ensemble.put(held_znodes.held_path(3, "t"), held_znodes.encode_held({0: held}))
+    states = node.active.term.states
+    assert node.run(call(states, node.known.topics["t"])).refused == {("t", 0): NOBODY}
+    assert state_of(ensemble, "t", 0) == before
+    ensemble.remove(held_znodes.held_path(3, "t"))
+    assert node.run(call(states, node.known.topics["t"])).written
+    assert state_of(ensemble, "t", 0).leader_epoch == 10  # that one was heard of
 
 
 def test_who_is_elected_is_so_above_every_leader_epoch_that_was_heard_of(node, ensemble):

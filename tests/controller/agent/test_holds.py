@@ -23,6 +23,7 @@ from headrace.shm.messages import (
     LOG_WAS_ANOTHER,
     LOG_WAS_CLOSED,
     LOG_WAS_CUT,
+    LOG_WAS_SYNCED,
     OPENED_LOG,
     OPENED_RESULT,
 )
@@ -163,19 +164,38 @@ def test_a_process_that_is_killed_leaves_its_holds_to_the_next(rig):
     assert rig.view() == (-1, (NODE,)), "closed in order since, it lacks all the same what it lost before"
 
 
-def test_a_topic_that_syncs_before_it_acknowledges_is_not_held(rig):
-    rig.put(leader=NODE, **{"headrace.flush.before.ack": "true"})
+@pytest.mark.parametrize("flags", [0, LOG_WAS_CUT, LOG_HAS_NO_MARK])
+def test_a_log_that_was_synced_before_each_answer_is_not_held(rig, flags):
+    rig.put(leader=NODE)
     rig.join()
+    assert rig.view() == (-1, (NODE,)), "until its owner has said so"
+    rig.opened(flags=flags | LOG_WAS_SYNCED)
     rig.check()
     assert rig.view() == (NODE, (NODE,))
     assert not rig.stored
 
 
-def test_a_node_that_syncs_before_it_acknowledges_holds_nothing(new_node, ensemble):
-    rig = Rig(new_node, ensemble, **{"headrace.flush.before.ack": "true"})
+def test_by_another_process_after_the_power_loss_too(rig):
     rig.put(leader=NODE)
     rig.join()
+    rig.begin()
+    rig.join(after_power_loss=False)
+    rig.opened(flags=LOG_WAS_SYNCED)
+    rig.check()
     assert rig.view() == (NODE, (NODE,))
+
+
+@pytest.mark.parametrize("is_of_node", [False, True])
+def test_the_setting_as_it_is_now_says_nothing_of_what_was_acknowledged_before(new_node, ensemble, is_of_node):
+    """It is turned on after the power loss, before the nodes start."""
+    setting = {"headrace.flush.before.ack": "true"}
+    rig = Rig(new_node, ensemble, **(setting if is_of_node else {}))
+    rig.put(leader=NODE, **({} if is_of_node else setting))
+    rig.join()
+    rig.opened(flags=LOG_WAS_CUT)
+    rig.check()
+    assert rig.view() == (-1, (NODE,))
+    assert rig.known.held["t", 0].is_proven
 
 
 def test_a_log_that_was_closed_in_order_is_not_held(rig):

@@ -367,7 +367,8 @@ class Fetcher:
                 return True
             self._refuse(followed, part.error_code)
             return True
-        if followed.proof is not None:
+        is_parted = part.diverging_epoch >= 0 and self._options.versions.truncates_on_fetch
+        if followed.proof is not None and not is_parted:
             self._place, event = followed.prove(part.records, self._on_cut)
             if event is not None:
                 self._settle(followed, event)
@@ -375,7 +376,7 @@ class Fetcher:
             if not self._place:
                 self.touch(followed)
                 return True
-        if part.diverging_epoch >= 0 and self._options.versions.truncates_on_fetch:
+        if is_parted:
             parted, is_another = followed.part(part.diverging_epoch, part.diverging_end, self._on_cut)
             is_stuck = parted in _CUTS and not is_another
             self._settle(followed, FollowerEvent.REFUSED if is_stuck else parted)

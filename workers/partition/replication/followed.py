@@ -7,7 +7,8 @@ these (`fetchers.py`), so that nothing that was asked for an older one is ever a
     part    where the leader's log parts from ours: ours is cut there                           (`Replica.truncate`)
     reset   our end is not in the leader's log: cut to its end, or restarted at its start
     prove   the first fetch of a log that was opened begins with the last batch that we have: the leader's is the same one, or the two
-            logs parted though their epochs and offsets agree (a restored ZooKeeper gave an epoch twice: decision 071)
+            logs parted though their epochs and offsets agree (a restored ZooKeeper gave an epoch twice: decision 071). It says the epoch
+            of the record before, as each fetch does: where the logs parted before that, ours is cut, and the batch before is asked for
 
 Where the log has more than its leader in the leader's own epoch, or in the same batch's place another one, nothing is cut: the
 controller is told (`Replica.tell_ahead`), and the replica stops until an operator has decided.
@@ -25,6 +26,8 @@ from collections.abc import Callable
 from typing import Final
 
 from headrace.errors import HeadraceError, StorageExhausted, StorageFailed
+from headrace.ids import NO_EPOCH
+from headrace.log.state.leader_epochs import epoch_of
 from headrace.log.writing.follower_append import OffsetsOutOfOrder
 from headrace.protocol.record_batch import (
     HEADER_BYTES,
@@ -94,9 +97,10 @@ class Followed(Subject):
     def wish(self, says_last_epoch: bool) -> Wish:
         """What a fetch of it asks for now."""
         log = self.replica.log
-        self.proof = None if self.is_proven else self._last_batch()
+        self.proof = None if self.is_proven else self._last_batch(says_last_epoch)
         if self.proof is not None:
-            return Wish(self.leader_epoch, self.proof.base_offset, -1, log.log_start_offset)
+            before = self._epoch_before(self.proof) if says_last_epoch else NO_EPOCH
+            return Wish(self.leader_epoch, self.proof.base_offset, before, log.log_start_offset)
         last_epoch = log.epochs.latest if says_last_epoch and self.resets < _RESETS_WITH_EPOCH else -1
         return Wish(self.leader_epoch, log.log_end_offset, last_epoch, log.log_start_offset)
 
@@ -115,10 +119,7 @@ class Followed(Subject):
         if is_compacted and found.base_offset != own.base_offset:
             return 0, None  # the leader's cleaner has taken it
         if found.partition_leader_epoch != own.partition_leader_epoch:
-            return (
-                0,
-                None,
-            )  # as after any election, ours was not committed: the fetch with our last epoch finds where we part
+            return 0, None  # ours was not committed, as after any election: the fetch with our last epoch finds it
         if (found[:3:2], found.last_offset) == (own[:3:2], own.last_offset) if is_compacted else found == own:
             self.replica.note_proven()
             return found.size_bytes if found.size_bytes <= len(records) else 0, None
@@ -194,15 +195,28 @@ class Followed(Subject):
             return self._cut(self.replica.high_watermark, on_cut) or FollowerEvent.RESET
         return FollowerEvent.RESET if self.resets < _RESETS_WITH_EPOCH else FollowerEvent.REFUSED
 
-    def _last_batch(self) -> RecordBatchHeader | None:
-        """Ours, to compare; None: there is none that can be."""
+    def _last_batch(self, says_last_epoch: bool) -> RecordBatchHeader | None:
+        """Ours, to compare; None: there is none that can be, or none whose offset can be asked for with an epoch."""
+        log = self.replica.log
         try:
-            header = self.replica.log.last_header()
+            header = log.last_header()
         except (HeadraceError, OSError) as failure:
             _log.warning("last batch not compared with the leader's %s reason=%s", self._place(), failure)
             header = None
+        if header is not None and says_last_epoch and header.base_offset > log.log_start_offset:
+            header = header if self._epoch_before(header) != NO_EPOCH else None
         self.is_proven = header is None or header.magic != MAGIC_V2
         return None if self.is_proven else header
+
+    def _epoch_before(self, header: RecordBatchHeader) -> int:
+        """Of the record before a batch of ours, -1: there is none, or its epoch is not known.
+
+        The leader takes the offset of a fetch for all that the follower has. So it is to find first that the logs have parted before it.
+        """
+        log = self.replica.log
+        if header.base_offset <= log.log_start_offset:
+            return NO_EPOCH
+        return epoch_of(log.epochs.entries, header.base_offset - 1)
 
     def _is_refused(self, offset: int, is_another: bool) -> bool:
         """Whether a cut is the sign of a state of the past, and of nothing that was ever decided."""

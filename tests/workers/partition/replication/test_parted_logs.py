@@ -142,6 +142,61 @@ def test_the_tail_of_a_deposed_leader_is_cut_whatever_is_there_now(stage, caplog
     assert not rig.replica.is_unproven
 
 
+def fetched(leader):
+    """Offset and last epoch of what was fetched."""
+    return [
+        (part.fetch_offset, part.last_fetched_epoch)
+        for fetch in leader.fetches
+        for topic in fetch.topics
+        for part in topic.partitions
+    ]
+
+
+def test_a_leader_is_never_asked_for_an_offset_as_if_the_log_before_it_were_the_same(stage, ibp):
+    """It would take that for all that it has acknowledged: its end is the offset of our last batch."""
+    rig, led = stage.rig, stage.led
+    led.lead(2)
+    led.append(4)
+    rig.follow(leader=1, epoch=2)
+    rig.follow_until(led)
+    assert all_bytes(rig.log) == all_bytes(led.log)
+    asked = fetched(stage.leader)
+    first = [(9, 1), (4, 0), (9, 2)] if ibp != "2.6" else [(4, -1), (9, -1)]  # the epochs were asked for before
+    assert asked[: len(first)] == first
+    assert not stage.told()
+    assert not rig.replica.is_unproven
+
+
+def test_a_log_of_one_batch_has_no_epoch_before_it(make_rig, tmp_path):
+    led = LedLog(tmp_path)
+    leader = LogLeader(led)
+    rig = make_rig(leader)
+    rig.follow(leader=0, epoch=0)
+    write(rig.log, 0, 1)
+    copy(led, rig.log)
+    rig.replica.publish()
+    rig.replica.is_unproven = True
+    led.lead(1)
+    led.append(2)
+    rig.follow(leader=1, epoch=1)
+    rig.follow_until(led)
+    assert fetched(leader)[0] == (0, -1)
+    assert not rig.replica.is_unproven
+    leader.close()
+
+
+def test_a_log_of_which_no_epoch_before_the_last_batch_is_known_is_not_proven_by_it(stage, ibp):
+    rig, led = stage.rig, stage.led
+    led.log.append_as_follower(memoryview(bytearray(all_bytes(rig.log)[len(all_bytes(led.log)) :])), 0)
+    rig.log.epochs.replace([(1, 9)])
+    led.lead(2)
+    led.append(1)
+    rig.follow(leader=1, epoch=2)
+    rig.turn_until(lambda: rig.log.log_end_offset == led.log.log_end_offset)
+    if ibp != "2.6":
+        assert (9, -1) not in fetched(stage.leader)
+
+
 def test_records_of_an_epoch_before_that_a_later_leader_has_there_are_taken(stage):
     """It had not got what was committed in no epoch: its own of epoch 0 is at the offset of ours of epoch 1."""
     rig, led = stage.rig, stage.led
