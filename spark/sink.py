@@ -185,7 +185,11 @@ def write_once(
                     _send_all(producer, options.topic, attempt.passed((value, key, headers, place)))
         _send_all(producer, options.topic, attempt.finish())
         producer.flush()
-        return producer.acknowledged
+        sent = producer.acknowledged
+    if sent:
+        with connect(options) as cluster:
+            attempt.compare(cluster)
+    return sent
 
 
 def _send_all(producer: Producer, topic: str, rows: Sequence[SinkRow]) -> None:

@@ -1,6 +1,6 @@
 """A row of an exactly-once sink is stored once: whoever dies, whoever wakes up late, and what can't be known is said.
 
-Holds: spark/sink_floors.py, spark/sink_task.py, spark/row_digest.py, spark/foreign_rows.py
+Holds: spark/sink_floors.py, spark/sink_repeats.py, spark/sink_task.py, spark/row_digest.py, spark/foreign_rows.py
 """
 
 import json
@@ -267,6 +267,36 @@ def test_two_attempts_at_once_store_each_row_once_and_the_second_is_refused(writ
         writer.write_task(slow(), TASK)
     assert overtaken[0] >= 20
     assert values(out) == list(range(50))
+
+
+@pytest.mark.parametrize(
+    ("task", "other"),
+    [
+        (TASK._replace(batch=1, attempt=1), TASK._replace(batch=1)),
+        (TASK._replace(batch=1), TASK._replace(batch=1, attempt=1)),
+        (RESTARTED._replace(batch=1), TASK._replace(batch=1)),
+    ],
+    ids=["given-up", "copied", "of-the-run-before"],
+)
+@pytest.mark.parametrize("order", [range(10, 20), [11, 10, *range(12, 20)]], ids=["same", "another"])
+def test_attempts_at_once_with_rows_in_another_order_are_seen_when_all_is_acknowledged(
+    broker, out, options, task, other, order
+):
+    """Both look before either writes; the other one stores its first row and dies. A batch of one row has the same sequences."""
+    committed(options, 0, rows(range(10)))
+    given = {"kafka.bootstrap.servers": broker.address, "topic": "out", "headrace.exactly.once": "true"}
+    writer = HeadraceStreamWriter(parse_sink_options({**given, "kafka.batch.size": "1"}))
+
+    def slow():
+        writer.write_task(iter([rows([10])]), other)
+        yield rows(order)
+
+    if order[0] == 10:
+        assert writer.write_task(slow(), task).records == 10
+        assert values(out) == list(range(20))
+        return
+    with pytest.raises(RowsDiffer, match=r"the 10 rows of partition out-0 are not the 10 of this attempt"):
+        writer.write_task(slow(), task)
 
 
 @pytest.mark.parametrize(
