@@ -1,7 +1,8 @@
 """An attempt of a task to write its rows once: what attempts before it wrote is found in the log, checked, and left out.
 
     1  leaders are asked what they know of the task's producer id in this epoch (DescribeProducers)
-    2  where they know something, or nobody can be sure (the first micro-batch after a start), the log is read from the floors
+    2  the log is read from the floors where they know something, and where they may have forgotten it (an attempt that is not the first
+       one, a run's first micro-batch): a leader that knows nothing is no proof that nothing is there
     3  the first rows of a partition have to be those that are there; the rest is sent with the sequences that follow
     4  an attempt that may not be alone reads what is stored from there on when all is acknowledged: it has to be what it sent
 
@@ -85,7 +86,7 @@ class Attempt:
         elif self._task.attempt or any(known.values()):
             self._is_alone = False
             cluster.retried(lambda: note_repeat(cluster, self._topic, self._task), {self._topic})
-        if self._is_first_of_run or any(known.values()):
+        if not self._is_alone:
             deadline_s = time.monotonic() + UNREAD_S
             while True:
                 self._found = self._read(cluster, names)

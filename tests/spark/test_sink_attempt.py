@@ -120,6 +120,29 @@ def test_what_leaders_have_forgotten_is_found_in_the_log_after_a_start(writer, o
     assert values(out) == list(range(there))
 
 
+@pytest.mark.parametrize("stored", [range(10, 30), range(10, 20)], ids=["all", "some"])
+def test_what_leaders_have_forgotten_is_found_by_the_next_attempt_of_the_same_run(options, out, broker, stored):
+    """`headrace.producer.ids.max`: the idlest are evicted, and an unknown producer begins with any sequence."""
+    committed(options, 0, rows(range(10)))
+    writer, task = HeadraceStreamWriter(options), TASK._replace(batch=1)
+    writer.write_task(iter([rows(stored)]), task)
+    broker.forget_producers()
+    broker.takes_unknown_producers = True
+    again = task._replace(attempt=1)
+    assert writer.write_task(iter([rows(range(10, 30))]), again).records == 20 - len(stored)
+    assert values(out) == list(range(30))
+
+
+def test_rows_that_a_forgotten_producer_wrote_twice_are_said_to_be_there_twice(options, out, broker):
+    committed(options, 0, rows(range(10)))
+    writer, task = HeadraceStreamWriter(options), TASK._replace(batch=1)
+    for _ in range(2):  # a zombie that writes all of its rows again
+        writer.write_task(iter([rows(range(10, 13))]), task)
+        broker.forget_producers()
+    with pytest.raises(RowsDiffer, match="rows 0 to 2 of out-0 are in the log twice"):
+        writer.write_task(iter([rows(range(10, 13))]), task._replace(attempt=1))
+
+
 def test_a_whole_attempt_whose_word_was_lost_writes_nothing_more(writer, out):
     writer.write_task(iter([rows(range(50))]), TASK)
     assert writer.write_task(iter([rows(range(50))]), RESTARTED).records == 0

@@ -151,6 +151,7 @@ class FakeBroker:
     committed_epochs   the same -> the leader epoch committed with it
     epochs             partition -> [(leader epoch, its first offset)], of those that have epochs
     leader_epochs      partition -> the leader's epoch, where it is not the last of these
+    takes_unknown_producers   with any sequence, as since KIP-360
     asked              requests by api key
     """
 
@@ -168,6 +169,7 @@ class FakeBroker:
         self.committed_epochs: dict[tuple[str, TopicPartition], int] = {}
         self.epochs: dict[TopicPartition, list[tuple[int, int]]] = {}
         self.leader_epochs: dict[TopicPartition, int] = {}
+        self.takes_unknown_producers = False
         self._sequences: dict[tuple[int, TopicPartition], tuple[int, int]] = {}  # epoch, the next one
         self._stored: dict[tuple[int, TopicPartition], tuple[int, int, int, int]] = {}  # the last batch, and its offset
         self._producer_ids = itertools.count(77)
@@ -360,6 +362,8 @@ class FakeBroker:
                 return ErrorCode.INVALID_PRODUCER_EPOCH
             if header.producer_epoch > epoch:
                 due = 0
+            if not due and header.base_sequence and self.takes_unknown_producers:
+                due = header.base_sequence
             if not due and header.base_sequence:
                 return ErrorCode.UNKNOWN_PRODUCER_ID
             if header.base_sequence < due:
