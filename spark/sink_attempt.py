@@ -26,8 +26,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from headrace.client.cluster import EARLIEST, LATEST, Cluster, error_of
+from headrace.client.connection import Connection
 from headrace.client.partitioner import partition_of
 from headrace.client.producer import Identity
+from headrace.errors import ErrorCode
 from headrace.ids import TopicPartition
 from headrace.limits import SINK_TASKS_KNOWN_MAX
 from headrace.protocol import messages
@@ -278,26 +280,38 @@ def _hash(key: bytes | None, value: bytes | None, headers: Sequence[Header]) -> 
 def _told_of(cluster: Cluster, names: list[TopicPartition], task: SinkTask) -> dict[TopicPartition, int]:
     """How many rows of a task its leaders have; 0 where they don't know the producer id in this epoch (any more).
 
+    A leader of too many producers tells those of some partitions (PRODUCERS_DESCRIBED_MAX), and is asked again for the others.
+
     raises   KafkaError, ConnectionFailed
     """
-    kind = messages.DescribeProducersRequest
     told: dict[TopicPartition, int] = {}
-    by_leader: dict[int, list[int]] = {}
-    for name in names:
-        by_leader.setdefault(cluster.leader(name), []).append(name.partition)
-    for leader, indexes in by_leader.items():
+    for leader, due in cluster.by_leader(names).items():
         connection = cluster.connection(leader)
-        request = kind(topics=[kind.TopicRequest(names[0].topic, indexes)])
-        answer = connection.request(
-            ApiKey.DESCRIBE_PRODUCERS, connection.version(ApiKey.DESCRIBE_PRODUCERS, 0, 0), request
-        )
-        for topic in answer.topics:
-            for row in topic.partitions:
-                name = TopicPartition(topic.name, row.partition_index)
-                if row.error_code:
-                    raise error_of(row.error_code, f"producers of {name}")
-                told[name] = 0
-                for one in row.active_producers:
-                    if one.producer_id == task.producer_id and one.producer_epoch == task.epoch:
-                        told[name] = one.last_sequence + 1
+        while due:
+            found = _described(connection, due, task)
+            left = [name for name in due if name not in found]
+            if len(left) == len(due):
+                raise error_of(ErrorCode.INVALID_REQUEST, f"producers of {due[0]}")
+            told |= found
+            due = left
     return told
+
+
+def _described(connection: Connection, names: list[TopicPartition], task: SinkTask) -> dict[TopicPartition, int]:
+    """What a leader tells with one answer, without partitions that it refused as too many. raises   KafkaError, ConnectionFailed"""
+    kind = messages.DescribeProducersRequest
+    request = kind(topics=[kind.TopicRequest(names[0].topic, [name.partition for name in names])])
+    version = connection.version(ApiKey.DESCRIBE_PRODUCERS, 0, 0)
+    found: dict[TopicPartition, int] = {}
+    for topic in connection.request(ApiKey.DESCRIBE_PRODUCERS, version, request).topics:
+        for row in topic.partitions:
+            name = TopicPartition(topic.name, row.partition_index)
+            if row.error_code == ErrorCode.INVALID_REQUEST:
+                continue
+            if row.error_code:
+                raise error_of(row.error_code, f"producers of {name}")
+            found[name] = 0
+            for one in row.active_producers:
+                if one.producer_id == task.producer_id and one.producer_epoch == task.epoch:
+                    found[name] = one.last_sequence + 1
+    return found

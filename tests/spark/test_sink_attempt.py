@@ -10,7 +10,7 @@ import pytest
 from pyspark.errors import PySparkException
 
 from headrace.client.producer import DeliveryFailed
-from headrace.errors import ErrorCode
+from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import TopicPartition
 from headrace.protocol.apis import ApiKey
 from headrace.spark.errors import RowsDiffer, StaleCheckpoint
@@ -131,6 +131,24 @@ def test_what_leaders_have_forgotten_is_found_by_the_next_attempt_of_the_same_ru
     again = task._replace(attempt=1)
     assert writer.write_task(iter([rows(range(10, 30))]), again).records == 20 - len(stored)
     assert values(out) == list(range(30))
+
+
+def test_a_leader_of_more_producers_than_it_tells_at_once_is_asked_again(options, out, broker):
+    out.create("out", 2)
+
+    def spread(number):
+        values = [b"v%d" % value for value in range(30 * number, 30 * number + 30)]
+        return iter([pa.record_batch({"value": values, "partition": pa.array([0, 1, 2] * 10, pa.int32())})])
+
+    for number in range(3):
+        HeadraceStreamWriter(options).write_task(spread(number), TASK._replace(number=number))
+    broker.described_max = 2
+    asked = broker.asked[ApiKey.DESCRIBE_PRODUCERS]
+    assert HeadraceStreamWriter(options).write_task(spread(0), TASK).records == 0
+    assert broker.asked[ApiKey.DESCRIBE_PRODUCERS] == asked + 3
+    broker.fail[ApiKey.DESCRIBE_PRODUCERS, ErrorCode.INVALID_REQUEST] = 1
+    with pytest.raises(KafkaError, match="INVALID_REQUEST"):
+        HeadraceStreamWriter(options).write_task(spread(0), TASK)
 
 
 def test_rows_that_a_forgotten_producer_wrote_twice_are_said_to_be_there_twice(options, out, broker):
