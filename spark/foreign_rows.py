@@ -6,6 +6,9 @@ once, in their order. RUN_ROWS of them are no accident; RUN_ROWS_LEAST are none 
 partition, or the last ones of this task. Rows of a run are held back until it breaks, so none is stored twice. Rows may go to another
 partition than they went to (without keys they do), so all partitions of the others count.
 
+Tasks that have such a run of their own each (an upstream producer that stored a batch twice) look the same. The option
+`headrace.exactly.once.alike` names the micro-batch in which they are let through.
+
 Runs in: Python workers, in the first attempts after a start. Memory: some 100 bytes for each row of the others; RUN_ROWS rows are held of
 each partition.
 """

@@ -169,7 +169,7 @@ def write_once(
 
     raises   RowsDiffer, and what `write_records` raises: DeliveryFailed too where another attempt writes meanwhile
     """
-    attempt = Attempt(options.topic, task, floors)
+    attempt = Attempt(options.topic, task, floors, is_alike=task.batch == options.alike_batch)
     with connect(options) as cluster:
         attempt.look(cluster)
     with (

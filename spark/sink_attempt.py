@@ -38,6 +38,7 @@ from headrace.protocol.record_batch import Header, RecordBatchHeader, iterate_ba
 from headrace.spark.errors import RowsDiffer
 from headrace.spark.foreign_rows import ForeignRows, SinkRow
 from headrace.spark.sink_floors import Floors
+from headrace.spark.sink_options import ALIKE_BATCH
 from headrace.spark.sink_repeats import note_repeat, was_repeated
 from headrace.spark.sink_task import SinkTask
 
@@ -65,13 +66,15 @@ class _Chain:
 class Attempt:
     """Where each row goes, and whether it is there already.
 
-    floors   of the task; the number of its partitions places keys
+    floors     of the task; the number of its partitions places keys
+    is_alike   tasks may have the same rows, and are as many as before: rows of other tasks don't count
     """
 
-    def __init__(self, topic: str, task: SinkTask, floors: Floors) -> None:
+    def __init__(self, topic: str, task: SinkTask, floors: Floors, *, is_alike: bool = False) -> None:
         self._topic = topic
         self._task = task
         self._floors = floors
+        self._is_alike = is_alike
         self._found: dict[TopicPartition, list[int]] = {}  # rows that are in the log, by their hashes
         self._ends: dict[TopicPartition, int] = {}  # up to which the log was read
         self._taken: dict[TopicPartition, _Chain] = {}  # rows of this attempt
@@ -175,7 +178,8 @@ class Attempt:
         if rows is None:
             raise RowsDiffer(
                 f"{self._task}: its next rows are in {self._topic}, written by other tasks before the query was started again: it has "
-                "to continue with as many tasks as before (minPartitions, spark.sql.shuffle.partitions)"
+                "to continue with as many tasks as before (minPartitions, spark.sql.shuffle.partitions). Where it has as many, and "
+                f"tasks have rows that are alike: start it with option {ALIKE_BATCH} {self._task.batch}"
             )
         return rows
 
@@ -263,7 +267,7 @@ class Attempt:
 
     def _other_ids(self) -> set[int]:
         """Producer ids of the micro-batch's other tasks, where a run before this one may have had another number of them."""
-        if not self._is_first_of_run:
+        if self._is_alike or not self._is_first_of_run:
             return set()
         numbers = set(range(SINK_TASKS_KNOWN_MAX)) - {self._task.number}
         return {self._task._replace(number=number).producer_id for number in numbers}

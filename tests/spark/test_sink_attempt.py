@@ -403,6 +403,24 @@ def test_tasks_whose_rows_are_alike_go_on(options, out, die_after):
     assert len(values(out)) == 4 * 102
 
 
+def test_tasks_with_a_run_of_the_same_rows_go_on_where_the_option_names_their_micro_batch(broker, options, out):
+    """An upstream producer stored a batch twice; the driver died when the first task was done."""
+    mine = [rows([number, *range(10, 18), 2 + number]) for number in range(2)]
+    HeadraceStreamWriter(options).write_task(iter([mine[0]]), TASK)
+    second = RESTARTED._replace(number=1)
+    given = {"kafka.bootstrap.servers": broker.address, "topic": "out", "headrace.exactly.once": "true"}
+
+    def go_on(**alike):
+        writer = HeadraceStreamWriter(parse_sink_options({**given, **alike}))
+        return writer.write_task(iter([mine[1]]), second).records
+
+    for alike in ({}, {"headrace.exactly.once.alike": "1"}):
+        with pytest.raises(RowsDiffer, match=r"start it with option headrace\.exactly\.once\.alike 0$"):
+            go_on(**alike)
+    assert go_on(**{"headrace.exactly.once.alike": "0"}) in (9, 10)  # what was sent before it was refused is there
+    assert values(out) == [0, *range(10, 18), 2, 1, *range(10, 18), 3]
+
+
 def test_rows_that_were_deleted_meanwhile_are_told(writer, out, die_after):
     die_after(writer, TASK)
     out.starts[OUT0] = 5
