@@ -37,7 +37,7 @@ from headrace.protocol.apis import ApiKey
 from headrace.protocol.record_batch import Header, RecordBatchHeader, iterate_batches, iterate_records
 from headrace.spark.errors import RowsDiffer
 from headrace.spark.foreign_rows import ForeignRows, SinkRow
-from headrace.spark.sink_floors import Floors
+from headrace.spark.sink_floors import Floors, lowered
 from headrace.spark.sink_options import ALIKE_BATCH
 from headrace.spark.sink_repeats import note_repeat, was_repeated
 from headrace.spark.sink_task import SinkTask
@@ -76,6 +76,7 @@ class Attempt:
         self._floors = floors
         self._is_alike = is_alike
         self._found: dict[TopicPartition, list[int]] = {}  # rows that are in the log, by their hashes
+        self._lowered: dict[TopicPartition, int] | None = None
         self._ends: dict[TopicPartition, int] = {}  # up to which the log was read
         self._taken: dict[TopicPartition, _Chain] = {}  # rows of this attempt
         self._is_alone = True  # as far as is known
@@ -205,11 +206,11 @@ class Attempt:
         """Hashes of the rows of this task and micro-batch, in the order of their sequences."""
         starts = cluster.offsets(dict.fromkeys(names, EARLIEST))
         ends = cluster.offsets(dict.fromkeys(names, LATEST))
-        others = self._other_ids()
+        others, begins = self._other_ids(), self._begins(cluster, ends)
         found: dict[TopicPartition, list[int]] = {}
         self._foreign = ForeignRows()
         for name in names:
-            start = max(starts[name], self._floors.offsets.get(name, 0))
+            start = max(starts[name], begins.get(name, 0))
             self._ends[name] = max(start, ends[name])
             rows: list[int] = []
             foreign: dict[int, list[int]] = {}
@@ -230,18 +231,25 @@ class Attempt:
         """The rows of this task that were found, and those that came since."""
         starts = cluster.offsets(dict.fromkeys(names, EARLIEST))
         ends = cluster.offsets(dict.fromkeys(names, LATEST))
+        begins = self._begins(cluster, ends) | self._ends
         there: dict[TopicPartition, _Chain] = {}
         for name in names:
             rows = there[name] = _Chain()
             for one in self._found.get(name, ()):
                 rows.add(one)
-            start = max(starts[name], self._ends.get(name, self._floors.offsets.get(name, 0)))
+            start = max(starts[name], begins.get(name, 0))
             for header, batch in self._batches(cluster, name, start, ends[name]):
                 if header.producer_id == self._task.producer_id and header.base_offset >= start:
                     self._check_next(name, header, rows.count)
                     for one in _hashes(batch):
                         rows.add(one)
         return there
+
+    def _begins(self, cluster: Cluster, ends: dict[TopicPartition, int]) -> dict[TopicPartition, int]:
+        """The floors as the logs are at the first reading."""
+        if self._lowered is None:
+            self._lowered = lowered(cluster, self._floors, ends)
+        return self._lowered
 
     def _batches(
         self, cluster: Cluster, name: TopicPartition, start: int, end: int

@@ -457,6 +457,23 @@ def test_floors_that_are_gone_cost_a_walk_from_the_start(writer, out, broker, ca
     assert "floors of a sink are gone" in caplog.text
 
 
+@pytest.mark.parametrize("written", [5, 15], ids=["below-the-floor", "beyond-it"])
+def test_rows_are_found_in_a_log_that_was_cut_below_the_floor(options, out, broker, caplog, written):
+    """An unclean election took the end of a committed micro-batch; the next one wrote from there on, and was interrupted."""
+    broker.epochs = {OUT0: [(0, 0)], OUT1: [(0, 0)]}
+    for number in range(20):
+        committed(options, number, rows([number]))
+    out.cut(OUT0, 10)
+    broker.epochs[OUT0] = [(0, 0), (1, 10)]
+    broker.forget_producers()
+    task = TASK._replace(batch=20)
+    HeadraceStreamWriter(options).write_task(iter([rows(range(20, 20 + written))]), task)
+    again = task._replace(run="run 2")
+    assert HeadraceStreamWriter(options).write_task(iter([rows(range(20, 50))]), again).records == 30 - written
+    assert values(out, OUT0) == [*range(10), *range(20, 50)]
+    assert "a sink's topic was truncated partition=out-0 floor=20 from=10" in caplog.text
+
+
 def test_ids_differ_by_query_task_and_round_of_epochs():
     tasks = [
         TASK, TASK._replace(query="another"), TASK._replace(number=1), TASK._replace(batch=EPOCHS),
