@@ -43,6 +43,11 @@ class ForeignRows:
         self._needed: list[int] = []  # by place: how long a run has to be
         self._runs: dict[int, _Run] = {}
 
+    @property
+    def is_empty(self) -> bool:
+        """Every row can be sent: `passed` need not be asked."""
+        return not self._needed
+
     def add(self, hashes: Sequence[int]) -> None:
         """The rows of another task in one partition, in their order."""
         needed = min(RUN_ROWS, max(RUN_ROWS_LEAST, len(hashes)))
@@ -53,7 +58,7 @@ class ForeignRows:
 
     def passed(self, row: SinkRow, row_hash: int) -> list[SinkRow] | None:
         """The rows that can be sent now, in their order; None: they are another task's."""
-        if not self._needed:
+        if self.is_empty:
             return [row]
         run = self._runs.setdefault(row[3], _Run())
         place = self._places.get(row_hash, SEVERAL)

@@ -172,6 +172,8 @@ class Attempt:
 
     def passed(self, row: SinkRow) -> list[SinkRow]:
         """What can be sent now that this row is to be sent. raises   RowsDiffer, where another task wrote it"""
+        if self._foreign.is_empty:
+            return [row]
         value, key, headers, _partition = row
         return self._own(self._foreign.passed(row, _hash(key, value, headers)))
 
