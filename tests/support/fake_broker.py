@@ -151,6 +151,8 @@ class FakeBroker:
     committed_epochs   the same -> the leader epoch committed with it
     epochs             partition -> [(leader epoch, its first offset)], of those that have epochs
     leader_epochs      partition -> the leader's epoch, where it is not the last of these
+    described_max      producers told by one answer, beyond those of its first partition with some
+    takes_unknown_producers   with any sequence, as since KIP-360
     asked              requests by api key
     """
 
@@ -168,6 +170,8 @@ class FakeBroker:
         self.committed_epochs: dict[tuple[str, TopicPartition], int] = {}
         self.epochs: dict[TopicPartition, list[tuple[int, int]]] = {}
         self.leader_epochs: dict[TopicPartition, int] = {}
+        self.takes_unknown_producers = False
+        self.described_max = 1 << 30
         self._sequences: dict[tuple[int, TopicPartition], tuple[int, int]] = {}  # epoch, the next one
         self._stored: dict[tuple[int, TopicPartition], tuple[int, int, int, int]] = {}  # the last batch, and its offset
         self._producer_ids = itertools.count(77)
@@ -360,6 +364,8 @@ class FakeBroker:
                 return ErrorCode.INVALID_PRODUCER_EPOCH
             if header.producer_epoch > epoch:
                 due = 0
+            if not due and header.base_sequence and self.takes_unknown_producers:
+                due = header.base_sequence
             if not due and header.base_sequence:
                 return ErrorCode.UNKNOWN_PRODUCER_ID
             if header.base_sequence < due:
@@ -377,6 +383,7 @@ class FakeBroker:
     def _describe_producers(self, request: Any, error: int) -> Any:
         kind = messages.DescribeProducersResponse
         topics = []
+        told = 0
         for topic in request.topics:
             rows = []
             for index in topic.partition_indexes:
@@ -385,6 +392,12 @@ class FakeBroker:
                     for (producer_id, name), (epoch, due) in self._sequences.items()
                     if name == (topic.name, index)
                 ]
+                if told and told + len(states) > self.described_max:
+                    rows.append(
+                        kind.PartitionResponse(index, ErrorCode.INVALID_REQUEST, "ask for fewer partitions at a time")
+                    )
+                    continue
+                told += len(states)
                 rows.append(kind.PartitionResponse(partition_index=index, error_code=error, active_producers=states))
             topics.append(kind.TopicResponse(name=topic.name, partitions=rows))
         return kind(topics=topics)
