@@ -35,10 +35,10 @@ from headrace.client.leader_epochs import RecordEpochs
 from headrace.errors import HeadraceError, KafkaError
 from headrace.ids import TopicPartition
 from headrace.limits import LOAD_LEFT_NAMED_MAX, LOAD_WENT_BACK_TRIES_MAX
-from headrace.load.commits import LOAD, Change, Snapshot, check_change, joined
+from headrace.load.commits import LOAD, Change, Snapshot, check_change, joined, same_topic
 from headrace.load.contents import contents_of
 from headrace.load.data_files import Attempt
-from headrace.load.errors import LoadFenced, OutOfRange, TargetUnavailable, TaskFailed, UnknownOutcome
+from headrace.load.errors import LoadFenced, OutOfRange, TargetUnavailable, TaskFailed, TopicReplaced, UnknownOutcome
 from headrace.load.last_records import changed_records
 from headrace.load.options import (
     GRACE_S,
@@ -348,7 +348,9 @@ class Loader:
             )
             if changed:
                 plan = plan.without(changed, self._options)
-            return plan, ranges_between(cluster, self._scan_options(), dict(plan.bounds), directories, 1)
+            ranges = ranges_between(cluster, self._scan_options(), dict(plan.bounds), directories, 1)
+            _check_ids(plan, ranges)
+            return plan, ranges
 
     def _scan_options(self) -> ScanOptions:
         return ScanOptions(
@@ -457,6 +459,16 @@ class Loader:
             self._leaves_files = True
             return
         executor.dead_attempts.clear()
+
+
+def _check_ids(plan: RoundPlan, ranges: Sequence[OffsetRange]) -> None:
+    """That the ranges are of the topics whose offsets were planned: metadata may have been refreshed between. raises TopicReplaced"""
+    for one in ranges:
+        if not same_topic(plan.topic_ids[one.topic], one.topic_id):
+            raise TopicReplaced(
+                f"{one.topic} was deleted and created again while a round of it was planned (its id was {plan.topic_ids[one.topic]}, it "
+                f"is {one.topic_id} now): load it again"
+            )
 
 
 def _left(plan: RoundPlan, frozen: Ends) -> int:

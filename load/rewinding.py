@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from headrace.client.cluster import EARLIEST, LATEST, Cluster
 from headrace.client.leader_epochs import Epochs, RecordEpochs
 from headrace.ids import TopicPartition
-from headrace.load.commits import Change, LoadedRange, Snapshot, TopicOffsets
-from headrace.load.errors import OutOfRange
+from headrace.load.commits import Change, LoadedRange, Snapshot, TopicOffsets, same_topic
+from headrace.load.errors import OutOfRange, TopicReplaced
 from headrace.load.options import pattern_of, start_of
 from headrace.load.target import Target, open_target
 
@@ -31,7 +31,8 @@ def rewind(
 
     start     "earliest", an offset, or "@" and milliseconds since 1970
     returns   the new offsets of the partitions that went back
-    raises    ValueError; OutOfRange, where the log no longer has what would be removed; LoadFenced; KafkaError, ConnectionFailed
+    raises    ValueError; OutOfRange, where the log no longer has what would be removed; TopicReplaced; LoadFenced; KafkaError,
+              ConnectionFailed
     """
     target = open_target(to)
     pattern = re.compile(pattern_of(topics))
@@ -41,6 +42,7 @@ def rewind(
         raise ValueError(f"topics {pattern.pattern!r}: nothing of them was loaded to {target.name}")
     with Cluster(bootstrap_servers) as cluster:
         earliest = cluster.offsets(dict.fromkeys(names, EARLIEST))
+        _check_ids(snapshot, cluster.topic_ids, {name.topic for name in names})
         wanted = _wanted(cluster, names, start, earliest)
         cuts = {name: _cut(snapshot, name, offset) for name, offset in wanted.items()}
         next_offsets = snapshot.next_offsets()
@@ -57,6 +59,17 @@ def rewind(
     if cuts:
         target.commit(_change(snapshot, cuts, epochs), snapshot)
     return cuts
+
+
+def _check_ids(snapshot: Snapshot, found: Mapping[str, str], topics: set[str]) -> None:
+    """raises   TopicReplaced"""
+    for topic in sorted(topics):
+        known, present = snapshot.offsets[topic].topic_id, found.get(topic, "")
+        if not same_topic(known, present):
+            raise TopicReplaced(
+                f"{topic} was deleted and created again: the target has records of the topic with id {known}, it is {present} now. Nothing "
+                "was changed, since those records could not be loaded again"
+            )
 
 
 def _wanted(

@@ -15,7 +15,7 @@ from headrace.ids import TopicPartition
 from headrace.load import live_table
 from headrace.load.audit_report import audit
 from headrace.load.contents import contents_of
-from headrace.load.errors import OutOfRange
+from headrace.load.errors import OutOfRange, TopicReplaced
 from headrace.load.loader import Loader
 from headrace.load.options import LoadOptions
 from headrace.load.parquet_target import ParquetTarget
@@ -86,6 +86,34 @@ def test_a_table_that_was_taken_back_is_loaded_again_from_what_the_log_has(log, 
     assert offsets_in(tmp_path / "out")["clicks", 0] == [*range(180)]
     assert ParquetTarget(tmp_path / "out").read().epochs() == {name: 4}
     assert audit(tmp_path / "out", is_deep=True).faults == []
+
+
+def test_a_table_is_not_taken_back_where_the_topic_was_made_again(loaded, log, broker, tmp_path):
+    load_at_once(broker, tmp_path / "out")
+    broker.topic_ids = {"clicks": "ab" * 16}
+    fill(log, count=10)
+    load_at_once(broker, tmp_path / "out")  # it knows the id from now on
+    broker.topic_ids = {"clicks": "cd" * 16}
+    with pytest.raises(TopicReplaced, match=r"clicks was deleted.*Nothing was changed"):
+        rewind("clicks", tmp_path / "out", "earliest", bootstrap_servers=broker.address)
+    assert offsets_in(tmp_path / "out")["clicks", 0] == [*range(160)]
+
+
+def test_a_topic_made_again_while_a_round_is_planned_is_not_loaded_as_the_one_before(
+    loaded, log, broker, tmp_path, monkeypatch
+):
+    broker.topic_ids = {"clicks": "ab" * 16}
+    fill(log, count=10)
+
+    def made_again(cluster, *_arguments):
+        broker.topic_ids = {"clicks": "cd" * 16}
+        cluster.refresh(["clicks"])
+        return {}
+
+    monkeypatch.setattr("headrace.load.loader.changed_records", made_again)
+    with pytest.raises(TopicReplaced, match="while a round of it was planned"):
+        load_at_once(broker, tmp_path / "out")
+    assert offsets_in(tmp_path / "out")["clicks", 0] == [*range(150)]
 
 
 def test_a_later_leader_of_the_same_log_is_no_reason(loaded, log, broker, tmp_path):
