@@ -221,8 +221,9 @@ def _check_id(topic: str, known: str, found: str) -> None:
 
 
 def _check_log(bootstrap_servers: str, target: str, topic: str, known: TopicOffsets) -> None:
-    """That the cluster's topic is the one that was loaded, and still has the records before the commit's offsets. Asked whatever was
-    planned: a new topic that ends at the commit's offset gives no range, and Spark's plan does not say its topic's id.
+    """That the cluster's topic is the one that was loaded, still has the records before the commit's offsets, and all records of
+    partitions that came since. Asked whatever was planned: a new topic that ends at the commit's offset gives no range, and Spark's
+    plan does not say its topic's id.
 
     raises   TopicReplaced, DataLoss, KafkaError, ConnectionFailed
     """
@@ -232,6 +233,7 @@ def _check_log(bootstrap_servers: str, target: str, topic: str, known: TopicOffs
     }
     with Cluster(bootstrap_servers) as cluster:
         _check_id(topic, known.topic_id, cluster.retried(lambda: cluster.topic_ids.get(topic, ""), {topic}))
+        _check_new(cluster, target, topic, known)
         if not positions:
             return
         cluster.offsets(dict.fromkeys(positions, LATEST))
@@ -242,6 +244,21 @@ def _check_log(bootstrap_servers: str, target: str, topic: str, known: TopicOffs
             f"{target} has records that the log no longer has: it was truncated, and has others now ({some}); "
             "headrace load rewind takes the table back to what both have"
         )
+
+
+def _check_new(cluster: Cluster, target: str, topic: str, known: TopicOffsets) -> None:
+    """raises   DataLoss, where a partition that came after the first load has lost records that no commit has"""
+    new = [
+        name
+        for name in cluster.partitions
+        if name.topic == topic and name.partition not in known.next_offsets and name.partition not in known.waiting
+    ]
+    for name, low in sorted(cluster.offsets(dict.fromkeys(new, EARLIEST)).items() if new else ()):
+        if low > 0:
+            raise DataLoss(
+                f"{name} came after the last commit of {target}, and its log begins at {low} and not at 0: a load has to run before "
+                "retention does"
+            )
 
 
 def loaded_paths(target: Target, snapshot: Snapshot, topic: str) -> list[str]:

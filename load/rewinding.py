@@ -126,6 +126,7 @@ def _change(snapshot: Snapshot, cuts: dict[TopicPartition, int], epochs: Epochs)
             one.topic_id,
             {index: cuts.get(TopicPartition(topic, index), offset) for index, offset in one.next_offsets.items()},
             by_topic.get(topic, {}),
+            one.waiting,
         )
         for topic, one in snapshot.offsets.items()
     }

@@ -3,16 +3,16 @@
 Runs in: the driver. Where a partition begins, only the target says; policies say what happens where the log does not have it:
 
     last commit   log                        the round loads
-    none          low..high                  from `start`; a partition that came later, from low
+    none          low..high                  from `start`; a partition that came later, as if the last commit were at 0
     at            low <= at <= high          at..high
     at < low      retention was faster       fail | earliest: a gap at..low, then low..high | skip: nothing of it
     at > high     the log was cut, or a new  nothing yet; when it stays so, an error | skip: nothing of it
                   leader does not know better
     other epochs  the log was cut, and has   the same
     before at     grown again
-    other id      deleted and created again  refuse | load: low..high of the new one
-    no leader     a node is away, or its     nothing of it in this round
-                  directory is offline
+    other id      deleted and created again  refuse | load: of the new one as if the last commit were at 0
+    no leader     a node is away, or its     nothing of it in this round; at a topic's first load the commit notes it, and it begins
+                  directory is offline       from `start` later
 """
 
 from __future__ import annotations
@@ -85,16 +85,21 @@ class RoundPlan:
         after = {**self.begun, **{name: end for name, (_start, end) in self.bounds.items()}}
         for name, offset in after.items():
             topic_id = self.topic_ids.get(name.topic, "")
-            known = found.get(name.topic, TopicOffsets(topic_id, {}))
-            is_same = same_topic(known.topic_id, topic_id)
-            next_offsets, epochs = (dict(known.next_offsets), dict(known.epochs)) if is_same else ({}, {})
+            known = found.get(name.topic) or TopicOffsets(topic_id, {}, {}, self._left_of(name.topic))
+            if not same_topic(known.topic_id, topic_id):
+                known = TopicOffsets(topic_id, {})
+            next_offsets, epochs = dict(known.next_offsets), dict(known.epochs)
             if next_offsets.get(name.partition) != offset:
                 epochs.pop(name.partition, None)  # it is that of another record
                 if name in self.epochs:
                     epochs[name.partition] = self.epochs[name]
             next_offsets[name.partition] = offset
-            found[name.topic] = TopicOffsets(topic_id or known.topic_id, next_offsets, epochs)
+            waiting = known.waiting - {name.partition}
+            found[name.topic] = TopicOffsets(topic_id or known.topic_id, next_offsets, epochs, waiting)
         return found
+
+    def _left_of(self, topic: str) -> frozenset[int]:
+        return frozenset(name.partition for name in self.left if name.topic == topic)
 
 
 def plan_round(
@@ -193,7 +198,8 @@ def _cut(start: int, high: int, at: int | None) -> str:
 
 
 def _lost(start: int, low: int) -> str:
-    return f"offsets {start}..{low} after the last commit are no longer in the log"
+    since = "after the last commit " if start else ""
+    return f"offsets {start}..{low} {since}are no longer in the log"
 
 
 def _check_ids(options: LoadOptions, snapshot: Snapshot, ids: Mapping[str, str]) -> None:
@@ -225,10 +231,10 @@ def _starts(
         at = snapshot.next_offset(name) if is_same else None
         if at is not None:
             found[name] = at
-        elif known is not None:  # a partition, or a topic, that came after the first load
-            found[name] = earliest[name]
-        else:
+        elif known is None or (is_same and name.partition in known.waiting):
             new.append(name)
+        else:  # a partition, or a topic, that came after the first load: what its log has lost since is lost to the table
+            found[name] = 0
     kind, number = start_of(options.start)
     if kind == "time" and new:
         at_time = cluster.offsets(dict.fromkeys(new, number))

@@ -224,6 +224,58 @@ def test_a_load_that_does_not_repeat_waits_for_a_leader_first(log, broker, tmp_p
     assert done.records == 17
 
 
+@pytest.fixture
+def late(log, broker, tmp_path):
+    """A partition that came after the first load, and lost its first 50 records before the next one."""
+    fill(log, count=10)
+    load_at_once(broker, tmp_path / "out")
+    for _ in range(2):
+        name = fill(log, partition=1, count=50)
+    log.starts[name] = 50
+    return name
+
+
+def test_what_a_later_partition_lost_before_its_first_load_is_an_error_or_a_gap(late, log, broker, tmp_path):
+    path = tmp_path / "out"
+    with pytest.raises(OutOfRange, match=r"clicks-1: offsets 0\.\.50 are no longer in the log"):
+        load_at_once(broker, path)
+    assert load_at_once(broker, path, out_of_range="skip").records == 0
+    assert load_at_once(broker, path, out_of_range="earliest").records == 50
+    assert offsets_in(path)["clicks", 1] == [*range(50, 100)]
+    found = audit(path)
+    assert ([one.gaps for one in found.partitions], found.faults) == ([(), ((0, 50),)], [])
+
+
+def test_a_table_says_what_a_later_partition_lost(late, log, broker, tmp_path):
+    found = live_table.table("clicks", history=tmp_path / "out", bootstrap_servers=broker.address)
+    with pytest.raises(DataLoss, match=r"clicks-1 came after the last commit.*begins at 50"):
+        found.read_all()
+    log.starts[late] = 0
+    assert found.read_all().num_rows == 110
+
+
+@pytest.mark.parametrize(("start", "first"), [("latest", 100), ("earliest", 50), (70, 70)])
+def test_a_partition_that_had_no_leader_at_the_first_load_begins_where_that_says(log, broker, tmp_path, start, first):
+    path = tmp_path / "out"
+    name = TopicPartition("clicks", 1)
+    fill(log, count=10)
+    for _ in range(2):
+        fill(log, partition=1, count=50)
+    log.starts[name] = 50
+    broker.leaders[name] = 9
+    load_at_once(broker, path, every_s=0.01, is_stopped=_after(3), start=start)
+    assert ParquetTarget(path).read().offsets["clicks"].waiting == {1}
+    fill(log, count=5)
+    load_at_once(broker, path, every_s=0.01, is_stopped=_after(3), start=start)
+    del broker.leaders[name]
+    load_at_once(broker, path, start=start)
+    fill(log, partition=1, count=5)
+    load_at_once(broker, path, start=start)
+    assert offsets_in(path)["clicks", 1] == [*range(first, 105)]
+    after = ParquetTarget(path).read().offsets["clicks"]
+    assert (after.next_offsets, after.waiting) == ({0: 15, 1: 105}, frozenset())
+
+
 def test_where_no_leader_at_all_responds_the_load_fails(log, broker, tmp_path, monkeypatch):
     broker.leaders[fill(log, count=10)] = -1
     monkeypatch.setattr("headrace.arrow.planner.ATTEMPT_S", 0.01)
