@@ -87,6 +87,27 @@ def test_a_load_may_commit_while_files_are_merged_and_the_other_way_round(log, b
     assert audit(path).orphans == []
 
 
+def test_a_round_that_fails_leaves_what_a_merge_replaced_to_its_readers(log, broker, tmp_path):
+    target, before = ParquetTarget(tmp_path / "out"), []
+    fill(log, count=10)
+
+    def fails_after_a_merge():
+        snapshot = target.read()
+        if snapshot.retired:
+            raise RuntimeError("a round fails")
+        if snapshot.number == 1 and not before:
+            before.extend(files(target))
+            fill(log, count=10)
+        return False
+
+    with pytest.raises(RuntimeError):
+        load_inline(broker, target, every_s=0.01, compact_every=2, is_stopped=fails_after_a_merge)
+    assert dataset_rows(before) == 10
+    assert offsets_in(target)["clicks", 0] == [*range(20)]
+    compact(target, retired_s=0)
+    assert not Path(before[0]).exists()
+
+
 def test_files_that_were_taken_back_meanwhile_are_not_merged(log, broker, tmp_path):
     path = filled(log, broker, tmp_path / "out")
 
