@@ -38,7 +38,15 @@ from headrace.limits import LOAD_LEFT_NAMED_MAX, LOAD_WENT_BACK_TRIES_MAX
 from headrace.load.commits import LOAD, Change, Snapshot, check_change, joined, same_topic
 from headrace.load.contents import contents_of
 from headrace.load.data_files import Attempt
-from headrace.load.errors import LoadFenced, OutOfRange, TargetUnavailable, TaskFailed, TopicReplaced, UnknownOutcome
+from headrace.load.errors import (
+    DamagedFile,
+    LoadFenced,
+    OutOfRange,
+    TargetUnavailable,
+    TaskFailed,
+    TopicReplaced,
+    UnknownOutcome,
+)
 from headrace.load.last_records import changed_records
 from headrace.load.options import (
     GRACE_S,
@@ -200,6 +208,7 @@ class Loader:
         self._leaves_files = False
         self._epochs = RecordEpochs()
         self._left: set[TopicPartition] = set()
+        self._damaged: dict[str, DamagedFile] = {}  # files that are not merged
         self._has_topics: bool | None = None
 
     def run(self) -> Loaded:
@@ -402,7 +411,8 @@ class Loader:
             return snapshot
         from headrace.load.compaction import compacted, ripe
 
-        return compacted(self._target, run.id, snapshot, self._options.compression, ripe(snapshot, least))
+        groups = ripe(snapshot, least, damaged=self._damaged)
+        return compacted(self._target, run.id, snapshot, self._options.compression, groups, self._damaged)
 
     def _note(self, change: Change) -> None:
         self._commits += 1

@@ -1,6 +1,6 @@
 """Small files merged in one commit, while others read and load; a table taken back.
 
-Holds: load/rewinding.py, load/audit_report.py
+Holds: load/rewinding.py, load/audit_report.py, load/committed_rows.py
 """
 
 import itertools
@@ -13,7 +13,7 @@ from headrace.ids import TopicPartition
 from headrace.load.audit_report import audit
 from headrace.load.commits import DataFile, Snapshot
 from headrace.load.compaction import SMALL_BYTES, compact, ripe
-from headrace.load.errors import LoadFenced, OutOfRange
+from headrace.load.errors import DamagedFile, LoadFenced, OutOfRange
 from headrace.load.history import dataset, dead_letters, files
 from headrace.load.parquet_target import ParquetTarget
 from headrace.load.rewinding import rewind
@@ -106,6 +106,45 @@ def test_a_round_that_fails_leaves_what_a_merge_replaced_to_its_readers(log, bro
     assert offsets_in(target)["clicks", 0] == [*range(20)]
     compact(target, retired_s=0)
     assert not Path(before[0]).exists()
+
+
+def damage(path):
+    """One byte of a value changes on the disk."""
+    data = bytearray(Path(path).read_bytes())
+    data[data.index(b"value-3")] ^= 32
+    Path(path).write_bytes(data)
+
+
+def test_a_file_that_was_changed_is_not_merged_and_the_audit_still_finds_it(log, broker, tmp_path):
+    path = tmp_path / "out"
+    for _ in range(2):
+        for partition in range(2):
+            fill(log, partition=partition, count=10, value=b"value-%d")
+        load_inline(broker, path, compression="none")
+    damage(files(path)[0])
+    before = audit(path, is_deep=True).faults
+    assert len(before) == 1
+    with pytest.raises(DamagedFile, match=r"clicks-0-0-10.* were committed"):
+        compact(path)
+    assert len(files(path)) == 3, "those of the other partition are merged"
+    assert audit(path, is_deep=True).faults == before
+    assert audit(path).orphans == []
+
+
+def test_a_loader_merges_around_a_file_that_was_changed_and_says_so_once(log, broker, tmp_path, caplog):
+    path, target = tmp_path / "out", ParquetTarget(tmp_path / "out")
+    fill(log, count=10, value=b"value-%d")
+    load_inline(broker, path, compression="none")
+    damage(files(path)[0])
+
+    def stops_after_six():
+        fill(log, count=10)
+        return target.read().epoch >= 6
+
+    load_inline(broker, path, every_s=0.01, compact_every=2, is_stopped=stops_after_six)
+    assert len(files(path)) == 2, "it, and what came after it"
+    assert [one.levelname for one in caplog.records if "are not merged" in one.message] == ["ERROR"]
+    assert len(audit(path, is_deep=True).faults) == 1
 
 
 def test_files_that_were_taken_back_meanwhile_are_not_merged(log, broker, tmp_path):
