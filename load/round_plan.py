@@ -47,6 +47,7 @@ class RoundPlan:
     lows        where the logs begin
     epochs      leader epochs of the last records within the bounds, where they are known
     left        partitions whose leader can't be asked, with the reason
+    refused     why nothing of some partitions or topics is loaded: raised when the others are
     """
 
     bounds: Mapping[TopicPartition, tuple[int, int]]
@@ -58,6 +59,7 @@ class RoundPlan:
     lows: Ends = field(default_factory=dict)
     epochs: Epochs = field(default_factory=dict)
     left: Mapping[TopicPartition, HeadraceError] = field(default_factory=dict)
+    refused: tuple[OutOfRange | TopicReplaced, ...] = ()
 
     def without(self, changed: Mapping[TopicPartition, int], options: LoadOptions) -> RoundPlan:
         """The same for the other partitions.
@@ -109,15 +111,16 @@ def plan_round(
 
     frozen   ends beyond which nothing is loaded; None: the high watermarks
     epochs   finds those of the records to load
-    raises   OutOfRange, TopicReplaced, KafkaError, ConnectionFailed: also where no leader at all can be asked
+    raises   KafkaError, ConnectionFailed: also where no leader at all can be asked
     """
     pattern = re.compile(options.pattern)
     topics = {topic for topic in cluster.refresh(None) if pattern.fullmatch(topic)} - cluster.internal_topics
     names = sorted(name for name in cluster.partitions if name.topic in topics)
     ids = {topic: cluster.topic_ids.get(topic, "") for topic in topics}
-    _check_ids(options, snapshot, ids)
+    replaced = _replaced(options, snapshot, ids)
+    names = [name for name in names if name.topic not in replaced]
     if not names:
-        return RoundPlan({}, (), ids, {}, (), {})
+        return RoundPlan({}, (), ids, {}, (), {}, refused=tuple(replaced.values()))
     earliest, left = cluster.reachable_offsets(dict.fromkeys(names, EARLIEST))
     latest, more = cluster.reachable_offsets(dict.fromkeys(earliest, LATEST), options.read_committed)
     left |= more
@@ -131,7 +134,7 @@ def plan_round(
     cuts = _cuts(cluster, snapshot, ids, starts, latest)
     plan = _bounded(options, snapshot, names, ids, starts, earliest, latest, ends, cuts)
     found = epochs.before(cluster, {name: end for name, (_start, end) in plan.bounds.items()})
-    return replace(plan, lows=earliest, epochs=found, left=left)
+    return replace(plan, lows=earliest, epochs=found, left=left, refused=(*replaced.values(), *plan.refused))
 
 
 def _cuts(cluster: Cluster, snapshot: Snapshot, ids: Mapping[str, str], starts: Ends, latest: Ends) -> Ends:
@@ -159,8 +162,7 @@ def _bounded(
     ends: Ends,
     cuts: Ends,
 ) -> RoundPlan:
-    """raises   OutOfRange"""
-    bounds, begun, gaps, went_back = {}, {}, [], []
+    bounds, begun, gaps, went_back, refused = {}, {}, [], [], []
     for name in names:
         start, low, high = starts[name], earliest[name], latest[name]
         if start > high or name in cuts:
@@ -175,17 +177,28 @@ def _bounded(
                 _log.warning("%s is left as it is: %s", name, _lost(start, low))
                 continue
             if options.out_of_range == "fail":
-                raise OutOfRange(
-                    f"{name}: {_lost(start, low)}; out-of-range policy earliest continues with what there is, skip leaves the "
-                    "partition as it is"
+                refused.append(
+                    OutOfRange(
+                        f"{name}: {_lost(start, low)}; out-of-range policy earliest continues with what there is, skip leaves the "
+                        "partition as it is"
+                    )
                 )
+                continue
             _log.warning("%s: %s, continuing at %d", name, _lost(start, low), low)
             gaps.append(LoadedRange(name.topic, ids[name.topic], name.partition, start, low, 0, is_gap=True))
             start = low
         begun[name] = start
         if start < ends[name]:
             bounds[name] = (start, ends[name])
-    return RoundPlan(limited(bounds, options.records_per_commit), tuple(gaps), ids, begun, tuple(went_back), ends)
+    return RoundPlan(
+        limited(bounds, options.records_per_commit),
+        tuple(gaps),
+        ids,
+        begun,
+        tuple(went_back),
+        ends,
+        refused=tuple(refused),
+    )
 
 
 def _cut(start: int, high: int, at: int | None) -> str:
@@ -202,16 +215,18 @@ def _lost(start: int, low: int) -> str:
     return f"offsets {start}..{low} {since}are no longer in the log"
 
 
-def _check_ids(options: LoadOptions, snapshot: Snapshot, ids: Mapping[str, str]) -> None:
-    """raises   TopicReplaced"""
+def _replaced(options: LoadOptions, snapshot: Snapshot, ids: Mapping[str, str]) -> dict[str, TopicReplaced]:
+    """The topics that are not those that were loaded, with the reason why nothing of them is."""
+    found = {}
     for topic in sorted(ids.keys() & snapshot.offsets.keys()):
         known = snapshot.offsets[topic].topic_id
         if not same_topic(known, ids[topic]) and options.recreated == "refuse":
-            raise TopicReplaced(
+            found[topic] = TopicReplaced(
                 f"{topic} was deleted and created again: the target has records of the topic with id {known}, it is {ids[topic]} now. "
                 "Load it to another target, or allow it (--recreated load): the new topic is then loaded from its beginning, "
                 "beside the old records, whose offsets it repeats"
             )
+    return found
 
 
 def _starts(

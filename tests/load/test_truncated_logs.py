@@ -224,6 +224,41 @@ def test_a_load_that_does_not_repeat_waits_for_a_leader_first(log, broker, tmp_p
     assert done.records == 17
 
 
+@pytest.mark.parametrize("every_s", [None, 0.01])
+def test_what_can_not_be_loaded_is_raised_when_all_others_are(loaded, log, broker, tmp_path, every_s):
+    """Retention was faster in one partition, and a topic was made again."""
+    path = tmp_path / "out"
+    broker.topic_ids = {"views": "ab" * 16}
+    fill(log, "views", count=7)
+    load_at_once(broker, path)
+    fill(log, count=30)
+    log.starts[loaded] = 160
+    fill(log, partition=1, count=5)
+    broker.topic_ids = {"views": "cd" * 16}
+    fill(log, "views", count=7)
+    with pytest.raises((OutOfRange, TopicReplaced)) as failure:
+        load_at_once(broker, path, every_s=every_s)
+    assert "views was deleted and created again" in str(failure.value)
+    assert "clicks-0: offsets 150..160 after the last commit" in str(failure.value)
+    found = offsets_in(path)
+    assert found == {("clicks", 0): [*range(150)], ("clicks", 1): [*range(5)], ("views", 0): [*range(7)]}
+
+
+def test_where_a_partition_begins_is_committed_though_another_can_not_be_loaded(loaded, log, broker, tmp_path):
+    """Else a load from the latest offset would begin later each time."""
+    path = tmp_path / "out"
+    fill(log, count=30)
+    log.starts[loaded] = 160
+    views = fill(log, "views", count=7)
+    with pytest.raises(OutOfRange, match="clicks-0"):
+        load_at_once(broker, path, start="latest")
+    fill(log, "views", count=7)
+    with pytest.raises(OutOfRange, match="clicks-0"):
+        load_at_once(broker, path, start="latest")
+    assert offsets_in(path)["views", 0] == [*range(7, 14)]
+    assert ParquetTarget(path).read().next_offset(views) == 14
+
+
 @pytest.fixture
 def late(log, broker, tmp_path):
     """A partition that came after the first load, and lost its first 50 records before the next one."""
