@@ -162,9 +162,11 @@ def test_files_are_on_the_disk_before_overwrite_removes_the_old_ones(clicks, bro
     target, seen = tmp_path / "out", []
     write_parquet(None, "clicks", target, bootstrap_servers=broker.address)
     old = sorted(target.iterdir())
-    monkeypatch.setattr(
-        parquet_module.os, "fsync", lambda fd: seen.append((os.readlink(f"/proc/self/fd/{fd}"), old[0].exists()))
-    )
+
+    def synced_fd(descriptor):
+        seen.append((os.readlink(f"/proc/self/fd/{descriptor}"), old[0].exists()))
+
+    monkeypatch.setattr(parquet_module, "os", altered(os, fsync=synced_fd))
     rows = write_parquet(None, "clicks", target, bootstrap_servers=broker.address, mode="overwrite")
     synced = [path for path, old_is_there in seen if old_is_there]
     assert str(target) in synced
