@@ -20,16 +20,10 @@ from headrace.load.errors import DamagedFile
 
 def committed_rows(root: Path, one: DataFile, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """The rows in the table's columns: those that came later are null. raises DamagedFile, before the first of them"""
+    fault = _fault(root, one)
+    if fault:
+        raise DamagedFile(one.path, fault)
     path = root / one.path
-    try:
-        size, checksum = checksum_of(path)
-    except OSError as failure:
-        raise DamagedFile(one.path, f"can't be read: {failure.strerror or failure}") from None
-    if (size, checksum) != (one.bytes, one.checksum):
-        raise DamagedFile(
-            one.path,
-            f"has {size} bytes with checksum {checksum:#010x}, {one.bytes} bytes with {one.checksum:#010x} were committed",
-        )
     with pq.ParquetFile(path) as file:
         for batch in file.iter_batches():
             columns = [
@@ -39,6 +33,23 @@ def committed_rows(root: Path, one: DataFile, schema: pa.Schema) -> Iterator[pa.
                 for field in schema
             ]
             yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def is_as_committed(root: Path, one: DataFile) -> bool:
+    """Whether a file can be copied."""
+    return not _fault(root, one)
+
+
+def _fault(root: Path, one: DataFile) -> str:
+    try:
+        size, checksum = checksum_of(root / one.path)
+    except OSError as failure:
+        return f"can't be read: {failure.strerror or failure}"
+    if (size, checksum) == (one.bytes, one.checksum):
+        return ""
+    return (
+        f"has {size} bytes with checksum {checksum:#010x}, {one.bytes} bytes with {one.checksum:#010x} were committed"
+    )
 
 
 def checksum_of(path: Path) -> tuple[int, int]:
