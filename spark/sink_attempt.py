@@ -1,33 +1,28 @@
 """An attempt of a task to write its rows once: what attempts before it wrote is found in the log, checked, and left out.
 
     1  leaders are asked what they know of the task's producer id in this epoch (DescribeProducers)
-    2  where they know something, or nothing is sure (the first micro-batch after a start, a task that Spark repeats: leaders forget
-       producers that are idle), the log is read from the floors
+    2  where they know something, or nobody can be sure (the first micro-batch after a start), the log is read from the floors
     3  the first rows of a partition have to be those that are there; the rest is sent with the sequences that follow
-    4  a task that is not the first to write reads the log once more, and compares what is there with what it sent
 
 What is not yet below the high watermark can still be lost, so it counts once it has been read. Rows have to come in the same order
 in each attempt, and are compared; where they differ the attempt fails, and so does the query.
 
 With another number of tasks rows are another task's: `foreign_rows.py`.
 
-An attempt that Spark has given up may continue beside a later one: of both a partition takes each sequence once, and the second is
-refused (OUT_OF_ORDER_SEQUENCE_NUMBER) and fails. The next attempt finds what both wrote. But a batch whose first and last sequence
-are those of the other's is acknowledged as stored, whatever rows it has: step 4 finds that. A first attempt that Spark lets run beside
-a second one, and takes for the result (speculation), does not look.
+An attempt that Spark has given up may continue beside a later one: of both a partition takes each sequence once, and who comes second is
+refused (OUT_OF_ORDER_SEQUENCE_NUMBER) and fails. The next attempt finds what both wrote.
 
-Runs in: Python workers. Memory: some 40 bytes for each row that is found, or sent where step 4 is due.
+Runs in: Python workers. Memory: 8 bytes for each row that is found.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from headrace.client.cluster import EARLIEST, LATEST, Cluster, error_of
 from headrace.client.partitioner import partition_of
 from headrace.client.producer import Identity
-from headrace.errors import ErrorCode
 from headrace.ids import TopicPartition
 from headrace.limits import SINK_TASKS_KNOWN_MAX
 from headrace.protocol import messages
@@ -36,82 +31,46 @@ from headrace.protocol.record_batch import Header, iterate_batches, iterate_reco
 from headrace.spark.errors import RowsDiffer
 from headrace.spark.foreign_rows import ForeignRows, SinkRow
 from headrace.spark.sink_floors import Floors
-from headrace.spark.sink_options import ALIKE
 from headrace.spark.sink_task import SinkTask
 
 KEYLESS_RUN = 1_000  # rows without key and partition that go into one partition, before the next one's turn
 UNREAD_S = 10.0  # for what a leader knows of to be replicated
 UNREAD_PAUSE_S = 0.2
-SAME_ROWS = (
-    "exactly once needs the same rows in the same order in each attempt: sort them (sortWithinPartitions), and leave out what is drawn or "
-    "read from a clock"
-)
 
 
 class Attempt:
     """Where each row goes, and whether it is there already.
 
-    floors         of the task; the number of its partitions places keys
-    may_be_alike   rows that look like another task's are its own (`foreign_rows.py`)
+    floors   of the task; the number of its partitions places keys
     """
 
-    def __init__(self, topic: str, task: SinkTask, floors: Floors, may_be_alike: bool = False) -> None:
+    def __init__(self, topic: str, task: SinkTask, floors: Floors) -> None:
         self._topic = topic
         self._task = task
         self._floors = floors
         self._found: dict[TopicPartition, list[int]] = {}  # rows that are in the log, by their hashes
         self._taken: dict[TopicPartition, int] = {}  # rows of this attempt
-        self._sent: dict[TopicPartition, list[int]] = {}  # the same by their hashes, where they are compared at the end
         self._keyless = 0
-        self._may_be_alike = may_be_alike
         self._foreign = ForeignRows()
-        self._is_compared = task.attempt > 0
 
     def look(self, cluster: Cluster) -> None:
         """Find what is there. raises   RowsDiffer, KafkaError, ConnectionFailed"""
         cluster.retried(lambda: None, {self._topic})
         names = sorted(name for name in cluster.partitions if name.topic == self._topic)
-        known = cluster.retried(lambda: _known_of(cluster, names, self._task), {self._topic})
-        is_told = known.keys() >= set(names)  # else a leader has too many producers to name them
-        if self._is_first_of_run or self._task.attempt or any(known.values()) or not is_told:
-            self._found = self._read_whole(cluster, names, known)
-        self._is_compared = self._is_compared or bool(self._found)
-
-    def compare(self, cluster: Cluster) -> None:
-        """All rows are acknowledged; where another attempt may have written too: that it is this one's rows that are there.
-
-        raises   RowsDiffer, KafkaError, ConnectionFailed
-        """
-        if not self._is_compared:
-            return
-        cluster.retried(lambda: None, {self._topic})
-        names = sorted(self._sent)
-        found = self._read_whole(cluster, names, {name: len(rows) for name, rows in self._sent.items()})
-        for name, rows in self._sent.items():
-            if found[name] != rows:
-                index = next(
-                    (at for at, (one, two) in enumerate(zip(found[name], rows, strict=False)) if one != two), len(rows)
-                )
-                raise RowsDiffer(
-                    f"{self._task}: row {index} of partition {name} is another attempt's, which wrote at the same time: {SAME_ROWS}"
-                )
-
-    def _read_whole(
-        self, cluster: Cluster, names: list[TopicPartition], known: Mapping[TopicPartition, int]
-    ) -> dict[TopicPartition, list[int]]:
-        """What is in the log, with at least as many rows as are known of. raises   RowsDiffer, KafkaError, ConnectionFailed"""
-        deadline_s = time.monotonic() + UNREAD_S
-        while True:
-            found = self._read(cluster, names)
-            missing = {name: count for name, count in known.items() if len(found.get(name, ())) < count}
-            if not missing:
-                return found
-            if time.monotonic() > deadline_s:
-                raise RowsDiffer(
-                    f"{self._task}: leaders know of rows {missing} that are not in the log from {self._floors.offsets} on: "
-                    "not replicated, or deleted"
-                )
-            time.sleep(UNREAD_PAUSE_S)
+        known = cluster.retried(lambda: _told_of(cluster, names, self._task), {self._topic})
+        if self._is_first_of_run or any(known.values()):
+            deadline_s = time.monotonic() + UNREAD_S
+            while True:
+                self._found = self._read(cluster, names)
+                missing = {name: count for name, count in known.items() if len(self._found.get(name, ())) < count}
+                if not missing:
+                    break
+                if time.monotonic() > deadline_s:
+                    raise RowsDiffer(
+                        f"{self._task}: leaders know of rows {missing} that are not in the log from {self._floors.offsets} on: "
+                        "not replicated, or deleted"
+                    )
+                time.sleep(UNREAD_PAUSE_S)
 
     @property
     def _is_first_of_run(self) -> bool:
@@ -136,13 +95,13 @@ class Attempt:
         index = self._taken.get(name, 0)
         self._taken[name] = index + 1
         found = self._found.get(name, ())
-        if self._is_compared:
-            self._sent.setdefault(name, []).append(_hash(key, value, headers))
         if index >= len(found):
             return partition
         if found[index] != _hash(key, value, headers):
             raise RowsDiffer(
-                f"{self._task}: row {index} of partition {name} is not the one that an earlier attempt wrote there; {SAME_ROWS}"
+                f"{self._task}: row {index} of partition {name} is not the one that an earlier attempt wrote there; exactly once "
+                "needs the same rows in the same order in each attempt: sort them (sortWithinPartitions), and leave out what "
+                "is drawn or read from a clock"
             )
         return None
 
@@ -155,8 +114,7 @@ class Attempt:
         if rows is None:
             raise RowsDiffer(
                 f"{self._task}: its next rows are in {self._topic}, written by other tasks before the query was started again: it has "
-                "to continue with as many tasks as before (minPartitions, spark.sql.shuffle.partitions). If it does, tasks have the same "
-                f"rows by themselves: start it with the option {ALIKE} true until a micro-batch is committed"
+                "to continue with as many tasks as before (minPartitions, spark.sql.shuffle.partitions)"
             )
         return rows
 
@@ -210,7 +168,7 @@ class Attempt:
 
     def _other_ids(self) -> set[int]:
         """Producer ids of the micro-batch's other tasks, where a run before this one may have had another number of them."""
-        if not self._is_first_of_run or self._may_be_alike:
+        if not self._is_first_of_run:
             return set()
         numbers = set(range(SINK_TASKS_KNOWN_MAX)) - {self._task.number}
         return {self._task._replace(number=number).producer_id for number in numbers}
@@ -224,40 +182,29 @@ def _hash(key: bytes | None, value: bytes | None, headers: Sequence[Header]) -> 
     return hash((key, value, tuple(headers)))
 
 
-def _known_of(cluster: Cluster, names: list[TopicPartition], task: SinkTask) -> dict[TopicPartition, int]:
-    """How many rows of a task its leaders have; 0 where they don't know the producer id in this epoch (any more). A partition of which
-    a leader names no producers, because there are too many, is not in it.
+def _told_of(cluster: Cluster, names: list[TopicPartition], task: SinkTask) -> dict[TopicPartition, int]:
+    """How many rows of a task its leaders have; 0 where they don't know the producer id in this epoch (any more).
 
     raises   KafkaError, ConnectionFailed
     """
-    known: dict[TopicPartition, int] = {}
-    left = names
-    while left:
-        answered = _asked(cluster, left, task)
-        known |= answered
-        left = [name for name in left if name not in answered] if answered else []
-    return known
-
-
-def _asked(cluster: Cluster, names: list[TopicPartition], task: SinkTask) -> dict[TopicPartition, int]:
-    """As `_known_of`, by one request to each leader: of many partitions it may answer for the first ones alone (INVALID_REQUEST)."""
     kind = messages.DescribeProducersRequest
-    found: dict[TopicPartition, int] = {}
-    for leader, led in cluster.by_leader(names).items():
+    told: dict[TopicPartition, int] = {}
+    by_leader: dict[int, list[int]] = {}
+    for name in names:
+        by_leader.setdefault(cluster.leader(name), []).append(name.partition)
+    for leader, indexes in by_leader.items():
         connection = cluster.connection(leader)
-        request = kind(topics=[kind.TopicRequest(names[0].topic, [name.partition for name in led])])
+        request = kind(topics=[kind.TopicRequest(names[0].topic, indexes)])
         answer = connection.request(
             ApiKey.DESCRIBE_PRODUCERS, connection.version(ApiKey.DESCRIBE_PRODUCERS, 0, 0), request
         )
         for topic in answer.topics:
             for row in topic.partitions:
                 name = TopicPartition(topic.name, row.partition_index)
-                if row.error_code == ErrorCode.INVALID_REQUEST:
-                    continue
                 if row.error_code:
                     raise error_of(row.error_code, f"producers of {name}")
-                found[name] = 0
+                told[name] = 0
                 for one in row.active_producers:
                     if one.producer_id == task.producer_id and one.producer_epoch == task.epoch:
-                        found[name] = one.last_sequence + 1
-    return found
+                        told[name] = one.last_sequence + 1
+    return told

@@ -17,7 +17,6 @@ from headrace.spark.consumer_properties import BOOTSTRAP_SERVERS, PREFIX, refuse
 from headrace.spark.options import bool_of, number_of
 
 EXACTLY_ONCE = "headrace.exactly.once"
-ALIKE = "headrace.exactly.once.alike"
 TXN_APP_ID, TXN_VERSION = "txnAppId", "txnVersion"  # Delta's
 FORBIDDEN = {
     "kafka.key.serializer": "keys go as binary or string",
@@ -81,7 +80,6 @@ class SinkOptions:
     is_exactly_once   each row is stored once, however often its task runs
     txn_app_id        of who writes numbered batches, each of which is stored once; '' for none
     txn_version       the number of this batch
-    may_be_alike      rows of one task that are another one's are no sign of another number of tasks
     """
 
     bootstrap_servers: str
@@ -90,7 +88,6 @@ class SinkOptions:
     is_exactly_once: bool = False
     txn_app_id: str = ""
     txn_version: int = 0
-    may_be_alike: bool = False
 
 
 def parse_sink_options(options: Mapping[str, str]) -> SinkOptions:
@@ -120,10 +117,7 @@ def parse_sink_options(options: Mapping[str, str]) -> SinkOptions:
     app_id, version = given.get(TXN_APP_ID.lower(), "").strip(), number_of(given, TXN_VERSION, 0)
     if bool(app_id) != (version is not None) or (app_id and not is_exactly_once):
         raise ValueError(f"options {TXN_APP_ID} (not empty) and {TXN_VERSION} go together, and with {EXACTLY_ONCE}")
-    may_be_alike = bool_of(given, ALIKE, False)
-    if may_be_alike and not is_exactly_once:
-        raise ValueError(f"option {ALIKE} needs {EXACTLY_ONCE}")
-    return SinkOptions(servers, topic, producer, is_exactly_once, app_id, version or 0, may_be_alike)
+    return SinkOptions(servers, topic, producer, is_exactly_once, app_id, version or 0)
 
 
 def _producer_options(given: Mapping[str, str]) -> ProducerOptions:

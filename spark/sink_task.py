@@ -4,9 +4,8 @@
     epoch          micro-batch % EPOCHS: a later micro-batch fences an earlier one
     sequence       of a row among those of its partition, from 0 in each micro-batch
 
-A partition takes a batch of records only where its sequence comes next, so of two attempts that write at once one is refused, whatever
-the other has written by then: no lock and no transaction is needed for it. A batch with the sequences of the one before it is
-acknowledged, whatever it holds: `sink_attempt.py` compares.
+A partition takes a batch of records only where its sequence comes next, so of two attempts that write at once one is refused,
+whatever the other has written by then: no lock and no transaction is needed for it.
 
 Runs in: Python workers. Source: KIP-98, KIP-360; Kafka `ProducerAppendInfo`.
 """
@@ -34,14 +33,12 @@ class SinkTask(NamedTuple):
     run     of the query, another one after each start; empty where Spark does not tell. Of a batch: drawn for it
     batch   number of the micro-batch; of a batch: its txnVersion, or 0
     number  of the task
-    attempt its number, from 0: Spark counts those of a task of one stage
     """
 
     query: str
     run: str
     batch: int
     number: int
-    attempt: int = 0
 
     @property
     def producer_id(self) -> int:
@@ -65,7 +62,7 @@ def task_of_stream() -> SinkTask:
         query, batch, run = (context.getLocalProperty(name) for name in (QUERY_ID, BATCH_ID, RUN_ID))
     if context is None or not query or not batch:
         raise RuntimeError(f"Spark does not tell {QUERY_ID} and {BATCH_ID} here: exactly once needs them")
-    return SinkTask(query, run or "", int(batch), context.partitionId(), context.attemptNumber())
+    return SinkTask(query, run or "", int(batch), context.partitionId())
 
 
 def task_of_batch(query: str, run: str, number: int = 0) -> SinkTask:
@@ -73,4 +70,4 @@ def task_of_batch(query: str, run: str, number: int = 0) -> SinkTask:
     context = TaskContext.get()
     if context is None:
         raise RuntimeError("no task runs here")
-    return SinkTask(query, run, number, context.partitionId(), context.attemptNumber())
+    return SinkTask(query, run, number, context.partitionId())

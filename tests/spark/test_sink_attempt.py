@@ -3,7 +3,6 @@
 Holds: spark/sink_floors.py, spark/sink_task.py, spark/row_digest.py, spark/foreign_rows.py
 """
 
-import dataclasses
 import json
 
 import pyarrow as pa
@@ -270,59 +269,6 @@ def test_two_attempts_at_once_store_each_row_once_and_the_second_is_refused(writ
     assert values(out) == list(range(50))
 
 
-def test_two_attempts_at_once_whose_batches_have_the_same_sequences_are_compared(out, broker):
-    """Both have looked when the first one writes: brokers acknowledge the second one's batch for the first one's."""
-    given = {"kafka.bootstrap.servers": broker.address, "topic": "out", "headrace.exactly.once": "true"}
-    options = parse_sink_options({**given, "kafka.linger.ms": "100000"})
-    committed(options, 0, rows(range(90, 95)))
-    task = TASK._replace(batch=1)
-
-    def overtaken(numbers):
-        HeadraceStreamWriter(options).write_task(iter([rows(range(10, 20))]), task)
-        yield rows(numbers)
-
-    with pytest.raises(RowsDiffer, match="row 0 of partition out-0 is another attempt's"):
-        HeadraceStreamWriter(options).write_task(overtaken(range(19, 9, -1)), task._replace(attempt=1))
-    assert HeadraceStreamWriter(options).write_task(iter([rows(range(10, 20))]), task._replace(attempt=2)).records == 0
-    assert values(out) == [*range(90, 95), *range(10, 20)]
-
-
-def test_an_attempt_that_leaders_have_forgotten_is_found_in_the_log_by_the_next_one(options, out, broker):
-    committed(options, 0, rows(range(10)))
-    task = TASK._replace(batch=1)
-    HeadraceStreamWriter(options).write_task(iter([rows(range(10, 20))]), task)
-    broker.forget_producers()
-    again = HeadraceStreamWriter(options).write_task(iter([rows(range(10, 20))]), task._replace(attempt=1))
-    assert (again.records, values(out)) == (0, [*range(20)])
-
-
-@pytest.mark.parametrize("most", [1, 0])
-def test_where_a_leader_has_too_many_producers_to_name_it_is_asked_for_fewer_or_the_log_is_read(
-    options, out, broker, most, monkeypatch
-):
-    """As a node does: the first partitions of a request are answered, as far as there is room."""
-    committed(options, 0, rows(range(10)), rows(range(10, 20), 1))
-    whole = broker._describe_producers
-
-    def bounded(request, error):
-        answer, left = whole(request, error), iter(range(most))
-        for topic in answer.topics:
-            topic.partitions[:] = [
-                row
-                if next(left, None) is not None
-                else row._replace(error_code=ErrorCode.INVALID_REQUEST, active_producers=[])
-                for row in topic.partitions
-            ]
-        return answer
-
-    monkeypatch.setattr(broker, "_describe_producers", bounded)
-    writer, task = HeadraceStreamWriter(options), TASK._replace(batch=1)
-    asked = broker.asked[ApiKey.LIST_OFFSETS]
-    assert writer.write_task(iter([rows(range(20, 30)), rows(range(30, 40), 1)]), task).records == 20
-    assert (broker.asked[ApiKey.LIST_OFFSETS] > asked) == (most == 0), "the log is looked into"
-    assert sorted(values(out)) == [*range(40)]
-
-
 @pytest.mark.parametrize(
     ("again", "reason"),
     [
@@ -384,19 +330,6 @@ def test_tasks_whose_rows_are_alike_go_on(options, out, die_after):
         ]
         HeadraceStreamWriter(options).commit(again, batch)
     assert len(values(out)) == 4 * 102
-
-
-def test_tasks_that_have_the_same_run_of_rows_can_be_continued_by_an_option(options, out, broker):
-    same = [*range(100, 108)]
-    writer = HeadraceStreamWriter(options)
-    writer.write_task(iter([rows([1, *same, 2])]), TASK)
-    second = RESTARTED._replace(number=1)
-    with pytest.raises(RowsDiffer, match="alike true until"):
-        HeadraceStreamWriter(options).write_task(iter([rows([3, *same, 4])]), second)
-    alike = dataclasses.replace(options, may_be_alike=True)
-    HeadraceStreamWriter(alike).write_task(iter([rows([3, *same, 4])]), second)
-    assert HeadraceStreamWriter(alike).write_task(iter([rows([1, *same, 2])]), RESTARTED).records == 0
-    assert values(out) == [1, *same, 2, 3, *same, 4]
 
 
 def test_rows_that_were_deleted_meanwhile_are_told(writer, out, die_after):
