@@ -7,6 +7,7 @@ import pytest
 
 from headrace.ids import TopicPartition
 from headrace.load.audit_report import audit
+from headrace.load.errors import TopicReplaced
 from headrace.load.loader import load
 from headrace.spark import table
 from headrace.spark.decoding import csv, json
@@ -46,6 +47,17 @@ def test_a_frame_has_history_and_log_each_record_once(spark, log, broker, tmp_pa
     assert sorted(row.offset for row in frame.collect()) == [*range(15)]
     assert frame.columns == ["key", "value", "topic", "partition", "offset", "timestamp", "timestampType"]
     assert frame.where("offset >= 8").groupBy("topic").count().first()["count"] == 7
+
+
+def test_a_topic_made_again_is_an_error(spark, log, broker, tmp_path):
+    name = fill(log, count=10)
+    broker.topic_ids = {"clicks": "ab" * 16}
+    load_inline(broker, tmp_path / "out")
+    log.cut(name, 0)
+    fill(log, count=15, value=b"new %d")
+    broker.topic_ids = {"clicks": "cd" * 16}
+    with pytest.raises(TopicReplaced, match="deleted and created again"):
+        table(spark, "clicks", history=tmp_path / "out", bootstrap_servers=broker.address)
 
 
 def test_decoded_columns_and_dead_letters(spark, log, broker, tmp_path):
