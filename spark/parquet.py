@@ -99,6 +99,7 @@ def write_parquet(
     if mode == "overwrite":
         for path in before:
             path.unlink(missing_ok=True)
+        _sync(target)  # else they may be back after a power loss
     return rows
 
 
