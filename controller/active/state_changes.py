@@ -51,6 +51,7 @@ from headrace.controller.active.partition_states import (
 from headrace.controller.active.replica_states import ReplicaFacts, ReplicaStatus, step_replica
 from headrace.controller.cluster import events
 from headrace.controller.cluster.known_cluster import Topic
+from headrace.controller.cluster.topic import UNCLEAN
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ControllerMoved, ZkConflict, ZkError
 from headrace.controller.zookeeper.znodes import PartitionState
@@ -63,7 +64,6 @@ if TYPE_CHECKING:
 CHANGES_PER_COMMIT = 400
 STEPS_PER_FILL = 1_000  # planned without a pause, where few of them write anything
 RETRY_MS = 200
-UNCLEAN = "unclean.leader.election.enable"
 
 Place = tuple[str, int]  # topic and partition
 Partition = tuple[Topic, int]

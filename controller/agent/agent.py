@@ -36,6 +36,7 @@ from headrace.controller.agent.topic_configs import last_number, number_of, purg
 from headrace.controller.agent.view_publisher import ViewPublisher
 from headrace.controller.cluster import events, past_states
 from headrace.controller.cluster.known_cluster import KnownCluster, Topic
+from headrace.controller.cluster.topic import UNCLEAN
 from headrace.controller.cluster.view_room import ViewRoom
 from headrace.controller.zookeeper import features, notifications, znodes
 from headrace.controller.zookeeper.epoch_guard import EpochGuard
@@ -349,8 +350,15 @@ class Agent:
                 continue
             if kind == "topics":
                 topics[name] = None
+        before = self.known.cluster_settings.get(UNCLEAN)
         await self._reader.load_settings()
-        self.tell(events.TopicsRead(await self._reader.load_configs(topics)))  # who may lead may be another one
+        read = await self._reader.load_configs(topics)  # who may lead may be another one
+        if self.known.cluster_settings.get(UNCLEAN) != before:
+            leaderless = [
+                name for name, topic in self.known.topics.items() if topic.is_leaderless and name not in topics
+            ]
+            read = (*read, *leaderless)
+        self.tell(events.TopicsRead(read))
         self._last_change = max(self._last_change, last_number(names))
 
     async def _follow_nodes(self, paths: list[str]) -> None:

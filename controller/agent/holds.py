@@ -43,6 +43,7 @@ from headrace.controller.agent.other_ends import AskEnds, read_other_ends
 from headrace.controller.agent.owed_elections import OwedElections, Register
 from headrace.controller.agent.pending_response import PendingResponse
 from headrace.controller.cluster.known_cluster import KnownCluster, Topic, is_another
+from headrace.controller.cluster.topic import UNCLEAN
 from headrace.controller.zookeeper import held_znodes, znodes
 from headrace.controller.zookeeper.errors import ZkConflict, ZkError
 from headrace.controller.zookeeper.held_znodes import NO_OFFSET, HeldReplica
@@ -442,7 +443,7 @@ class Holds:
                 is_missing=held.is_missing,
                 is_late=now_ms - self._since_ms.get(place, now_ms) >= self._timeout_ms,
                 is_accepted=is_accepted,
-                may_be_unclean=self._is_on(topic, "unclean.leader.election.enable"),
+                may_be_unclean=self._is_on(topic, UNCLEAN),
             )  # fmt: skip
             if verdict.act is Act.WAIT:
                 if held.waits_for != verdict.waits_for:

@@ -208,6 +208,20 @@ def test_an_override_that_allows_an_unclean_election_has_it_held(node, ensemble)
     assert state_of(ensemble, "t", 0)[:3] == (2, 2, (2,))
 
 
+@pytest.mark.parametrize("value", ["true", "false"])
+def test_so_it_does_where_it_is_allowed_for_all_brokers_while_they_run(node, ensemble, value):
+    create(node, (1, 2))
+    put_state(ensemble, "t", 0, isr=(1,))
+    node.react(znodes.topic_path("t"))
+    remove(ensemble, 1)
+    node.turn()
+    path = znodes.broker_config_path(znodes.ALL_BROKERS)
+    ensemble.put(path, znodes.encode_config({"unclean.leader.election.enable": value}))
+    ensemble.put(f"{znodes.CONFIG_CHANGE_PREFIX}0000000000", znodes.encode_config_change(path))
+    node.turn()
+    assert state_of(ensemble, "t", 0).leader == (2 if value == "true" else NO_LEADER)
+
+
 def test_replicas_whose_directory_failed_go_offline_and_come_back_with_their_broker(node, ensemble):
     create(node, (1, 2), (2, 1), (1,))
     part = part_of(node, Leaders)
