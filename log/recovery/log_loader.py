@@ -51,7 +51,7 @@ from headrace.log.segments.segment_swap import finish_swaps
 from headrace.log.segments.stray import put_aside
 from headrace.log.state.leader_epochs import LeaderEpochs
 from headrace.log.state.producer_state import ProducerState
-from headrace.log.state.truncation_mark import TruncationMark
+from headrace.log.state.truncation_mark import TruncationMark, doubt_all
 from headrace.protocol.message_set import ENTRY_BYTES_MIN, old_header
 from headrace.protocol.record_batch import HEADER_BYTES, MAGIC_POSITION, MAGIC_V2, parse_header
 
@@ -135,9 +135,14 @@ class LogLoader:
 
     def load(self, checkpoint: LogCheckpoint) -> LoadedLog:
         """Make what is on disk true. raises OSError"""
-        believed = replace(checkpoint, recovery_point=self._mark.bound(checkpoint.recovery_point))
+        believed = replace(
+            checkpoint,
+            is_clean=checkpoint.is_clean and not self._mark.doubts_all,
+            recovery_point=self._mark.bound(checkpoint.recovery_point),
+        )
         active = self._open_segments(believed)
         end_offset = self._end_offset
+        self._mark.doubt_recovery_point(checkpoint.recovery_point, end_offset)
         start_offset = max(believed.log_start_offset, self._bases[0])
         recovery_point = min(max(believed.recovery_point, start_offset), end_offset)
         if believed.is_clean:
@@ -274,7 +279,7 @@ class LogLoader:
     def _put_aside(self, lost: list[int]) -> None:
         """Segments that are none of the log's any more."""
         self._was_cut = True
-        place = put_aside(self._directory, lost, self._disk)
+        place = put_aside(self._directory, lost, self._disk, doubt_all)
         _log.error(
             "segments put aside, not part of the log any more directory=%s count=%d first=%d last=%d moved_to=%s",
             self._directory,

@@ -269,9 +269,9 @@ class PartitionLog:
         """`SyncState.flush_due`."""
         return self._sync.flush_due(monotonic_ms, self.config.flush_ms)
 
-    def note_synced(self, offset: int, as_of_version: int) -> bool:
+    def note_synced(self, offset: int, since_version: int) -> bool:
         """`SyncState.note_synced`."""
-        return self._sync.note_synced(offset, as_of_version)
+        return self._sync.note_synced(offset, since_version)
 
     # What goes
 

@@ -234,7 +234,10 @@ class ReplicaOpener:
             log_start_offset = max(log_start_offset, row.log_start_offset)
         if not directory.is_dir():
             self._created_in.add(directory.parent)
-            log_start_offset = recovery_point = 0  # checkpoints of another by this name, from before ids
+            log_start_offset = 0  # checkpoints of another by this name, from before ids
+            recovery_point = self._checkpoints.doubted_until(
+                name, topic_id
+            )  # nothing of that is in the log: its mark says so
             high_watermark = known_mark = high_watermark if row is not None else 0
         log = self._logs.open(
             name,
