@@ -403,7 +403,6 @@ class PartitionLog:
                     self.producers.write_snapshot(end, segments.bases, is_durable=bool(self.producers.producers))
                 segments.active.finish()
                 segments.active.sync_indexes()
-            self._mark.remove()
         except OSError as failure:
             self._latch.fail("close", failure)
 

@@ -14,7 +14,7 @@ from headrace.errors import ErrorCode, StorageFailed
 from headrace.log.config import LogConfig
 from headrace.log.names import LOG_SUFFIX, SUFFIXES, path_of
 from headrace.log.segments.stray import put_aside
-from headrace.log.state.truncation_mark import TRUNCATION_FILE, doubt_all
+from headrace.log.state.truncation_mark import TRUNCATION_FILE, TruncationMark, doubt_all
 from headrace.protocol.record_batch import (
     CONTROL_BIT,
     LOG_APPEND_TIME_BIT,
@@ -349,6 +349,24 @@ def test_a_checkpoint_above_the_end_of_a_log_vouches_for_nothing_that_is_written
     again = maker.open(config, recovery_point=point)
     assert again.was_cut
     assert again.log_end_offset < bases[bases.index(victim) + 1]
+
+
+def test_a_log_that_is_closed_before_it_has_grown_again_leaves_what_its_checkpoint_says_in_doubt(maker):
+    """The stop may be over before the housekeeper's last checkpoint."""
+    log = maker.open(LogConfig(segment_bytes=2000))
+    for _ in range(60):
+        log.append_as_leader([batch()], 0, NOW_MS)
+    log.flush()
+    point = log.end_segment
+    log.truncate_to(20)
+    log.close()
+    assert TruncationMark(maker.directory, maker.disk).bound(point) <= 20
+    log = maker.open(LogConfig(segment_bytes=2000), clean=True)
+    assert log.recovery_point == 20
+    for _ in range(60):
+        log.append_as_leader([batch()], 0, NOW_MS)
+    log.close()
+    assert not (maker.directory / TRUNCATION_FILE).exists()
 
 
 def test_what_was_put_aside_counts_as_synced_by_no_checkpoint_once_it_has_its_name_again(maker):
