@@ -31,6 +31,7 @@ from headrace.log.reading.segment_facts import newest_timestamp
 from headrace.log.recovery.log_loader import LoadedLog, LogCheckpoint, LogLoader
 from headrace.log.recovery.recovery import Progress
 from headrace.log.state.checkpoints import PARTITION_METADATA_FILE, write_partition_metadata
+from headrace.log.state.compacted_offset import begin_compacted
 from headrace.log.state.leader_epochs import LeaderEpochs
 from headrace.log.state.producer_state import ProducerBudget, ProducerState
 from headrace.log.state.truncation_mark import TruncationMark
@@ -134,6 +135,8 @@ class PartitionLog:
             is_new = not directory.is_dir()
             if is_new:
                 disk.make_directory(directory)
+                if config.is_compacted:
+                    begin_compacted(directory, disk)
             # Nothing of it was synced that is known of: a predecessor that was killed may not have synced its name.
             is_begun = is_new or not (checkpoint.is_clean or checkpoint.recovery_point)
             log = cls(directory, partition, config, checkpoint, environment, is_begun=is_begun)
