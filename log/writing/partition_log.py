@@ -16,6 +16,7 @@ Source: Kafka `UnifiedLog`, `LocalLog`.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -25,6 +26,7 @@ from headrace.errors import HeadraceError, StorageFailed
 from headrace.ids import TopicPartition
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk, storage_failure
+from headrace.log.names import LOG_SUFFIX, path_of
 from headrace.log.reading.open_segments import OpenSegments
 from headrace.log.reading.reader import LogReader
 from headrace.log.reading.segment_facts import newest_timestamp
@@ -338,9 +340,10 @@ class PartitionLog:
             if offset < self.log_start_offset:
                 self._restart_at(offset)
             else:
-                segment, position = self.position_of(offset)
+                segment, position = self._cut_place(offset)
                 self._truncation.cut(offset, segment, position, is_mapped=is_mapped)
                 self._reload(segment, position)
+            assert self.log_end_offset <= offset, (self.log_end_offset, offset)
             self.epochs.truncate_from_end(self.log_end_offset)
         except OSError as failure:
             self._latch.fail("truncation", failure, is_torn=True)
@@ -441,6 +444,17 @@ class PartitionLog:
         self._sync.recovery_point = loaded.recovery_point
         self._tail.bytes_since_snapshot = loaded.bytes_replayed
         self._reader.refresh(self.segments_version)
+
+    def _cut_place(self, offset: int) -> tuple[int, int]:
+        """(segment, position) where the log ends that is cut to an offset. raises CorruptSegment or OSError
+
+        Where compaction removed batches up to a segment's end, the next batch is in the next segment, which has to go.
+        """
+        segment, position = self.position_of(offset)
+        if segment <= offset:
+            return segment, position
+        before = self.segment_bases[bisect_right(self.segment_bases, offset) - 1]
+        return before, path_of(self.directory, before, LOG_SUFFIX).stat().st_size
 
     def _restart_at(self, offset: int) -> None:
         self._truncation.cut_all(offset)
