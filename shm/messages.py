@@ -32,6 +32,7 @@ asked, and those of `RequestKind`, which no client can send:
                      segments from the one on that was active at the housekeeper's scan go only if they are older than
                      roll_before_ms still; timestamp and rule are for the log line
     NOTE_SYNCED      slot 4 | key 4 | segments_version 8 | recovery point 8
+                     synced from where the row with that version had its recovery point; refused where a cut came since
     SWAP_SEGMENTS    slot 4 | key 4 | segments_version 8 | n x ( base offset 8 | size 8 )
                      the first segment's `.cleaned` files replace all of them, if no truncation came since that version
     ALTER_ISR        n x ( slot 4 | key 4 | leader_epoch 4 | known 2 | wanted 2 | known x id 4 | wanted x ( id 4, pad 4, broker epoch 8 ) )

@@ -16,6 +16,7 @@ Source: Kafka `UnifiedLog`, `LocalLog`.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -25,12 +26,14 @@ from headrace.errors import HeadraceError, StorageFailed
 from headrace.ids import TopicPartition
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk, is_exhausted, storage_failure
+from headrace.log.names import LOG_SUFFIX, path_of
 from headrace.log.reading.open_segments import OpenSegments
 from headrace.log.reading.reader import LogReader
 from headrace.log.reading.segment_facts import newest_timestamp
 from headrace.log.recovery.log_loader import LoadedLog, LogCheckpoint, LogLoader
 from headrace.log.recovery.recovery import Progress
 from headrace.log.state.checkpoints import PARTITION_METADATA_FILE, write_partition_metadata
+from headrace.log.state.compacted_offset import begin_compacted
 from headrace.log.state.leader_epochs import LeaderEpochs
 from headrace.log.state.producer_state import ProducerBudget, ProducerState
 from headrace.log.state.synced_mark import SyncedMark
@@ -140,6 +143,8 @@ class PartitionLog:
             is_new = not directory.is_dir()
             if is_new:
                 disk.make_directory(directory)
+                if config.is_compacted:
+                    begin_compacted(directory, disk)
             # Nothing of it was synced that is known of: a predecessor that was killed may not have synced its name.
             is_begun = is_new or not (checkpoint.is_clean or checkpoint.recovery_point)
             log = cls(directory, partition, config, checkpoint, environment, is_begun=is_begun)
@@ -303,9 +308,9 @@ class PartitionLog:
         """`SyncState.flush_due`."""
         return self._sync.flush_due(monotonic_ms, self.config.flush_ms)
 
-    def note_synced(self, offset: int, as_of_version: int) -> bool:
+    def note_synced(self, offset: int, since_version: int) -> bool:
         """`SyncState.note_synced`."""
-        return self._sync.note_synced(offset, as_of_version)
+        return self._sync.note_synced(offset, since_version)
 
     # What goes
 
@@ -369,9 +374,10 @@ class PartitionLog:
             if offset < self.log_start_offset:
                 self._restart_at(offset)
             else:
-                segment, position = self.position_of(offset)
+                segment, position = self._cut_place(offset)
                 self._truncation.cut(offset, segment, position, is_mapped=is_mapped)
                 self._reload(segment, position)
+            assert self.log_end_offset <= offset, (self.log_end_offset, offset)
             self.epochs.truncate_from_end(self.log_end_offset)
         except OSError as failure:
             self._latch.fail("truncation", failure, is_torn=True)
@@ -437,7 +443,6 @@ class PartitionLog:
                     self.producers.write_snapshot(end, segments.bases, is_durable=bool(self.producers.producers))
                 segments.active.finish()
                 segments.active.sync_indexes()
-            self._mark.remove()
         except OSError as failure:
             self._latch.fail("close", failure)
 
@@ -473,6 +478,17 @@ class PartitionLog:
         self._sync.recovery_point = loaded.recovery_point
         self._tail.bytes_since_snapshot = loaded.bytes_replayed
         self._reader.refresh(self.segments_version)
+
+    def _cut_place(self, offset: int) -> tuple[int, int]:
+        """(segment, position) where the log ends that is cut to an offset. raises CorruptSegment or OSError
+
+        Where compaction removed batches up to a segment's end, the next batch is in the next segment, which has to go.
+        """
+        segment, position = self.position_of(offset)
+        if segment <= offset:
+            return segment, position
+        before = self.segment_bases[bisect_right(self.segment_bases, offset) - 1]
+        return before, path_of(self.directory, before, LOG_SUFFIX).stat().st_size
 
     def _restart_at(self, offset: int) -> None:
         self._truncation.cut_all(offset)

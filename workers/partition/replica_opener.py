@@ -120,7 +120,7 @@ class ReplicaOpener:
             if (not is_first or self._directories.has_failed) and self._is_missing(topic, partition, directory):
                 return None
             log, high_watermark, known_mark, was_closed, has_mark = self._open_log(
-                name, topic.topic_id, directory, config, row if is_ours else None
+                name, topic.topic_id, directory, config, row if is_ours else None, len(partition.replicas) == 1
             )
         except Exception as failure:  # ours to mend where it is neither Headrace's nor the system's; the others open
             if is_exhausted(failure):
@@ -215,13 +215,20 @@ class ReplicaOpener:
             )
 
     def _open_log(
-        self, name: TopicPartition, topic_id: str, directory: Path, config: LogConfig, row: PartitionRow | None
+        self,
+        name: TopicPartition,
+        topic_id: str,
+        directory: Path,
+        config: LogConfig,
+        row: PartitionRow | None,
+        is_sole: bool,
     ) -> tuple[PartitionLog, int, int, bool, bool]:
         """The log, its high watermark, the one that its last owner left, whether the last stop closed it, whether it left a mark.
 
         raises HeadraceError, OSError
 
-        row   of an owner before us, in this boot
+        row       of an owner before us, in this boot
+        is_sole   the partition has no other replica
         """
         trusted = None
         is_clean = row is None and str(directory.parent) in self._seat.wiring.clean_directories
@@ -243,7 +250,10 @@ class ReplicaOpener:
             log_start_offset = max(log_start_offset, row.log_start_offset)
         if not directory.is_dir():
             self._created_in.add(directory.parent)
-            log_start_offset = recovery_point = 0  # checkpoints of another by this name, from before ids
+            log_start_offset = 0  # checkpoints of another by this name, from before ids
+            recovery_point = self._checkpoints.doubted_until(
+                name, topic_id
+            )  # nothing of that is in the log: its mark says so
             high_watermark = known_mark = high_watermark if row is not None else 0
         log = self._logs.open(
             name,
@@ -254,6 +264,7 @@ class ReplicaOpener:
                 recovery_point=recovery_point,
                 trusted=trusted,
                 log_start_offset=log_start_offset,
+                is_sole=is_sole,
             ),
             topic_id,
         )
