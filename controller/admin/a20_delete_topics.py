@@ -44,7 +44,7 @@ async def handle(context: AdminContext, version: int, body: memoryview) -> Pendi
             name = _name_of(place, names)
             if name in marked:
                 continue
-            row = row._replace(topic_id=await _mark(context, name))
+            row = row._replace(topic_id=await _mark(context, name, topic_id))
             marked[name] = place
         except HeadraceError as failure:
             code, text = answer_to(failure)
@@ -83,8 +83,11 @@ def _name_of(place: _Place, names: dict[bytes, str]) -> str:
     return name
 
 
-async def _mark(context: AdminContext, name: str) -> bytes:
-    """Mark a topic; returns its id. raises   KafkaError, ControllerMoved, ZkError"""
+async def _mark(context: AdminContext, name: str, topic_id: bytes) -> bytes:
+    """Mark a topic; returns its id. raises   KafkaError, ControllerMoved, ZkError
+
+    topic_id   that it has to have; ZERO_UUID: any
+    """
     if not context.settings["delete.topic.enable"]:
         raise KafkaError(ErrorCode.TOPIC_DELETION_DISABLED, "delete.topic.enable is false")
     await context.active.wait_free(name)
@@ -92,5 +95,8 @@ async def _mark(context: AdminContext, name: str) -> bytes:
     topic = context.known.topics.get(name) or context.known.released.get(name)
     if topic is None:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {name}")
+    found = bytes.fromhex(topic.topic_id) or ZERO_UUID
+    if topic_id not in (ZERO_UUID, found):  # it was created again while we waited for the name
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID, "no topic has this id")
     await context.active.mark(name)
-    return bytes.fromhex(topic.topic_id) or ZERO_UUID
+    return found

@@ -1,3 +1,5 @@
+import copy
+
 import pytest
 
 from headrace.controller.admin import a20_delete_topics
@@ -65,6 +67,25 @@ def test_an_unknown_topic_fails_by_itself(new_node):
     waiting = ask(node, "t", "ghost", "t")
     node.turn()
     assert codes(waiting) == {"t": ErrorCode.NONE, "ghost": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+
+
+def test_a_topic_created_again_while_its_name_is_waited_for_is_not_deleted_by_the_old_id(new_node, monkeypatch):
+    node = new_node()
+    make(node, "t")
+    context_active = node.context.active
+    old = node.context.known.topics["t"]
+
+    async def made_again(name):
+        again = node.context.known.topics[name] = copy.copy(old)
+        again.topic_id = "cd" * 16
+
+    monkeypatch.setattr(context_active, "wait_free", made_again)
+    state = messages.DeleteTopicsRequest.DeleteTopicState(name=None, topic_id=bytes.fromhex(old.topic_id))
+    request = messages.DeleteTopicsRequest(topics=[state], timeout_ms=1000)
+    waiting = node.handle(
+        a20_delete_topics.handle, 6, memoryview(bytes(encode_request(ApiKey.DELETE_TOPICS, 6, request)))
+    )
+    assert list(codes(waiting, version=6).values()) == [ErrorCode.UNKNOWN_TOPIC_ID]
 
 
 def test_deletion_can_be_switched_off(new_node):
