@@ -67,6 +67,17 @@ def test_decoded_columns_of_the_log_are_those_of_the_history(log, broker, tmp_pa
         table("clicks", history=path, columns="page")
 
 
+def test_dead_letters_of_the_log_are_left_out_whatever_columns_are_read(log, broker, tmp_path):
+    for value in (b'{"ms": %d}', b"bad %d"):
+        fill(log, count=2, value=value)
+    load_inline(broker, tmp_path / "out", decode=json("ms long"), decode_mode="dead")
+    for value in (b"bad %d", b'{"ms": %d}'):
+        fill(log, count=2, value=value)
+    given = {"history": tmp_path / "out", "bootstrap_servers": broker.address, "decode": json("ms long")}
+    found = table("clicks", columns="ms", decode_mode="dead", **given)
+    assert found.read_all()["ms"].to_pylist() == [0, 1, 6, 7]
+
+
 def test_where_the_log_was_shortened_a_newer_commit_is_read(log, broker, tmp_path):
     path = tmp_path / "out"
     name = fill(log, count=10)

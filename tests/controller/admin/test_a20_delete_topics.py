@@ -1,3 +1,5 @@
+import copy
+
 import pytest
 
 from headrace.controller.admin import a20_delete_topics
@@ -74,7 +76,8 @@ def test_a_topic_created_again_while_its_name_is_waited_for_is_not_deleted_by_th
     old = node.context.known.topics["t"]
 
     async def made_again(name):
-        node.context.known.topics[name] = old._replace(topic_id="cd" * 16)
+        again = node.context.known.topics[name] = copy.copy(old)
+        again.topic_id = "cd" * 16
 
     monkeypatch.setattr(context_active, "wait_free", made_again)
     state = messages.DeleteTopicsRequest.DeleteTopicState(name=None, topic_id=bytes.fromhex(old.topic_id))
