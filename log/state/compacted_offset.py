@@ -7,6 +7,8 @@ end, or a power loss did: below OFFSET it may have been compaction, from there o
 durably, before it lets a compacted segment in. A log that is new, and is to be compacted, begins with 0. That is not synced, like all
 of a beginning: without the file, or with one that can't be read, the policy decides (docs/decisions/017).
 
+Compaction gives room back, so the file must not need any: one that finds no room goes, until the next one.
+
 Runs in: the partition worker that owns the log, which alone writes it. A truncation leaves it: it says too much then, never too little.
 """
 
@@ -15,7 +17,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from headrace.log.disk import Disk
+from headrace.log.disk import EXHAUSTED, Disk
 from headrace.log.state.checkpoints import OFFSET_MAX, BadCheckpoint, is_number, read_lines, write_lines
 
 COMPACTED_FILE: Final = "headrace.compacted"
@@ -45,4 +47,10 @@ def raise_compacted(directory: Path, offset: int, unknown: int, disk: Disk) -> N
         offset = max(offset, unknown)
     elif known >= offset:
         return
-    write_lines(directory / COMPACTED_FILE, [str(offset)], disk)
+    try:
+        write_lines(directory / COMPACTED_FILE, [str(offset)], disk)
+    except OSError as failure:
+        if failure.errno not in EXHAUSTED:
+            raise
+        disk.remove_file(directory / COMPACTED_FILE)
+        disk.sync_directory(directory)

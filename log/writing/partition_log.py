@@ -380,9 +380,9 @@ class PartitionLog:
             assert self.log_end_offset <= offset, (self.log_end_offset, offset)
             self.epochs.truncate_from_end(self.log_end_offset)
         except OSError as failure:
-            self._latch.fail("truncation", failure, is_torn=True)
+            self._latch.fail("truncation", failure, is_torn=self._truncation.has_begun)
         except HeadraceError as failure:
-            self._latch.fail("truncation", OSError(str(failure)), is_torn=True)
+            self._latch.fail("truncation", OSError(str(failure)), is_torn=self._truncation.has_begun)
         return True
 
     def restart_at(self, offset: int) -> None:
@@ -395,7 +395,7 @@ class PartitionLog:
             self._restart_at(offset)
             self.epochs.replace([])
         except OSError as failure:
-            self._latch.fail("truncation", failure, is_torn=True)
+            self._latch.fail("truncation", failure, is_torn=self._truncation.has_begun)
 
     def take_over(self, other: PartitionLog) -> None:
         """A copy that has every batch of another log knows what is not in the batches too: epochs and producers.
@@ -478,6 +478,7 @@ class PartitionLog:
         self._sync.recovery_point = loaded.recovery_point
         self._tail.bytes_since_snapshot = loaded.bytes_replayed
         self._reader.refresh(self.segments_version)
+        self._truncation.has_begun = False
 
     def _cut_place(self, offset: int) -> tuple[int, int]:
         """(segment, position) where the log ends that is cut to an offset. raises CorruptSegment or OSError

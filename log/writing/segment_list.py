@@ -141,7 +141,7 @@ class SegmentList:
         as_of_version   `version` from before that: what was superseded by records that a truncation took since must not
                         go
         returns         False, where the log is another by now, or there are no such files: nothing was done
-        raises          StorageFailed; the list is as it was where that is StorageExhausted
+        raises          StorageFailed
         """
         if as_of_version < self.cut_version:
             return False

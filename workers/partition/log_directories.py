@@ -20,10 +20,11 @@ from typing import Final
 from headrace.errors import HeadraceError
 from headrace.ids import TopicPartition
 from headrace.limits import DIRECTORY_CHECK_INTERVAL_MS, DIRECTORY_ROOM_AGAIN
-from headrace.log.disk import Disk
+from headrace.log.disk import Disk, is_exhausted
 from headrace.log.names import STRAY_SUFFIX, aside_name, copied_partition
 from headrace.log.recovery.log_reach import LogReach
 from headrace.log.state.checkpoints import PARTITION_MAX, PARTITION_METADATA_FILE, is_number, read_partition_metadata
+from headrace.log.state.truncation_mark import doubt_all
 from headrace.shm.seat import Seat
 
 _UNBOUNDED: Final = 2**63
@@ -115,9 +116,17 @@ class LogDirectories:
     def put_aside(self, directory: Path, suffix: str, *, is_durable: bool = True) -> Path:
         """A partition's directory under another name, which is returned. raises OSError
 
+        What people may give its name back to (-stray) says that nothing of it counts as synced: the checkpoints are of another log.
+
         is_durable   it does not come back with the next start; without it the caller syncs its parent
         """
         target = directory.with_name(aside_name(_COPY_ENDING.sub("", directory.name), suffix))
+        if suffix == STRAY_SUFFIX:
+            try:
+                doubt_all(directory, self._disk)
+            except OSError as failure:
+                if not is_exhausted(failure):
+                    raise
         self._disk.rename(directory, target)
         if is_durable:
             self._disk.sync_directory(directory.parent)

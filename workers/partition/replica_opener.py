@@ -232,6 +232,7 @@ class ReplicaOpener:
         """
         trusted = None
         is_clean = row is None and str(directory.parent) in self._seat.wiring.clean_directories
+        is_clean = is_clean and name not in self._failures.unclean  # it was open since, and not closed
         log_dir = directory.parent
         high_watermark = self._checkpoints.offset(REPLICATION_OFFSET_FILE, name, topic_id, log_dir)
         known_mark = high_watermark

@@ -572,6 +572,25 @@ def test_what_the_checkpoints_say_of_a_deleted_replica_goes_with_its_directory(n
     assert node.checkpoint() == {}
 
 
+def test_a_log_that_was_released_and_could_not_be_closed_is_not_what_the_last_stop_closed(node, monkeypatch):
+    assert node.stop() == [True, True]
+    node = node.restart(view_of(("t", 1)))
+    log = node.fill(0)
+
+    def refuse(_log):
+        raise StorageExhausted("no room")
+
+    monkeypatch.setattr(PartitionLog, "finish", refuse)
+    node.follow(view_of(("other", 1)))  # which takes its slot
+    monkeypatch.undo()
+    node.follow(view_of(("other", 1), ("t", 1)))
+    again = node.replicas.by_slot[1].log
+    assert again is not log
+    assert again.log_end_offset == log.log_end_offset
+    assert again.recovery_point < again.end_segment
+    assert again.segments.unsynced == log.segment_bases[:-1]
+
+
 def test_an_owner_learns_what_was_synced_for_it(node):
     log = node.fill(0)
     rolled = len(log.segment_bases) - 1

@@ -13,6 +13,7 @@ import pytest
 
 from headrace.errors import ErrorCode, StorageFailed
 from headrace.ids import partition_key
+from headrace.log.disk import Disk
 from headrace.log.names import COPY_NAME_FILE, FUTURE_SUFFIX, aside_name, copied_partition
 from headrace.log.recovery.log_reach import log_reach
 from headrace.log.state.checkpoints import (
@@ -21,6 +22,7 @@ from headrace.log.state.checkpoints import (
     write_leader_epochs,
     write_offset_checkpoint,
 )
+from headrace.log.state.truncation_mark import TruncationMark
 from headrace.shm.cluster_view import DoomedReplica
 from headrace.shm.partition_table import RowState
 from headrace.workers.partition import replica_copy, replica_moves
@@ -271,6 +273,7 @@ def test_a_copy_whose_source_directory_dies_is_kept(node, caplog):
     (stray,) = aside(target, "-stray")
     assert log_reach(stray).end_offset == copied
     assert f"rename this directory to {target / 't-0'}" in caplog.text
+    assert TruncationMark(stray, Disk()).doubts_all, "what was synced of another log in its place says nothing of it"
     stray.rename(target / "t-0")  # as the line says
     shutil.rmtree(source / "t-0")
     restarted(node)

@@ -202,17 +202,22 @@ class FullDisk(Disk):
         super().fallocate(fd, position, size)
 
 
-@pytest.fixture(params=["the log has found out", "it has not"])
+@pytest.fixture(params=["append", "cut", "restart", "nothing"])
 def full(request, tmp_path):
-    """A pair whose disk has no room: its log is out of service where it has tried a write."""
+    """A pair whose disk has no room: its log is out of service where it has tried a write, or to cut itself."""
     pair = Pair(tmp_path, disk=FullDisk())
     pair.log.assign_leader_epoch(3)
     pair.log.append_as_leader([batch(timestamp_ms=NOW_MS)], 3, NOW_MS)
     pair.replica.high_watermark = 21
     pair.maker.disk.is_full = True
-    if request.param == "the log has found out":
+    tries = {
+        "append": lambda: pair.log.append_as_leader([batch()], 3, NOW_MS),
+        "cut": lambda: pair.log.truncate_to(18),
+        "restart": lambda: pair.log.restart_at(100),
+    }
+    if request.param in tries:
         with pytest.raises(StorageExhausted):
-            pair.log.append_as_leader([batch()], 3, NOW_MS)
+            tries[request.param]()
     return pair
 
 
