@@ -49,7 +49,7 @@ class Owners:
     ) -> bool:
         """Ask for the oldest segments to go, and for a roll first where the active one is older than a time.
 
-        hosted                       as it was before the segments were looked at: a log that was cut since, or had some swapped, refuses
+        hosted                       as it was before its segments were read: a log that was cut since, or had some swapped, refuses
         rule, largest_timestamp_ms   why they go, and the youngest record in them: for the log line
         returns                      False, where too much waits for the owner already
         """
