@@ -24,7 +24,7 @@ from headrace.ids import TopicPartition
 from headrace.log.disk import TOO_MANY_FILES
 from headrace.log.names import segment_bases
 from headrace.log.segments.segment import sync_segment
-from headrace.log.state.checkpoints import RECOVERY_POINT_FILE
+from headrace.log.state.checkpoints import CLEANER_OFFSET_FILE, RECOVERY_POINT_FILE
 from headrace.shm.partition_table import PartitionRow
 from headrace.shm.seat import Seat
 from headrace.workers.housekeeper.checkpoints import Checkpoints
@@ -87,13 +87,30 @@ class SegmentSync:
                 continue
             hosted = self._replicas.place(one)
             if hosted is not None:
-                is_news |= self._is_stale(hosted)
+                is_news |= self._forget_other(hosted)
                 self._quarantine.run(("sync", hosted.slot, hosted.row.key), name, self._sync, hosted)
         return is_news
 
-    def _is_stale(self, hosted: Hosted) -> bool:
-        """Whether the checkpoint vouches for more than its owner does: it is of what lay there before. raises OSError"""
-        return self._checkpoints.offset(RECOVERY_POINT_FILE, hosted) > hosted.row.recovery_point
+    def _forget_other(self, hosted: Hosted) -> bool:
+        """Whether the checkpoints are of what lay there before: they vouch for more than the log's owner does, or has.
+
+        What was compacted of that says nothing of this log either, or of what comes after a cut: a tombstone would go before what
+        it deletes.
+        """
+        row = hosted.row
+        cleaned = self._checkpoints.offset(CLEANER_OFFSET_FILE, hosted)
+        if (
+            self._checkpoints.offset(RECOVERY_POINT_FILE, hosted) <= row.recovery_point
+            and cleaned <= row.log_end_offset
+        ):
+            return False
+        if cleaned > row.recovery_point:
+            try:
+                entry = {hosted.name: (hosted.topic_id, row.recovery_point)}
+                self._checkpoints.write(hosted.log_dir, CLEANER_OFFSET_FILE, entry)
+            except OSError as failure:
+                _log.error("checkpoint not written directory=%s reason=%s", hosted.log_dir, failure)
+        return True
 
     def _synced(self, hosted: Hosted) -> _Synced:
         """What is known of the log that its owner has now."""

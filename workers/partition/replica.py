@@ -350,7 +350,9 @@ class Replica:
         else:
             self._marked = self._place_of(high_watermark, self._marked)
             hw_segment, hw_position = self._marked[1]
-        stable_offset = log.producers.last_stable_offset(high_watermark)
+        stable_offset = max(
+            log.producers.last_stable_offset(high_watermark), min(log.log_start_offset, high_watermark)
+        )  # a transaction's first segments may have been deleted
         if stable_offset == high_watermark:
             lso_segment, lso_position = hw_segment, hw_position
         else:

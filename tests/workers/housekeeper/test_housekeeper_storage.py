@@ -18,6 +18,7 @@ from headrace.limits import OPENING_SLICE_MS
 from headrace.log import disk as disk_module
 from headrace.log.names import LOG_SUFFIX, path_of
 from headrace.log.state.checkpoints import (
+    CLEANER_OFFSET_FILE,
     LOG_START_OFFSET_FILE,
     RECOVERY_POINT_FILE,
     read_offset_checkpoint,
@@ -36,7 +37,7 @@ from headrace.workers.partition.upkeep import Upkeep
 from tests.support.altered import altered
 from tests.support.answered_replicas import AnsweredReplicas
 from tests.support.fake_clock import NOW_MS, FakeClock
-from tests.support.fake_seat import FakeSeat, Followed, view_of
+from tests.support.fake_seat import TOPIC_ID, FakeSeat, Followed, view_of
 from tests.support.log_fixtures import batch
 
 SETTINGS = {"log.segment.bytes": "2000", "log.flush.offset.checkpoint.interval.ms": "60000"}
@@ -297,6 +298,14 @@ def test_all_of_a_log_is_synced_that_lies_in_the_place_of_another(replaced, monk
     assert log.segments.unsynced == []
     node.write_checkpoints()
     assert log.recovery_point == node.checkpoint()[TopicPartition("t", 0)] == log.end_segment
+
+
+def test_what_was_compacted_of_a_log_that_is_gone_is_dirty_in_another_in_its_place(replaced):
+    node, log, _known = replaced
+    log_dir = log.directory.parent
+    node.housekeeper._checkpoints.write(log_dir, CLEANER_OFFSET_FILE, {TopicPartition("t", 0): (TOPIC_ID, 500)})
+    node.work()
+    assert read_offset_checkpoint(log_dir / CLEANER_OFFSET_FILE)[TopicPartition("t", 0)] <= log.recovery_point
 
 
 def test_a_log_that_was_cut_is_synced_from_where_its_owner_says(node, monkeypatch):
