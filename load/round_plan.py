@@ -126,13 +126,18 @@ def plan_round(
     left |= more
     if not latest:
         raise next(iter(left.values()))
+    highs = latest
+    if options.read_committed:  # an earlier load may have read beyond the last stable offset: that is no loss
+        highs, more = cluster.reachable_offsets(dict.fromkeys(latest, LATEST))
+        left |= more
+        latest = {name: offset for name, offset in latest.items() if name in highs}
     names = [name for name in names if name in latest]
     ends = {name: min(latest[name], frozen[name]) if frozen and name in frozen else latest[name] for name in names}
     if frozen is not None:
         names = [name for name in names if name in frozen]
     starts = _starts(cluster, options, snapshot, names, ids, earliest, latest)
-    cuts = _cuts(cluster, snapshot, ids, starts, latest)
-    plan = _bounded(options, snapshot, names, ids, starts, earliest, latest, ends, cuts)
+    cuts = _cuts(cluster, snapshot, ids, starts, highs)
+    plan = _bounded(options, snapshot, names, ids, starts, earliest, highs, ends, cuts)
     found = epochs.before(cluster, {name: end for name, (_start, end) in plan.bounds.items()})
     return replace(plan, lows=earliest, epochs=found, left=left, refused=(*replaced.values(), *plan.refused))
 

@@ -259,6 +259,23 @@ def test_where_a_partition_begins_is_committed_though_another_can_not_be_loaded(
     assert ParquetTarget(path).read().next_offset(views) == 14
 
 
+def test_a_commit_above_the_last_stable_offset_is_no_loss(loaded, log, broker, tmp_path):
+    """It was read up to the high watermark, and is continued without records of open transactions."""
+    path = tmp_path / "out"
+    broker.stable[loaded] = 140
+    assert load_at_once(broker, path, read_committed=True).commits == 0
+    given = {"history": path, "bootstrap_servers": broker.address, "columns": "offset"}
+    assert live_table.table("clicks", read_committed=True, **given).read_all().num_rows == 150
+    fill(log, count=10)
+    assert live_table.table("clicks", read_committed=True, **given).read_all().num_rows == 150
+    assert live_table.table("clicks", read_committed=False, **given).read_all().num_rows == 160
+    broker.stable[loaded] = 155
+    assert load_at_once(broker, path, read_committed=True).records == 5
+    log.cut(loaded, 100)
+    with pytest.raises(OutOfRange, match="the last commit is at 155, the log ends at 100"):
+        load_at_once(broker, path, read_committed=True)
+
+
 @pytest.fixture
 def late(log, broker, tmp_path):
     """A partition that came after the first load, and lost its first 50 records before the next one."""

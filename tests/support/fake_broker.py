@@ -147,6 +147,7 @@ class FakeBroker:
     leaders            partition -> node id of its leader, where that is not this broker
     aborted            (producer id, first offset) of aborted transactions, told with every fetch
     topic_ids          topic -> its id as 32 hex digits, of those that have one
+    stable             partition -> last stable offset, where a transaction is open
     committed          (group, partition) -> (offset, metadata)
     committed_epochs   the same -> the leader epoch committed with it
     epochs             partition -> [(leader epoch, its first offset)], of those that have epochs
@@ -166,6 +167,7 @@ class FakeBroker:
         self.leaders: dict[TopicPartition, int] = {}
         self.aborted: list[tuple[int, int]] = []
         self.topic_ids: dict[str, str] = {}
+        self.stable: dict[TopicPartition, int] = {}
         self.committed: dict[tuple[str, TopicPartition], tuple[int, str]] = {}
         self.committed_epochs: dict[tuple[str, TopicPartition], int] = {}
         self.epochs: dict[TopicPartition, list[tuple[int, int]]] = {}
@@ -296,7 +298,9 @@ class FakeBroker:
                         kind.ListOffsetsPartitionResponse(
                             partition_index=row.partition_index,
                             error_code=error,
-                            offset=self._offset_at(TopicPartition(topic.name, row.partition_index), row.timestamp),
+                            offset=self._offset_at(
+                                TopicPartition(topic.name, row.partition_index), row.timestamp, request.isolation_level
+                            ),
                             leader_epoch=self.leader_epoch(TopicPartition(topic.name, row.partition_index)),
                         )
                         for row in topic.partitions
@@ -306,9 +310,9 @@ class FakeBroker:
             ]
         )
 
-    def _offset_at(self, name: TopicPartition, timestamp: int) -> int:
+    def _offset_at(self, name: TopicPartition, timestamp: int, isolation_level: int) -> int:
         if timestamp == -1:
-            return self.log.ends[name]
+            return self.stable.get(name, self.log.ends[name]) if isolation_level else self.log.ends[name]
         if timestamp == -2:
             return self.log.starts[name]
         return next((record.offset for record in self.log.records(name) if record.timestamp_ms >= timestamp), -1)
