@@ -27,8 +27,10 @@ from typing import Final
 
 from headrace.errors import HeadraceError, StorageExhausted, StorageFailed
 from headrace.ids import NO_EPOCH
+from headrace.log.state.compacted_offset import compacted_offset
 from headrace.log.state.leader_epochs import epoch_of
 from headrace.log.writing.follower_append import OffsetsOutOfOrder
+from headrace.log.writing.partition_log import PartitionLog
 from headrace.protocol.record_batch import (
     HEADER_BYTES,
     MAGIC_POSITION,
@@ -44,6 +46,7 @@ from headrace.workers.partition.replication.fetch_session import Subject, Wish
 from headrace.workers.partition.replication.follower_states import TABLE, FollowerEvent, FollowerState
 
 _RESETS_WITH_EPOCH: Final = 2
+_EMPTY_PROOFS_MAX: Final = 2
 
 _log: Final = logging.getLogger(__name__)
 
@@ -59,11 +62,15 @@ class Followed(Subject):
     last_error             that was said of it; 0: none
     proof                  our last batch, with which the fetch that is asked for begins; None: it begins at our end
     is_proven              whether that was tried since the log was cut last
+    unanswered             proofs in a row for which there was no room in the answer, or no such record
+    is_parted_below        the leader has an earlier epoch in the place of our last batch: if it has our epoch all the same, as a fetch from
+                           our end shows, that began elsewhere, and was given twice
     timer                  serial of its back-off
     """
 
     __slots__ = (
-        "failures", "is_proven", "last_error", "leader", "leader_epoch", "proof", "replica", "resets", "state", "timer",
+        "failures", "is_parted_below", "is_proven", "last_error", "leader", "leader_epoch", "proof", "replica", "resets", "state", "timer",
+        "unanswered",
     )  # fmt: skip
 
     def __init__(self, replica: Replica, topic_id: bytes, state: FollowerState) -> None:
@@ -78,6 +85,8 @@ class Followed(Subject):
         self.timer = 0
         self.proof: RecordBatchHeader | None = None
         self.is_proven = not replica.is_unproven
+        self.unanswered = 0
+        self.is_parted_below = False
 
     def __repr__(self) -> str:
         return f"{self.replica.partition} {self.state.value}"
@@ -104,28 +113,56 @@ class Followed(Subject):
         last_epoch = log.epochs.latest if says_last_epoch and self.resets < _RESETS_WITH_EPOCH else -1
         return Wish(self.leader_epoch, log.log_end_offset, last_epoch, log.log_start_offset)
 
-    def prove(self, records: memoryview, on_cut: Callable[[Replica], None]) -> tuple[int, FollowerEvent | None]:
+    def prove(
+        self, records: memoryview, high_watermark: int, on_cut: Callable[[Replica], None], *, is_epoch_said: bool
+    ) -> tuple[int, FollowerEvent | None]:
         """Compare what a fetch brought with the last batch that we have: only another one of the same epoch proves an epoch given twice.
 
-        records   from that batch's offset on
-        returns   bytes of it, 0: there is none to compare with, and the next fetch begins at our end; and what happened
+        records          from that batch's offset on
+        high_watermark   the leader's
+        is_epoch_said    whether fetches say the last epoch; else it was asked before where our latest epoch ended, and nothing was cut
+        returns          bytes of it, 0: there is none to compare with, and the next fetch begins at our end; and what happened
         """
-        own, self.proof, self.is_proven = self.proof, None, True
+        own, self.proof = self.proof, None
         assert own is not None
+        if not len(records) and self._is_asked_again(own, high_watermark):
+            return 0, None
+        self.is_proven = True
         if len(records) < HEADER_BYTES or records[MAGIC_POSITION] != MAGIC_V2:
             return 0, None
         found = parse_header(records)
-        is_compacted = self.replica.log.config.is_compacted
-        if is_compacted and found.base_offset != own.base_offset:
+        is_compacted = self.replica.log.config.is_compacted or _was_cleaned(found) or _was_cleaned(own)
+        if found.base_offset > own.last_offset or (is_compacted and found.base_offset != own.base_offset):
             return 0, None  # the leader's cleaner has taken it
-        if found.partition_leader_epoch != own.partition_leader_epoch:
+        if found.partition_leader_epoch > own.partition_leader_epoch:
             return 0, None  # ours was not committed, as after any election: the fetch with our last epoch finds it
+        if found.partition_leader_epoch < own.partition_leader_epoch and is_epoch_said:
+            self.is_parted_below = True  # the same, but where the leader has our epoch
+            return 0, None
         if (found[:3:2], found.last_offset) == (own[:3:2], own.last_offset) if is_compacted else found == own:
             self.replica.note_proven()
             return found.size_bytes if found.size_bytes <= len(records) else 0, None
+        return 0, self.refuse_epoch(on_cut, own.base_offset)
+
+    def _is_asked_again(self, own: RecordBatchHeader, high_watermark: int) -> bool:
+        """Whether the leader may have a record there, for which there was no room in its answer."""
+        self.unanswered += 1
+        return high_watermark > own.base_offset or self.unanswered <= _EMPTY_PROOFS_MAX
+
+    def refuse_epoch(self, on_cut: Callable[[Replica], None], offset: int) -> FollowerEvent:
+        """Our latest epoch was given twice, and the logs part at an offset at the latest."""
         entries = self.replica.log.epochs.entries
-        parted_at = min(entries[-1][1], own.base_offset) if entries else 0
-        return 0, self._cut(parted_at, on_cut, is_another=True) or FollowerEvent.CUT
+        parted_at = min(entries[-1][1], offset) if entries else 0
+        return self._cut(parted_at, on_cut, is_another=True) or FollowerEvent.CUT
+
+    def pass_over_proof(self) -> bool:
+        """The leader says that the logs part before our last batch. Of a compacted log that proves nothing: an epoch of which no record
+        is left is not known to who fetched the log later. The fetch from our end decides. False: the log is to be cut.
+        """
+        if self.proof is None or not _may_be_compacted(self.replica.log):
+            return False
+        self.proof, self.is_proven = None, True
+        return True
 
     def apply(
         self, records: memoryview, high_watermark: int, log_start_offset: int, now_ms: int
@@ -153,6 +190,7 @@ class Followed(Subject):
 
         returns   what happened, and whether the log is another now
         """
+        self.is_parted_below = False
         log = self.replica.log
         entries = log.epochs.entries
         cut = find_cut(leader_epoch, end_offset, entries, log.log_end_offset, self.replica.high_watermark)
@@ -286,3 +324,13 @@ class Followed(Subject):
             f"partition={replica.partition} end_offset={replica.log.log_end_offset} leader={self.leader} "
             f"leader_epoch={self.leader_epoch}"
         )
+
+
+def _was_cleaned(header: RecordBatchHeader) -> bool:
+    """Whether a cleaner has taken records of a batch."""
+    return header.record_count <= header.last_offset_delta
+
+
+def _may_be_compacted(log: PartitionLog) -> bool:
+    """By its policy now, or by that of before."""
+    return log.config.is_compacted or bool(compacted_offset(log.directory))

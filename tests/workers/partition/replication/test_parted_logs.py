@@ -6,6 +6,7 @@ Holds: workers/partition/replication/followed.py
 import pytest
 
 from headrace.ids import NO_LEADER
+from headrace.protocol.apis import ApiKey
 from headrace.workers.partition.replication.follower_states import FollowerState
 from tests.support.log_fixtures import all_bytes
 from tests.workers.partition.replication.log_leader import LedLog, LogLeader
@@ -218,6 +219,45 @@ def test_an_epoch_given_twice_is_found_below_a_later_one_too(stage):
     rig.follow(leader=1, epoch=2)
     rig.turn_until(lambda: rig.state is FollowerState.FAILED)
     assert [tuple(one)[2:] for one in stage.told()] == [(5, 1, 2)]
+
+
+@pytest.mark.parametrize("now", [1, 2])
+def test_an_epoch_given_twice_is_found_where_an_earlier_one_has_the_place_of_our_last_batch(stage, now):
+    """The leader, of a restored state, had a tail 5..9 of epoch 0, and began epoch 1 again at 10."""
+    rig, led = stage.rig, stage.led
+    led.append(5, size=120)
+    led.lead(1)
+    led.append(3)
+    if now > 1:
+        led.lead(now)
+    before = all_bytes(rig.log)
+    rig.follow(leader=1, epoch=now)
+    rig.turn_until(lambda: rig.state is FollowerState.FAILED)
+    assert all_bytes(rig.log) == before
+    assert [tuple(one)[2:] for one in stage.told()] == [(5, 1, now)]
+
+
+def test_a_proof_for_which_an_answer_had_no_room_is_asked_for_again(stage):
+    rig, led = stage.rig, stage.led
+    led.lead(1)
+    led.append(20, size=120)
+    answers = []
+
+    def without_room(key, answer):
+        if key != ApiKey.FETCH or len(answers) >= 5:
+            return answer
+        answers.append(answer)
+        rows = [
+            topic._replace(partitions=[part._replace(records=b"") for part in topic.partitions])
+            for topic in answer.responses
+        ]
+        return answer._replace(responses=rows)
+
+    stage.leader.alter = without_room
+    rig.follow(leader=1, epoch=1)
+    rig.turn_until(lambda: rig.state is FollowerState.FAILED)
+    assert len(answers) == 5
+    assert [tuple(one) for one in stage.told()] == [(10, 1, 5, 1, 1)]
 
 
 def test_a_leader_whose_log_begins_after_our_end_is_not_compared(stage):
