@@ -100,6 +100,21 @@ def test_where_nobody_in_sync_lives_the_last_members_stay_in_the_isr(node, ensem
     assert state_of(ensemble, "t", 1)[:3] == (1, 2, (1,))
 
 
+def test_a_replica_that_is_released_by_a_state_that_the_controller_has_not_read_yet_is_online(node, ensemble):
+    """Its broker wrote it (decision 071), and answers the request of the state before: the note of it comes later."""
+    create(node, (1, 2))
+    part = part_of(node, Leaders)
+    for broker in (1, 2):
+        part.leaders_answered(broker, {("t", 0): ErrorCode.KAFKA_STORAGE_ERROR})
+    node.turn()
+    assert state_of(ensemble, "t", 0).leader == NO_LEADER
+    part.leaders_answered(2, {("t", 0): ErrorCode.STALE_CONTROLLER_EPOCH})
+    put_state(ensemble, "t", 0, leader=NO_LEADER, leader_epoch=ERA, isr=(2,))
+    node.run(read_states(node.active.term, [("t", 0)]))
+    node.turn()
+    assert state_of(ensemble, "t", 0)[:3] == (2, ERA + 1, (2,))
+
+
 def test_brokers_that_go_at_once_all_stay_in_an_isr_of_theirs(node, ensemble):
     create(node, (1, 2), (1, 2, 3))
     remove(ensemble, 1, 2)
