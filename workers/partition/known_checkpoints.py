@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Final
 
 from headrace.ids import PartitionKey, TopicPartition, partition_key
+from headrace.limits import DELETED_LOGS_KNOWN_MAX
 from headrace.log.state.checkpoints import LOG_START_OFFSET_FILE, RECOVERY_POINT_FILE
 from headrace.log.state.topic_checkpoints import TopicCheckpoints
-
-LEFT_MAX: Final = 10_000  # replicas that were deleted, in one life of a worker
 
 _log: Final = logging.getLogger(__name__)
 
@@ -65,7 +64,7 @@ class KnownCheckpoints:
         reached = max([end_offset, self._left.pop(key, 0), *known])
         if reached:
             self._left[key] = reached
-            if len(self._left) > LEFT_MAX:
+            if len(self._left) > DELETED_LOGS_KNOWN_MAX:
                 del self._left[next(iter(self._left))]
         self._drop(name)
 

@@ -170,6 +170,14 @@ def test_a_hole_between_segments_is_a_loss_unless_compaction_can_have_made_it(
         assert "missing" not in caplog.text
 
 
+def test_a_hole_between_segments_is_no_reason_to_give_up_what_follows(maker):
+    """Where compaction left it, and the policy was changed since."""
+    _first, following = holed(maker, COMPACTED, "not there")
+    raise_compacted(maker.directory, following, 0, maker.disk)
+    log = maker.open(CONFIG)
+    assert (log.log_end_offset, aside(maker)) == (100, {})
+
+
 def test_a_log_that_has_no_other_replica_keeps_what_follows_a_hole_and_says_what_is_missing(maker, caplog):
     first_missing, following = holed(maker, CONFIG, "ends early")
     log = maker.open(CONFIG, is_sole=True)

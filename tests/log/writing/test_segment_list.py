@@ -11,7 +11,7 @@ from headrace.log.group_file import encode_group
 from headrace.log.names import path_of
 from headrace.log.recovery.log_loader import LoadedLog
 from headrace.log.segments.segment import Segment
-from headrace.log.state.compacted_offset import COMPACTED_FILE, begin_compacted, compacted_offset, raise_compacted
+from headrace.log.state.compacted_offset import COMPACTED_FILE, begin_compacted, compacted_offset
 from headrace.log.writing.failure_latch import FailureLatch
 from headrace.log.writing.segment_list import SegmentList
 from tests.support.fake_clock import FakeClock
@@ -179,14 +179,6 @@ def test_a_swap_for_whose_note_there_is_no_room_goes_on_without_one(tmp_path):
     assert segments.swap([(0, 10), (10, 10)], segments.version)
     assert compacted_offset(tmp_path / "t-0") is None, "0 would call its holes a loss"
     segments.active.close()
-
-
-@pytest.mark.parametrize("content", ["", "0\n0\n", "0\n1\nx\n", "\0" * 8, "0\n2\n1\n2\n"])
-def test_a_note_that_cannot_be_read_says_nothing(tmp_path, content):
-    (tmp_path / COMPACTED_FILE).write_text(content)
-    assert compacted_offset(tmp_path) is None
-    raise_compacted(tmp_path, 10, 70, Disk())
-    assert compacted_offset(tmp_path) == 70
 
 
 def test_a_list_that_is_loaded_again_is_another_to_everyone(segments, tmp_path):

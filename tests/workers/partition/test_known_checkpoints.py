@@ -57,7 +57,7 @@ def test_a_log_that_was_closed_is_remembered_in_its_directory(tmp_path):
 
 
 def test_what_a_file_may_still_say_of_a_replica_that_was_deleted_is_known(tmp_path, monkeypatch):
-    monkeypatch.setattr(known_checkpoints, "LEFT_MAX", 2)
+    monkeypatch.setattr(known_checkpoints, "DELETED_LOGS_KNOWN_MAX", 2)
     checkpoints, _one, _two = known(tmp_path, one=(1, 40, 5), two=(90, 95, 7))
     assert checkpoints.doubted_until(NAME, "") == 90
     checkpoints.forget(NAME, partition_key(*NAME), 70)
