@@ -386,9 +386,6 @@ class Fetcher:
             is_stuck = parted in _CUTS and not is_another
             self._settle(followed, FollowerEvent.REFUSED if is_stuck else parted)
             return True
-        if followed.is_parted_below and asked.last_fetched_epoch >= 0:
-            self._settle(followed, followed.refuse_epoch(self._on_cut, asked.fetch_offset))
-            return True
         records = part.records
         rest = records[self._place :]
         size = FETCHED_SLICE_BYTES

@@ -63,8 +63,8 @@ class Followed(Subject):
     proof                  our last batch, with which the fetch that is asked for begins; None: it begins at our end
     is_proven              whether that was tried since the log was cut last
     unanswered             proofs in a row for which there was no room in the answer, or no such record
-    is_parted_below        the leader has an earlier epoch in the place of our last batch: if it has our epoch all the same, as a fetch from
-                           our end shows, that began elsewhere, and was given twice
+    is_parted_below        the leader has an earlier epoch in the place of our last batch: the next proof is asked by our epoch. If the
+                           leader has that all the same, it began elsewhere there, and was given twice
     timer                  serial of its back-off
     """
 
@@ -108,8 +108,11 @@ class Followed(Subject):
         log = self.replica.log
         self.proof = None if self.is_proven else self._last_batch(says_last_epoch)
         if self.proof is not None:
-            before = self._epoch_before(self.proof) if says_last_epoch else NO_EPOCH
-            return Wish(self.leader_epoch, self.proof.base_offset, before, log.log_start_offset)
+            epoch = NO_EPOCH
+            if says_last_epoch:
+                is_ours_asked = self.is_parted_below
+                epoch = self.proof.partition_leader_epoch if is_ours_asked else self._epoch_before(self.proof)
+            return Wish(self.leader_epoch, self.proof.base_offset, epoch, log.log_start_offset)
         last_epoch = log.epochs.latest if says_last_epoch and self.resets < _RESETS_WITH_EPOCH else -1
         return Wish(self.leader_epoch, log.log_end_offset, last_epoch, log.log_start_offset)
 
@@ -125,6 +128,8 @@ class Followed(Subject):
         """
         own, self.proof = self.proof, None
         assert own is not None
+        if self.is_parted_below:  # and yet its epoch of that number does not end before our batch
+            return 0, self.refuse_epoch(on_cut, own.base_offset)
         if not len(records) and self._is_asked_again(own, high_watermark):
             return 0, None
         self.is_proven = True
@@ -137,7 +142,7 @@ class Followed(Subject):
         if found.partition_leader_epoch > own.partition_leader_epoch:
             return 0, None  # ours was not committed, as after any election: the fetch with our last epoch finds it
         if found.partition_leader_epoch < own.partition_leader_epoch and is_epoch_said:
-            self.is_parted_below = True  # the same, but where the leader has our epoch
+            self.is_parted_below, self.is_proven = True, False  # the same, but where the leader has our epoch
             return 0, None
         if (found[:3:2], found.last_offset) == (own[:3:2], own.last_offset) if is_compacted else found == own:
             self.replica.note_proven()
@@ -151,6 +156,7 @@ class Followed(Subject):
 
     def refuse_epoch(self, on_cut: Callable[[Replica], None], offset: int) -> FollowerEvent:
         """Our latest epoch was given twice, and the logs part at an offset at the latest."""
+        self.is_parted_below, self.is_proven = False, True
         entries = self.replica.log.epochs.entries
         parted_at = min(entries[-1][1], offset) if entries else 0
         return self._cut(parted_at, on_cut, is_another=True) or FollowerEvent.CUT
@@ -159,7 +165,7 @@ class Followed(Subject):
         """The leader says that the logs part before our last batch. Of a compacted log that proves nothing: an epoch of which no record
         is left is not known to who fetched the log later. The fetch from our end decides. False: the log is to be cut.
         """
-        if self.proof is None or not _may_be_compacted(self.replica.log):
+        if self.proof is None or self.is_parted_below or not _may_be_compacted(self.replica.log):
             return False
         self.proof, self.is_proven = None, True
         return True
@@ -244,6 +250,7 @@ class Followed(Subject):
         if header is not None and says_last_epoch and header.base_offset > log.log_start_offset:
             header = header if self._epoch_before(header) != NO_EPOCH else None
         self.is_proven = header is None or header.magic != MAGIC_V2
+        self.is_parted_below = self.is_parted_below and not self.is_proven
         return None if self.is_proven else header
 
     def _epoch_before(self, header: RecordBatchHeader) -> int:
@@ -299,6 +306,7 @@ class Followed(Subject):
             replica.truncate(offset)
         except StorageFailed as failure:
             return self._refused(failure)
+        self.is_parted_below = False
         if offset < end_offset:
             self.is_proven = not replica.is_unproven
             on_cut(replica)
@@ -333,4 +341,7 @@ def _was_cleaned(header: RecordBatchHeader) -> bool:
 
 def _may_be_compacted(log: PartitionLog) -> bool:
     """By its policy now, or by that of before."""
-    return log.config.is_compacted or bool(compacted_offset(log.directory))
+    try:
+        return log.config.is_compacted or bool(compacted_offset(log.directory))
+    except OSError:
+        return True  # the fetch from our end decides, and nothing is cut by this

@@ -221,13 +221,13 @@ def test_an_epoch_given_twice_is_found_below_a_later_one_too(stage):
     assert [tuple(one)[2:] for one in stage.told()] == [(5, 1, 2)]
 
 
-@pytest.mark.parametrize("now", [1, 2])
-def test_an_epoch_given_twice_is_found_where_an_earlier_one_has_the_place_of_our_last_batch(stage, now):
+@pytest.mark.parametrize(("now", "written"), [(1, 0), (1, 3), (2, 3)])
+def test_an_epoch_given_twice_is_found_where_an_earlier_one_has_the_place_of_our_last_batch(stage, now, written):
     """The leader, of a restored state, had a tail 5..9 of epoch 0, and began epoch 1 again at 10."""
     rig, led = stage.rig, stage.led
     led.append(5, size=120)
     led.lead(1)
-    led.append(3)
+    led.append(written)
     if now > 1:
         led.lead(now)
     before = all_bytes(rig.log)
@@ -235,6 +235,13 @@ def test_an_epoch_given_twice_is_found_where_an_earlier_one_has_the_place_of_our
     rig.turn_until(lambda: rig.state is FollowerState.FAILED)
     assert all_bytes(rig.log) == before
     assert [tuple(one)[2:] for one in stage.told()] == [(5, 1, now)]
+    assert all(offset < 10 for offset, _epoch in fetched(stage.leader)), "our end is no promise to another history"
+    rig.follow(leader=NO_LEADER, epoch=now)  # it is held
+    led.lead(65_537)  # somebody has accepted that the leader's history counts
+    led.append(1)
+    rig.follow(leader=1, epoch=65_537)
+    rig.follow_until(led)
+    assert not stage.told()
 
 
 def test_a_proof_for_which_an_answer_had_no_room_is_asked_for_again(stage):
