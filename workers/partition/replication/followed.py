@@ -294,12 +294,10 @@ class Followed(Subject):
             )  # fmt: skip
         elif offset < high_watermark:
             _log.error(
-                "committed records are cut, the leader does not have them %s first_offset=%d last_offset=%d high_watermark=%d",
-                self._place(),
-                offset,
-                high_watermark - 1,
-                high_watermark,
-            )
+                "acknowledged records may be lost partition=%s first_offset=%d reason=they are cut, the leader does not have them"
+                " last_offset=%d high_watermark=%d end_offset=%d leader=%d leader_epoch=%d",
+                replica.partition, offset, high_watermark - 1, high_watermark, end_offset, self.leader, self.leader_epoch,
+            )  # fmt: skip
         elif offset < end_offset:
             _log.info("log cut to where it parts from the leader's %s offset=%d", self._place(), offset)
         try:
