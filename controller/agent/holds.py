@@ -32,7 +32,7 @@ import struct
 from collections.abc import Callable, Collection, Iterable, Mapping
 
 from headrace.controller.agent.accepted_losses import AcceptedLosses
-from headrace.controller.agent.ahead_replicas import AheadReplicas, Ends
+from headrace.controller.agent.ahead_replicas import NOTHING_HELD, AheadReplicas, Ends
 from headrace.controller.agent.hold_decision import Act, LogEnd, Verdict, decide, first_lost
 from headrace.controller.agent.hold_reports import ends_of, report_loss, report_missing, some_of
 from headrace.controller.agent.missing_logs import Absence, MissingLogs
@@ -286,23 +286,23 @@ class Holds:
 
     async def _settle_missing(self) -> None:
         """Hold replicas without a log, but for those that never had one, or that nothing brings back. raises ZkError"""
-        known = self._known
         found = await self._missing.judge()
-        lost = [place for place, absence in found.items() if absence in (Absence.LOST, Absence.REPLACED)]
-        await begin_epochs(self._zk, self._tasks, known.node_id, lost)  # offsets begin again
         for place, absence in found.items():
-            topic = known.topics[place[0]]
-            held = known.held.get(place) or HeldReplica(topic.topic_id)
             if absence is Absence.HELD:
-                self._hold_missing(place, held)
-                continue
-            if absence is Absence.LOST:
+                self._hold_missing(place)
+            elif absence is Absence.NEW:
+                self._drop(place)
+        lost = [place for place, absence in found.items() if absence in (Absence.LOST, Absence.REPLACED)]
+        await begin_epochs(self._zk, self._tasks, self._known.node_id, lost)  # offsets begin again
+        for place in self._missing.take(lost):
+            if found[place] is Absence.LOST:
                 why = "its log is not found, no log directory is new, and it has no other replica"
-                report_loss(place, 0, held, why)
+                report_loss(place, 0, self._known.held.get(place, NOTHING_HELD), why)
             self._drop(place)
 
-    def _hold_missing(self, place: Place, held: HeldReplica) -> None:
+    def _hold_missing(self, place: Place) -> None:
         known = self._known
+        held = known.held.get(place) or HeldReplica(known.topics[place[0]].topic_id)
         known.held[place] = held._replace(
             end_offset=0, end_epoch=NO_EPOCH, is_proven=True, is_missing=True, is_sole=False
         )
@@ -532,7 +532,7 @@ class Holds:
                 _log.error("partition state kept as it was reason=%s", failure)
 
     async def _store(self) -> None:
-        """Have ZooKeeper say what is held; then owners are answered. raises ZkError"""
+        """Have ZooKeeper say what is held; then owners are answered, but for missing logs not judged yet. raises ZkError"""
         unstored, self._unstored = self._unstored, []
         names = iter(sorted(self._dirty))
 
@@ -553,8 +553,10 @@ class Holds:
         except BaseException:
             self._unstored += unstored
             raise
+        unsettled = self._missing.topics
         for token in unstored:
-            token.is_stored = True
+            token.is_stored = unsettled.isdisjoint(token.names)
+        self._unstored += [token for token in unstored if not token.is_stored]
 
     async def _store_topic(self, name: str) -> None:
         held = {index: one for (topic, index), one in self._known.held.items() if topic == name}
