@@ -249,6 +249,10 @@ def _usable(name: str, overrides: dict[str, str], known: Mapping[str, str]) -> d
             if key in known:
                 kept[key] = known[key]
             elif key in KEEP_ALL:
-                _log.error("no record of the topic is deleted by retention, an override can't be read topic=%s key=%s", name, key)
+                _log.error(
+                    "no record of the topic is deleted by retention, an override can't be read topic=%s key=%s",
+                    name,
+                    key,
+                )
                 keep_all |= {one: value for one, value in KEEP_ALL.items() if one in (key, *_RETENTIONS)}
     return kept | keep_all

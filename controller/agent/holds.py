@@ -79,7 +79,6 @@ EVENT_MS = 5_000  # before the controller is told again of replicas that it take
 
 Place = tuple[str, int]  # topic and partition
 _Take = Callable[["OpenedReport", bytes], None]
-# Where logs of other brokers end; those that are not known are left out
 
 _log = logging.getLogger(__name__)
 
@@ -261,6 +260,7 @@ class Holds:
         if is_well and not (is_short or held.is_proven):
             self._drop(place)  # the machine went down after it was closed in order, or its directory is not suspect
             self._elections.owe(place)
+            self._has_event = True
             return True
         if held.is_missing and end.offset > 0:  # its disk is back
             held = held._replace(is_missing=False, is_proven=False, end_offset=NO_OFFSET)
@@ -578,7 +578,8 @@ class Holds:
             for name, index in known.held
             if (topic := known.topics.get(name)) is not None and index < len(topic.states)
         )
-        if not self._has_event and not (has_mistaken and now_ms - self._event_ms >= EVENT_MS):
+        interval_ms = CHECK_MS if self._has_event else EVENT_MS
+        if not (self._has_event or has_mistaken) or now_ms - self._event_ms < interval_ms:
             return
         transaction = Transaction()
         transaction.create(znodes.LOG_DIR_EVENT_PREFIX, znodes.encode_log_dir_event(known.node_id), is_sequential=True)
