@@ -32,7 +32,7 @@ import struct
 from collections.abc import Callable, Collection, Iterable, Mapping
 
 from headrace.controller.agent.accepted_losses import AcceptedLosses
-from headrace.controller.agent.ahead_replicas import NOTHING_HELD, AheadReplicas, Ends
+from headrace.controller.agent.ahead_replicas import NOTHING_HELD, AheadReplicas, Ends, write_state
 from headrace.controller.agent.hold_decision import Act, LogEnd, Verdict, decide, first_lost
 from headrace.controller.agent.hold_reports import ends_of, report_loss, report_missing, some_of
 from headrace.controller.agent.missing_logs import Absence, MissingLogs
@@ -494,19 +494,11 @@ class Holds:
         elif state.leader == NO_LEADER:
             best = others[verdict.best]
             assert best is not None
-            isr = (verdict.best,)
-            try:
-                path = znodes.state_path(*place)
-                version = await self._zk.set(path, znodes.encode_state(state._replace(isr=isr)), state.version)
-            except ZkConflict:
-                return  # it is read again
+            self._elections.owe(place)  # whether the reply comes or not
+            if not await write_state(self._zk, known, place, topic, state, state._replace(isr=(verdict.best,))):
+                return
             offset = first_lost(own, best, others, state.isr)
             report_loss(place, offset, held, f"broker {verdict.best} has more than this one, and is to lead")
-            topic.revision += 1
-            known.set_states(topic, {place[1]: state._replace(isr=isr, version=version)})
-            transaction = Transaction()
-            transaction.create(znodes.ISR_CHANGE_PREFIX, znodes.encode_isr_change([place]), is_sequential=True)
-            await self._zk.commit(transaction)
             self._drop(place)
         else:
             return  # who is to elect does not know yet that we can't lead

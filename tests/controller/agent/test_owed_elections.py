@@ -1,10 +1,12 @@
-"""Well logs that the controller took for offline, and partitions whose election is owed for long. Over a fake ZooKeeper."""
+"""Elections of partitions whose logs are found well, or that are handed over, and how long they are owed. Over a fake ZooKeeper."""
 
 import pytest
 
 from headrace.controller.agent.hold_decision import LogEnd
 from headrace.controller.agent.holds import CHECK_MS
 from headrace.controller.agent.owed_elections import ELECT_MS, ELECT_TRIES
+from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper.errors import ZkLost
 from headrace.shm.messages import LOG_WAS_CLOSED, LOG_WAS_SYNCED
 from tests.controller.agent.test_holds import NODE, SECOND, THIRD, Rig
 
@@ -58,3 +60,25 @@ def test_a_partition_that_is_owed_late_has_tries_of_its_own(rig):
     assert rig.registrations == ELECT_TRIES, "no more for the first one"
     rig.check(2 * ELECT_MS)
     assert rig.registrations == ELECT_TRIES + 1, "which counts for the late one still"
+
+
+def test_a_handed_over_partition_is_noted_for_the_controller_though_the_reply_is_lost(rig):
+    rig.put()
+    rig.join()
+    rig.opened()
+    rig.ends = {SECOND: {("t", 0): LogEnd(4, 80)}, THIRD: {("t", 0): LogEnd(4, 95)}}
+
+    def lose_reply(_ordinal):
+        if rig.stored_state().isr == (THIRD,):
+            rig.ensemble.after_write = lambda _ordinal: None
+            raise ZkLost("connection lost")
+
+    rig.ensemble.after_write = lose_reply
+    rig.check()
+    rig.check()
+    assert rig.stored_state().isr == (THIRD,)
+    assert not rig.known.held
+    [note] = [path for path in rig.ensemble.nodes if path.startswith(znodes.ISR_CHANGE_PREFIX)]
+    assert znodes.decode_isr_change(note, rig.ensemble.data(note)) == [("t", 0)]
+    rig.check(ELECT_MS)
+    assert rig.registrations == 1
