@@ -48,6 +48,7 @@ from headrace.controller.zookeeper.znodes import BadZnode, Registration
 from headrace.errors import ErrorCode, KafkaError
 from headrace.limits import READS_IN_FLIGHT_MAX
 from headrace.settings import Settings, kafka_version
+from headrace.shm.cluster_view import DeletedTopic
 from headrace.shm.counters import TOPICS_RELEASED
 from headrace.shm.seat import Seat
 
@@ -139,9 +140,11 @@ class Agent:
         replicas = self.known.replicas_here(names)
         return PendingResponse(replicas, self.monotonic_ms() + max(0, timeout_ms), self.rows.is_served, respond)
 
-    def wait_deleted(self, names: list[str], timeout_ms: int, respond: Callable[[bool], bytes]) -> PendingResponse:
+    def wait_deleted(
+        self, topics: list[DeletedTopic], timeout_ms: int, respond: Callable[[bool], bytes]
+    ) -> PendingResponse:
         """Answer when the topics are gone from this node and from ZooKeeper."""
-        return PendingResponse(names, self.monotonic_ms() + max(0, timeout_ms), self._departures.is_gone, respond)
+        return PendingResponse(topics, self.monotonic_ms() + max(0, timeout_ms), self._departures.is_gone, respond)
 
     async def note_overrides_written(self) -> None:
         """We changed overrides in ZooKeeper: clear away old notifications of such changes."""

@@ -97,7 +97,7 @@ class AheadReplicas:
             return None
         epochs = [held.end_epoch, *(end.epoch for end in others.values() if end is not None)]
         changed = raised(state, verdict.best, epochs)
-        if not await self._write(place, topic, state, changed):
+        if not await write_state(self._zk, known, place, topic, state, changed):
             return None
         _log.warning(
             "state of the past is over, one replica is to lead in an epoch above all partition=%s-%d leader_to_be=%d leader_epoch=%d"
@@ -107,16 +107,21 @@ class AheadReplicas:
         )  # fmt: skip
         return verdict
 
-    async def _write(self, place: Place, topic: Topic, state: PartitionState, changed: PartitionState) -> bool:
-        """False: somebody else wrote it, and it is read again. raises ZkError"""
-        path = znodes.state_path(*place)
-        try:
-            version = await self._zk.set(path, znodes.encode_state(changed), state.version)
-        except ZkConflict:
-            return False
-        topic.revision += 1
-        self._known.set_states(topic, {place[1]: changed._replace(version=version)})
-        transaction = Transaction()
-        transaction.create(znodes.ISR_CHANGE_PREFIX, znodes.encode_isr_change([place]), is_sequential=True)
-        await self._zk.commit(transaction)
-        return True
+
+async def write_state(
+    zk: ZkSession, known: KnownCluster, place: Place, topic: Topic, state: PartitionState, changed: PartitionState
+) -> bool:
+    """Write a state by the version that was read, and the note as of a leader that changed its ISR, or neither.
+
+    False: somebody else wrote it, and it is read again. raises ZkError
+    """
+    transaction = Transaction()
+    transaction.set(znodes.state_path(*place), znodes.encode_state(changed), state.version)
+    transaction.create(znodes.ISR_CHANGE_PREFIX, znodes.encode_isr_change([place]), is_sequential=True)
+    try:
+        await zk.commit(transaction)
+    except ZkConflict:
+        return False
+    topic.revision += 1
+    known.set_states(topic, {place[1]: changed._replace(version=state.version + 1)})
+    return True

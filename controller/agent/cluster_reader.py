@@ -20,8 +20,10 @@ from headrace.errors import ConfigError
 from headrace.limits import READS_IN_FLIGHT_MAX
 from headrace.settings import DYNAMIC_KEYS, TOPIC_SETTINGS, check_dynamic_value, check_topic_value
 
-# Of a topic with an override of one of these that can't be read
+# Of a topic with an override of one of these that can't be read. Its policy stays, if that can be read: one that is compacted and says
+# "delete" takes records without keys, and its replicas take what the cleaner took for another history
 KEEP_ALL = {"cleanup.policy": "delete", "retention.bytes": "-1", "retention.ms": "-1"}
+_RETENTIONS = ("retention.bytes", "retention.ms")
 
 _log = logging.getLogger(__name__)
 
@@ -236,7 +238,7 @@ def _usable(name: str, overrides: dict[str, str], known: Mapping[str, str]) -> d
     Left out, one that says what is deleted might have kept what the defaults don't: nothing is deleted then.
     """
     kept = {}
-    keeps_all = False
+    keep_all: dict[str, str] = {}
     for key, text in overrides.items():
         try:
             if key in TOPIC_SETTINGS:
@@ -247,6 +249,10 @@ def _usable(name: str, overrides: dict[str, str], known: Mapping[str, str]) -> d
             if key in known:
                 kept[key] = known[key]
             elif key in KEEP_ALL:
-                _log.error("no record of the topic is deleted, an override can't be read topic=%s key=%s", name, key)
-                keeps_all = True
-    return kept | KEEP_ALL if keeps_all else kept
+                _log.error(
+                    "no record of the topic is deleted by retention, an override can't be read topic=%s key=%s",
+                    name,
+                    key,
+                )
+                keep_all |= {one: value for one, value in KEEP_ALL.items() if one in (key, *_RETENTIONS)}
+    return kept | keep_all

@@ -32,7 +32,7 @@ import struct
 from collections.abc import Callable, Collection, Iterable, Mapping
 
 from headrace.controller.agent.accepted_losses import AcceptedLosses
-from headrace.controller.agent.ahead_replicas import AheadReplicas, Ends
+from headrace.controller.agent.ahead_replicas import NOTHING_HELD, AheadReplicas, Ends, write_state
 from headrace.controller.agent.hold_decision import Act, LogEnd, Verdict, decide, first_lost
 from headrace.controller.agent.hold_reports import ends_of, report_loss, report_missing, some_of
 from headrace.controller.agent.missing_logs import Absence, MissingLogs
@@ -79,7 +79,6 @@ EVENT_MS = 5_000  # before the controller is told again of replicas that it take
 
 Place = tuple[str, int]  # topic and partition
 _Take = Callable[["OpenedReport", bytes], None]
-# Where logs of other brokers end; those that are not known are left out
 
 _log = logging.getLogger(__name__)
 
@@ -261,6 +260,7 @@ class Holds:
         if is_well and not (is_short or held.is_proven):
             self._drop(place)  # the machine went down after it was closed in order, or its directory is not suspect
             self._elections.owe(place)
+            self._has_event = True
             return True
         if held.is_missing and end.offset > 0:  # its disk is back
             held = held._replace(is_missing=False, is_proven=False, end_offset=NO_OFFSET)
@@ -286,23 +286,23 @@ class Holds:
 
     async def _settle_missing(self) -> None:
         """Hold replicas without a log, but for those that never had one, or that nothing brings back. raises ZkError"""
-        known = self._known
         found = await self._missing.judge()
-        lost = [place for place, absence in found.items() if absence in (Absence.LOST, Absence.REPLACED)]
-        await begin_epochs(self._zk, self._tasks, known.node_id, lost)  # offsets begin again
         for place, absence in found.items():
-            topic = known.topics[place[0]]
-            held = known.held.get(place) or HeldReplica(topic.topic_id)
             if absence is Absence.HELD:
-                self._hold_missing(place, held)
-                continue
-            if absence is Absence.LOST:
+                self._hold_missing(place)
+            elif absence is Absence.NEW:
+                self._drop(place)
+        lost = [place for place, absence in found.items() if absence in (Absence.LOST, Absence.REPLACED)]
+        await begin_epochs(self._zk, self._tasks, self._known.node_id, lost)  # offsets begin again
+        for place in self._missing.take(lost):
+            if found[place] is Absence.LOST:
                 why = "its log is not found, no log directory is new, and it has no other replica"
-                report_loss(place, 0, held, why)
+                report_loss(place, 0, self._known.held.get(place, NOTHING_HELD), why)
             self._drop(place)
 
-    def _hold_missing(self, place: Place, held: HeldReplica) -> None:
+    def _hold_missing(self, place: Place) -> None:
         known = self._known
+        held = known.held.get(place) or HeldReplica(known.topics[place[0]].topic_id)
         known.held[place] = held._replace(
             end_offset=0, end_epoch=NO_EPOCH, is_proven=True, is_missing=True, is_sole=False
         )
@@ -494,19 +494,11 @@ class Holds:
         elif state.leader == NO_LEADER:
             best = others[verdict.best]
             assert best is not None
-            isr = (verdict.best,)
-            try:
-                path = znodes.state_path(*place)
-                version = await self._zk.set(path, znodes.encode_state(state._replace(isr=isr)), state.version)
-            except ZkConflict:
-                return  # it is read again
+            self._elections.owe(place)  # whether the reply comes or not
+            if not await write_state(self._zk, known, place, topic, state, state._replace(isr=(verdict.best,))):
+                return
             offset = first_lost(own, best, others, state.isr)
             report_loss(place, offset, held, f"broker {verdict.best} has more than this one, and is to lead")
-            topic.revision += 1
-            known.set_states(topic, {place[1]: state._replace(isr=isr, version=version)})
-            transaction = Transaction()
-            transaction.create(znodes.ISR_CHANGE_PREFIX, znodes.encode_isr_change([place]), is_sequential=True)
-            await self._zk.commit(transaction)
             self._drop(place)
         else:
             return  # who is to elect does not know yet that we can't lead
@@ -532,7 +524,7 @@ class Holds:
                 _log.error("partition state kept as it was reason=%s", failure)
 
     async def _store(self) -> None:
-        """Have ZooKeeper say what is held; then owners are answered. raises ZkError"""
+        """Have ZooKeeper say what is held; then owners are answered, but for missing logs not judged yet. raises ZkError"""
         unstored, self._unstored = self._unstored, []
         names = iter(sorted(self._dirty))
 
@@ -553,8 +545,10 @@ class Holds:
         except BaseException:
             self._unstored += unstored
             raise
+        unsettled = self._missing.topics
         for token in unstored:
-            token.is_stored = True
+            token.is_stored = unsettled.isdisjoint(token.names)
+        self._unstored += [token for token in unstored if not token.is_stored]
 
     async def _store_topic(self, name: str) -> None:
         held = {index: one for (topic, index), one in self._known.held.items() if topic == name}
@@ -576,7 +570,8 @@ class Holds:
             for name, index in known.held
             if (topic := known.topics.get(name)) is not None and index < len(topic.states)
         )
-        if not self._has_event and not (has_mistaken and now_ms - self._event_ms >= EVENT_MS):
+        interval_ms = CHECK_MS if self._has_event else EVENT_MS
+        if not (self._has_event or has_mistaken) or now_ms - self._event_ms < interval_ms:
             return
         transaction = Transaction()
         transaction.create(znodes.LOG_DIR_EVENT_PREFIX, znodes.encode_log_dir_event(known.node_id), is_sequential=True)

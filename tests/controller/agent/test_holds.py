@@ -1,7 +1,7 @@
 """Replicas that may have lost what they acknowledged: who is held, what the others are told, when it ends. Over a fake ZooKeeper.
 
-Holds: controller/agent/owed_elections.py, controller/agent/accepted_losses.py, controller/agent/missing_logs.py,
-controller/agent/hold_reports.py, controller/agent/opened_report.py, controller/agent/other_ends.py
+Holds: controller/agent/accepted_losses.py, controller/agent/hold_reports.py, controller/agent/opened_report.py,
+controller/agent/other_ends.py
 """
 
 import logging
