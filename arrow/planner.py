@@ -90,13 +90,37 @@ def _plan(options: ScanOptions, default_parallelism: int) -> list[OffsetRange]:
             return []
         earliest = cluster.offsets(dict.fromkeys(names, EARLIEST))
         latest = cluster.offsets(dict.fromkeys(names, LATEST), options.read_committed)
-        starts = resolved(cluster, options, options.start, names, earliest, latest, is_start=True)
+        starts = _starts(cluster, options, names, earliest, latest)
         ends = resolved(cluster, options, options.end, names, earliest, latest, is_start=False)
+        for name in names:
+            if starts[name] > latest[name] == ends[name]:
+                ends[name] = starts[name]  # nothing yet: what follows is not decided
         _check_order(starts, ends)
         bounds = {name: (starts[name], ends[name]) for name in names}
         if options.where is not None and options.where_schema is not None:
             bounds = narrowed(cluster, options.where, options.where_schema, bounds)
         return ranges_between(cluster, options, bounds, cluster.log_directories(), default_parallelism)
+
+
+def _starts(
+    cluster: Cluster,
+    options: ScanOptions,
+    names: list[TopicPartition],
+    earliest: dict[TopicPartition, int],
+    latest: dict[TopicPartition, int],
+) -> dict[TopicPartition, int]:
+    """A given offset may lie above the last stable one: it was read up to the high watermark. raises ValueError, DataLoss"""
+    highs = latest
+    if options.read_committed and any(
+        offset > latest.get(name, offset) for name, offset in options.start.offsets.items()
+    ):
+        highs = latest | cluster.offsets(dict.fromkeys(names, LATEST))
+    found = resolved(cluster, options, options.start, names, earliest, highs, is_start=True)
+    given = options.start.offsets
+    return {
+        name: offset if given.get(name, -1) > latest[name] else min(offset, latest[name])
+        for name, offset in found.items()
+    }
 
 
 def ranges_between(

@@ -23,7 +23,8 @@ import pyarrow.compute as pc
 
 from headrace.arrow.column_types import arrow_schema, check_columns
 from headrace.arrow.planner import plan
-from headrace.arrow.ranges import read_range
+from headrace.arrow.ranges import OffsetRange, read_range
+from headrace.arrow.read_places import ReadPlaces
 from headrace.arrow.row_filter import RowFilter
 from headrace.arrow.scan_options import Bound, ScanOptions
 from headrace.client.cluster import EARLIEST, LATEST, Cluster
@@ -40,8 +41,9 @@ class Reader:
     """Batches of a topic, once through.
 
     schema    of every batch
-    offsets   by partition, the offset after the last record that was handed on, or passed over: where to begin the next time
-              with the same `where` (what it rules out without reading does not count)
+    offsets   by partition, the end of what was handed on, or passed over, whole: it moves when all batches of the partition were, up
+              to the high watermark as it was at their start. Where to begin the next time with the same `where` (what it rules out
+              without reading does not count), as long as the topic is the same and its log was not truncated
     """
 
     def __init__(
@@ -54,26 +56,30 @@ class Reader:
         self._rows = rows
         self._is_closed = False
         self._refresh_s = 0.0
+        self._places = ReadPlaces(options.topics[0])
         self.schema: pa.Schema = arrow_schema(self._columns, are_views=True)
         self.offsets: dict[int, int] = {}
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        """raises   as `headrace.arrow.ranges.read_range`: CorruptRange, TopicRecreated, KafkaError, ConnectionFailed, ..."""
-        yield from self._once()
+        """raises   as `headrace.arrow.ranges.read_range`: CorruptRange, TopicRecreated, DataLoss, KafkaError, ConnectionFailed, ..."""
         if not self._follows:
+            yield from self._read(plan(self._options))
             return
         (topic,) = self._options.topics
         with Cluster(self._options.bootstrap_servers) as cluster:
+            is_new = True
             while not self._is_closed:
-                if self._has_news(cluster, topic):
+                ranges = plan(self._options) if is_new else []
+                if ranges:
+                    self._places.check_plan(cluster, ranges, self.offsets)
+                    yield from self._read(ranges)
                     self._options = self._from_here()
-                    yield from self._once()
                 else:
                     time.sleep(POLL_S)
+                is_new = not self._is_closed and self._has_news(cluster, topic)
 
-    def _once(self) -> Iterator[pa.RecordBatch]:
-        """Up to the high watermark as it is now."""
-        for one in plan(self._options):
+    def _read(self, ranges: Sequence[OffsetRange]) -> Iterator[pa.RecordBatch]:
+        for one in ranges:
             for batch in read_range(one, self._columns, self._rows, are_views=True):
                 yield from self._kept(batch)
                 if self._is_closed:
@@ -81,11 +87,12 @@ class Reader:
             self.offsets[one.partition] = one.end
 
     def _has_news(self, cluster: Cluster, topic: str) -> bool:
-        """Whether a partition ends after what was read of it. raises   KafkaError, ConnectionFailed"""
+        """Whether a partition ends after what was read of it. raises   TopicRecreated, KafkaError, ConnectionFailed"""
         now_s = time.monotonic()
         if now_s >= self._refresh_s:
             cluster.refresh([topic])
             self._refresh_s = now_s + METADATA_S
+            self._places.check_id(cluster.topic_ids.get(topic, ""))
         ends = _ends(cluster, self._options)
         known = self._options.start.offsets
         return any(end > self.offsets.get(name.partition, known.get(name, 0)) for name, end in ends.items())

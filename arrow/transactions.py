@@ -53,9 +53,10 @@ def aborted_in_files(directory: Path, start: int, end: int, decided: int) -> Any
             names = _listed(directory)
             if any(name.endswith((SWAP_SUFFIX, SWAPPED_SUFFIX)) for name in names):
                 return None
+            is_whole = _reaches(directory, names, decided)  # before the indexes: files of a follower grow meanwhile
             found = _indexed(directory, names, start, end)
             if _listed(directory) == names:
-                return found if _reaches(directory, names, decided) else None
+                return found if is_whole else None
     except (OSError, CorruptIndex):
         return None
     return None

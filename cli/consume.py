@@ -228,7 +228,7 @@ class GroupReader:
         """raises   KafkaError; OFFSET_OUT_OF_RANGE only if it lasts"""
         from headrace.errors import ErrorCode, KafkaError
 
-        before = self._consumer.positions
+        before = dict(self._consumer.positions)
         try:
             return self._consumer.poll()
         except KafkaError as failure:

@@ -39,6 +39,8 @@ app = typer.Typer(
     epilog=EXAMPLES,
 )
 
+EXIT_LEFT = 3  # partitions that had no leader are left for the next load
+
 To = Annotated[
     str,
     typer.Option(
@@ -147,7 +149,8 @@ def load(
     bootstrap: Bootstrap = "",
     command_config: CommandConfig = None,
 ) -> int:
-    """Load topics into a table, from where its last commit ends; SIGTERM ends it after the commit in progress."""
+    """Load topics into a table, from where its last commit ends; SIGTERM ends it after the commit in progress. Exit code 3: partitions
+    without a leader are left for the next load."""
     if context.invoked_subcommand is not None:
         return 0
     for option, text in (("--topics", topics), ("--to", to)):
@@ -247,8 +250,11 @@ def parse_duration(option: str, text: str) -> float:
 
 
 def _run(topics: str, to: str, servers: str, arguments: dict[str, Any], quiet: bool) -> int:
+    import pyarrow as pa
+
     from headrace.cli.interrupt import Interrupt
     from headrace.cli.progress import ProgressLine
+    from headrace.errors import HeadraceError
     from headrace.load import load as loaded
 
     line = ProgressLine(quiet)
@@ -262,6 +268,8 @@ def _run(topics: str, to: str, servers: str, arguments: dict[str, Any], quiet: b
                 progress=lambda now: line.show(now.text()),
                 **arguments,
             )
+        except pa.ArrowInvalid as failure:  # a ValueError, and no argument's: a file that can't be read, say
+            raise HeadraceError(f"load to {to}: {failure}") from failure
         except ValueError as failure:
             raise typer.BadParameter(str(failure)) from None
         finally:
@@ -274,7 +282,7 @@ def _run(topics: str, to: str, servers: str, arguments: dict[str, Any], quiet: b
             print_line(
                 f"headrace: {len(found.left)} partitions had no leader and are left for the next load", is_error=True
             )
-        return interrupt.exit_code
+        return interrupt.exit_code or (EXIT_LEFT if found.left else 0)
 
 
 def _target(to: str) -> Any:

@@ -18,7 +18,7 @@ from headrace.client.cluster import Cluster, error_of
 from headrace.client.connection import Connection, ConnectionFailed
 from headrace.client.coordinator import CoordinatorClient
 from headrace.client.offset_store import committed_offsets, store_offsets
-from headrace.errors import BadFrame, ErrorCode, KafkaError
+from headrace.errors import BadFrame, ErrorCode, HeadraceError, KafkaError
 from headrace.ids import TopicPartition
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
@@ -27,11 +27,17 @@ RESOURCE_TOPIC = 2
 RESOURCE_BROKER = 4
 SET, DELETE = 0, 1  # of IncrementalAlterConfigs
 VERSION_OF_STATES = 4  # of ListGroups
+VERSION_OF_DELETED_IDS = 6  # of DeleteTopics
 ADMIN_TIMEOUT_MS = 25_000
+ADMIN_WAIT_S = ADMIN_TIMEOUT_MS / 1000 + 5
 SOURCES = {1: "topic", 2: "broker", 3: "cluster", 4: "server.properties", 5: "default"}
 
 T = TypeVar("T")
 Errors = dict[str, KafkaError | None]
+
+
+class OutcomeUnknown(HeadraceError):
+    """A request may have been carried out, and can't be repeated without harm."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +108,46 @@ class Admin:
         return _errors((row.name, row.error_code, row.error_message) for row in answer.topics)
 
     def delete_topics(self, names: Sequence[str]) -> Errors:
-        """Delete topics; they are gone when this returns."""
-        request = messages.DeleteTopicsRequest(topic_names=list(names), timeout_ms=ADMIN_TIMEOUT_MS)
-        answer = self.ask_controller(ApiKey.DELETE_TOPICS, (1, 5), request, lambda found: found.responses)
-        return _errors((row.name or "", row.error_code, row.error_message) for row in answer.responses)
+        """Delete topics; they are gone when this returns.
+
+        By their ids, where brokers have these: a request whose response was lost is repeated, and a topic of the same name may have been
+        created in between. One with names is not repeated.
+
+        raises   OutcomeUnknown, KafkaError, ConnectionFailed
+        """
+        ids = self._topic_ids(names)
+        may_have_begun = False
+
+        def attempt() -> messages.DeleteTopicsResponse:
+            nonlocal may_have_begun
+            self._cluster.refresh([])
+            connection = self._controller()
+            version = connection.version(ApiKey.DELETE_TOPICS, 1, VERSION_OF_DELETED_IDS)
+            has_ids = version >= VERSION_OF_DELETED_IDS
+            try:
+                answer = connection.request(
+                    ApiKey.DELETE_TOPICS, version, _deletion(names, ids, has_ids), timeout_s=ADMIN_WAIT_S
+                )
+            except ConnectionFailed as failure:
+                may_have_begun = True
+                if has_ids and ids.keys() >= set(names):
+                    raise
+                raise OutcomeUnknown(
+                    f"deletion of {', '.join(names)}: the controller may have begun it ({failure}). It is not asked again: by its name a "
+                    "topic can't be told from one that was created since"
+                ) from None
+            self._check_controller(answer.responses)
+            return answer
+
+        answer = self._cluster.retried(attempt, set())
+        names_by_id = {bytes.fromhex(topic_id): name for name, topic_id in ids.items()}
+        return _errors(_deleted(row, names_by_id, may_have_begun) for row in answer.responses)
+
+    def _topic_ids(self, names: Sequence[str]) -> dict[str, str]:
+        """As 32 hex digits, of those topics that there are and that have one. raises   KafkaError, ConnectionFailed"""
+        there = set(self._cluster.retried(lambda: self._cluster.refresh(None), set()))
+        known = self._cluster.topic_ids
+        return {name: known[name] for name in names if name in there and name in known}
 
     def create_partitions(self, counts: Mapping[str, int], validate_only: bool = False) -> Errors:
         """Increase the partition counts of topics to these."""
@@ -275,13 +317,17 @@ class Admin:
             self._cluster.refresh([])
             connection = self._controller()
             answer = connection.request(
-                api_key, connection.version(api_key, *versions), request, timeout_s=ADMIN_TIMEOUT_MS / 1000 + 5
+                api_key, connection.version(api_key, *versions), request, timeout_s=ADMIN_WAIT_S
             )
-            if any(_code(row) == ErrorCode.NOT_CONTROLLER for row in rows(answer)):
-                raise KafkaError(ErrorCode.NOT_CONTROLLER, f"broker {self._cluster.controller_id}")
+            self._check_controller(rows(answer))
             return answer
 
         return self._cluster.retried(attempt, set())
+
+    def _check_controller(self, rows: Iterable[Any]) -> None:
+        """raises   KafkaError NOT_CONTROLLER: nothing was done"""
+        if any(_code(row) == ErrorCode.NOT_CONTROLLER for row in rows):
+            raise KafkaError(ErrorCode.NOT_CONTROLLER, f"broker {self._cluster.controller_id}")
 
     def _controller(self) -> Connection:
         controller_id = self._cluster.controller_id
@@ -292,6 +338,33 @@ class Admin:
 
 def _code(row: Any) -> int:
     return int(row if isinstance(row, int) else row.error_code)
+
+
+def _deletion(names: Sequence[str], ids: Mapping[str, str], has_ids: bool) -> messages.DeleteTopicsRequest:
+    kind = messages.DeleteTopicsRequest
+    if not has_ids:
+        return kind(topic_names=list(names), timeout_ms=ADMIN_TIMEOUT_MS)
+    states = [
+        kind.DeleteTopicState(name=None, topic_id=bytes.fromhex(ids[name]))
+        if name in ids
+        else kind.DeleteTopicState(name=name)
+        for name in names
+    ]
+    return kind(topics=states, timeout_ms=ADMIN_TIMEOUT_MS)
+
+
+def _deleted(
+    row: messages.DeleteTopicsResponse.DeletableTopicResult, names_by_id: Mapping[bytes, str], is_repeated: bool
+) -> tuple[str, int, str | None]:
+    """(name, error code, text) of a topic. An id that a repeated request does not find was deleted by the one before."""
+    name = names_by_id.get(bytes(row.topic_id)) or row.name or ""
+    if row.error_code == ErrorCode.UNKNOWN_TOPIC_ID:
+        return (
+            name,
+            0 if is_repeated else int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+            f"topic {name} was deleted meanwhile",
+        )
+    return name, row.error_code, row.error_message
 
 
 def _errors(rows: Iterable[tuple[str, int, str | None]]) -> Errors:

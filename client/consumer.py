@@ -73,6 +73,7 @@ class Consumer:
         self._failing: dict[TopicPartition, tuple[float, HeadraceError]] = {}  # since when, and why
         self._gone_since_s: float | None = None  # a topic is unknown to the brokers
         self._refresh_at_s: float | None = None  # metadata is to be read again, not before this
+        self._failure: HeadraceError | None = None  # of a poll that had found records, for the next one
         self.positions: dict[TopicPartition, int] = {}
         self.ends: dict[TopicPartition, int] = {}
         self.assign(positions or {}, ends or {})
@@ -93,18 +94,29 @@ class Consumer:
         self.positions = dict(positions)
         self.ends = dict(ends)
         self._failing.clear()
+        self._failure = None
 
     def poll(self, wait_s: float = FETCH_WAIT_MS / 1000) -> list[Fetched]:
         """Records that have arrived, by partition in order; an empty list if none do within about `wait_s`.
 
-        raises   KafkaError, CorruptRecord, CompressionError; ConnectionFailed, if a leader was unreachable for too long
+        raises   KafkaError, CorruptRecord, CompressionError; ConnectionFailed, if a leader was unreachable for too long. Positions
+                 have moved past what was returned only: where one partition fails and others have records, these are returned, and the
+                 next poll raises
         """
+        due, self._failure = self._failure, None
+        if due is not None:
+            raise due
         self._send_fetches()
         found: list[Fetched] = []
-        for node_id in self._answered(wait_s):
-            found += self._take_answer(node_id)
-        self._give_up_silent()
-        self._send_fetches()
+        try:
+            for node_id in self._answered(wait_s):
+                self._take_answer(node_id, found)
+            self._give_up_silent()
+            self._send_fetches()
+        except HeadraceError as failure:
+            if not found:
+                raise
+            self._failure = failure
         return found
 
     # Requests
@@ -167,7 +179,8 @@ class Consumer:
             request.connection.close()
             self._note_failure(request.offsets, ConnectionFailed(f"{request.connection.address}: no response in time"))
 
-    def _take_answer(self, node_id: int) -> list[Fetched]:
+    def _take_answer(self, node_id: int, found: list[Fetched]) -> None:
+        """Add its records to `found`, also those before a partition whose error is raised. raises as `poll` does"""
         request = self._requests.pop(node_id)
         try:
             answer: messages.FetchResponse = request.connection.receive()
@@ -175,8 +188,7 @@ class Consumer:
                 raise error_of(answer.error_code, f"broker {node_id}")
         except (ConnectionFailed, BadFrame, KafkaError) as failure:
             self._note_failure(request.offsets, failure)
-            return []
-        found = []
+            return
         for topic in answer.responses:
             for row in topic.partitions:
                 name = TopicPartition(topic.topic, row.partition_index)
@@ -186,7 +198,6 @@ class Consumer:
                 records = self._take_partition(name, offset, row)
                 if records:
                     found.append((name, records))
-        return found
 
     # Partitions
 

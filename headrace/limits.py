@@ -196,6 +196,7 @@ RELOAD_MAX_MS: Final = 10_000
 
 # Files
 FILE_NAME_BYTES_MAX: Final = 255
+DELETED_LOGS_KNOWN_MAX: Final = 10_000  # in one life of a partition worker: how far they reached
 OPEN_SEGMENTS_MAX: Final = 4_096  # held open for reading by one process, the least recently used closed first
 VIEWED_BYTES_MAX: Final = 2**31 - 1  # of one source of Arrow views: an offset in it is an int32
 OPEN_SEGMENTS_MIN: Final = 64  # however few descriptors there are

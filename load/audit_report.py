@@ -15,9 +15,8 @@ from dataclasses import dataclass, field
 
 import pyarrow.parquet as pq
 
-from headrace.checksum import crc32c
 from headrace.load.commits import DataFile, LoadedRange, Snapshot
-from headrace.load.data_file_writer import CHECKSUM_BYTES
+from headrace.load.committed_rows import checksum_of
 from headrace.load.orphans import orphans
 from headrace.load.target import Target, open_target
 
@@ -105,7 +104,7 @@ def _file_fault(target: Target, one: DataFile, is_deep: bool) -> tuple[str, int]
         offsets = _offsets_in(footer)
         if offsets is not None and offsets != (one.first_offset, one.last_offset):
             return f"offsets {offsets} by its footer, {one.first_offset}..{one.last_offset} were committed", one.rows
-        if is_deep and _checksum(path) != one.checksum:
+        if is_deep and checksum_of(path)[1] != one.checksum:
             return "its checksum is not the one that was committed", one.rows
     except FileNotFoundError:
         return "is missing", 0
@@ -126,14 +125,6 @@ def _offsets_in(footer: pq.FileMetaData) -> tuple[int, int] | None:
         found += [column.statistics.min, column.statistics.max]
     assert index >= 0
     return (min(found), max(found)) if found else None
-
-
-def _checksum(path: os.PathLike[str]) -> int:
-    found = 0
-    with open(path, "rb") as file:
-        while data := file.read(CHECKSUM_BYTES):
-            found = crc32c(data, found)
-    return found
 
 
 def _check_offsets(snapshot: Snapshot, found: Audit) -> None:

@@ -73,11 +73,14 @@ class TopicOffsets:
 
     epochs   the leader epoch of the last record before that offset, by partition, as far as it is known: commits of earlier
              versions have none
+    waiting  partitions that there were at the topic's first load, and had no leader: they begin where the load says. All others
+             without an offset came later, and begin at 0
     """
 
     topic_id: str
     next_offsets: Mapping[int, int]
     epochs: Mapping[int, int] = field(default_factory=dict)
+    waiting: frozenset[int] = frozenset()
 
 
 Offsets = Mapping[str, TopicOffsets]
@@ -369,18 +372,25 @@ def _check_format(found: Mapping[str, Any]) -> None:
 
 
 def _offsets_to_json(offsets: Offsets) -> dict[str, Any]:
-    """Earlier versions pass `epochs` over."""
+    """Earlier versions pass `epochs` and `waiting` over."""
     found: dict[str, Any] = {}
     for topic, one in sorted(offsets.items()):
         found[topic] = {"id": one.topic_id, "next": _by_text(one.next_offsets)}
         if one.epochs:
             found[topic]["epochs"] = _by_text(one.epochs)
+        if one.waiting:
+            found[topic]["waiting"] = sorted(one.waiting)
     return found
 
 
 def _offsets_from_json(found: Mapping[str, Any]) -> Offsets:
     return {
-        topic: TopicOffsets(one["id"], _by_number(one["next"]), _by_number(one.get("epochs", {})))
+        topic: TopicOffsets(
+            one["id"],
+            _by_number(one["next"]),
+            _by_number(one.get("epochs", {})),
+            frozenset(map(int, one.get("waiting", ()))),
+        )
         for topic, one in found.items()
     }
 

@@ -6,24 +6,26 @@
 
 Offsets, counts and ranges stay as they are. A loader may commit meanwhile: each may follow the other (`commits.may_follow`), unless
 one of the files is gone. The merged files stay for a while, for readers of earlier snapshots.
+
+A file whose bytes are not those that were committed is not merged (`committed_rows.py`), and its group with it: what changed would
+be right from then on.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from headrace.load.commits import COMPACT, Change, DataFile, Snapshot
+from headrace.load.committed_rows import committed_rows
 from headrace.load.contents import DEAD_SCHEMA
 from headrace.load.data_file_writer import ROW_GROUP_BYTES, DataFileWriter
 from headrace.load.data_files import Attempt, file_name, folder_of
 from headrace.load.durable import sync_directory
-from headrace.load.errors import BrokenTarget, UnknownOutcome
+from headrace.load.errors import BrokenTarget, DamagedFile, UnknownOutcome
 from headrace.load.orphans import remove_retired, remove_uncommitted
 from headrace.load.runs import Run
 from headrace.load.schemas import schema_from_text
@@ -33,6 +35,8 @@ SMALL_BYTES = 32 << 20
 MERGED_BYTES = 128 << 20
 ALIKE = 4  # times as large is about as large
 ALIKE_FROM_BYTES = 8 << 10  # below it a footer is most of a file
+
+_log = logging.getLogger("headrace.load")
 
 
 def compact(
@@ -45,15 +49,16 @@ def compact(
     """Merge the files of a target that are smaller than `small_bytes`.
 
     retired_s   for which files that were merged, now or before, stay for readers
-    raises      ValueError, BrokenTarget, LoadFenced (files were removed meanwhile)
+    raises      ValueError, BrokenTarget, LoadFenced (files were removed meanwhile); DamagedFile, when the others are merged
     """
     target = open_target(to)
     snapshot = target.read()
     if not snapshot.number:
         return snapshot
     run = Run(target.control)
+    damaged: dict[str, DamagedFile] = {}
     try:
-        snapshot = compacted(target, run.id, snapshot, compression, mergeable(snapshot, small_bytes))
+        snapshot = compacted(target, run.id, snapshot, compression, mergeable(snapshot, small_bytes), damaged)
         remove_retired(target, snapshot, retired_s)
     except UnknownOutcome:
         run.close(keeps_file=True)
@@ -63,23 +68,40 @@ def compact(
         run.close()
         raise
     run.close()
+    if damaged:
+        raise next(iter(damaged.values()))
     return snapshot
 
 
 def compacted(
-    target: Target, run_id: str, snapshot: Snapshot, compression: str, groups: Sequence[Sequence[DataFile]]
+    target: Target,
+    run_id: str,
+    snapshot: Snapshot,
+    compression: str,
+    groups: Sequence[Sequence[DataFile]],
+    damaged: dict[str, DamagedFile],
 ) -> Snapshot:
-    """The snapshot after a commit that makes one file of each group; the same one where there is none. raises LoadFenced"""
-    if not groups:
-        return snapshot
+    """The snapshot after a commit that makes one file of each group; the same one where there is none.
+
+    damaged   gets files, by path, whose bytes are not those that were committed; their groups are left out
+    raises    LoadFenced
+    """
     number = 1 << 40 | snapshot.number << 16  # beside those of tasks
-    added = []
+    added, merged = [], []
     for index, group in enumerate(groups):
-        added.append(_merged(target, snapshot, group, Attempt(run_id, number + index), compression))
+        try:
+            added.append(_merged(target, snapshot, group, Attempt(run_id, number + index), compression))
+        except DamagedFile as failure:
+            damaged[failure.path] = failure
+            _log.error("%d files are not merged, one of them was changed: %s", len(group), failure)
+            continue
+        merged.append(group)
+    if not merged:
+        return snapshot
     for folder in {(target.root / one.path).parent for one in added}:
         sync_directory(folder)
     target.step("merged")
-    removed = tuple(one.path for group in groups for one in group)
+    removed = tuple(one.path for group in merged for one in group)
     change = Change(run_id, int(time.time() * 1000), COMPACT, snapshot.offsets, (), tuple(added), removed)
     return target.commit(change, snapshot)
 
@@ -98,16 +120,20 @@ def mergeable(snapshot: Snapshot, small_bytes: int) -> list[list[DataFile]]:
     return [group for group in found if len(group) > 1]
 
 
-def ripe(snapshot: Snapshot, least: int, small_bytes: int = SMALL_BYTES) -> list[list[DataFile]]:
+def ripe(
+    snapshot: Snapshot, least: int, small_bytes: int = SMALL_BYTES, damaged: Collection[str] = ()
+) -> list[list[DataFile]]:
     """What a loader merges after a commit: runs of at least `least` small files, side by side and about as large; of fewer, where
     no further one has room in MERGED_BYTES beside them.
 
     From the newest to the oldest, a file joins those after it unless it is more than ALIKE times as large as any: it then begins the
     next run. So sixteen small files become one, sixteen of these one again, and a record is rewritten once for each such step,
     not with each merge.
+
+    damaged   paths of files that are not merged, nor over them
     """
     found: list[list[DataFile]] = []
-    for row in _small_neighbours(snapshot, small_bytes):
+    for row in _small_neighbours(snapshot, small_bytes, damaged):
         run: list[DataFile] = []
         size, largest = 0, ALIKE_FROM_BYTES
         for one in reversed(row):
@@ -124,10 +150,12 @@ def ripe(snapshot: Snapshot, least: int, small_bytes: int = SMALL_BYTES) -> list
     return [run[::-1] for run in found if len(run) > 1]
 
 
-def _small_neighbours(snapshot: Snapshot, small_bytes: int) -> Iterator[list[DataFile]]:
+def _small_neighbours(snapshot: Snapshot, small_bytes: int, damaged: Collection[str] = ()) -> Iterator[list[DataFile]]:
     """Files below `small_bytes` of one partition, hour and kind, with none between them, in the order of their offsets."""
     order = sorted(snapshot.files.values(), key=lambda one: (_kind(one), one.start, one.first_offset))
-    for (_, is_small), row in groupby(order, key=lambda one: (_kind(one), one.bytes < small_bytes)):
+    for (_, is_small), row in groupby(
+        order, key=lambda one: (_kind(one), one.bytes < small_bytes and one.path not in damaged)
+    ):
         if is_small:
             yield list(row)
 
@@ -139,7 +167,7 @@ def _kind(one: DataFile) -> tuple[object, ...]:
 def _merged(
     target: Target, snapshot: Snapshot, group: Sequence[DataFile], attempt: Attempt, compression: str
 ) -> DataFile:
-    """raises   BrokenTarget, where the files don't have the rows that were committed"""
+    """raises   DamagedFile; BrokenTarget, where the files don't have the rows that were committed"""
     first = group[0]
     start, end = min(one.start for one in group), max(one.end for one in group)
     schema = DEAD_SCHEMA if first.is_bad else schema_from_text(snapshot.schema)
@@ -148,7 +176,7 @@ def _merged(
     writer = DataFileWriter(target.root / path, schema, compression, 0)
     try:
         for one in group:
-            for batch in _rows(target, one, schema):
+            for batch in committed_rows(target.root, one, schema):
                 writer.add(batch)
                 if writer.waiting_bytes >= ROW_GROUP_BYTES:
                     writer.write()
@@ -174,16 +202,3 @@ def _merged(
         checksum,
         first.is_bad,
     )
-
-
-def _rows(target: Target, one: DataFile, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """Of a file, in the table's columns: those that came later are null."""
-    with pq.ParquetFile(target.root / one.path) as file:
-        for batch in file.iter_batches():
-            columns = [
-                batch.column(field.name).cast(field.type)
-                if field.name in batch.schema.names
-                else pa.nulls(batch.num_rows, field.type)
-                for field in schema
-            ]
-            yield pa.RecordBatch.from_arrays(columns, schema=schema)

@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 from headrace.arrow.column_types import ARROW_TYPES, TIMESTAMP_MS, check_columns
 from headrace.arrow.errors import TimestampOverflow
 from headrace.arrow.ranges import ROWS_PER_BATCH, OffsetRange, read_range
+from headrace.arrow.tally import Tally
 from headrace.load.record_times import ANY_TIME, POLICIES, TimeSpan, outside, reason, timestamps
 from headrace.spark.errors import UndecodableRecord
 
@@ -67,19 +68,20 @@ class Contents:
         return {field.name: arrow_type(field.dataType) for field in self.decode.fields().fields}
 
     def batches(
-        self, one: OffsetRange, rows: int = ROWS_PER_BATCH
+        self, one: OffsetRange, rows: int = ROWS_PER_BATCH, tally: Tally | None = None
     ) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch | None]]:
         """(rows of the table, dead letters or None), batch by batch.
 
+        tally    counts the bytes, as they are read
         raises   what `read_range` raises; UndecodableRecord; RegistryUnavailable; TimestampOverflow
         """
         decoded = self._decoded()
-        raw = RAW if self.has_dead_letters else ()
+        raw = (*ALWAYS, *RAW) if self.has_dead_letters else ()
         kafkas = [name for name in self.names if name not in decoded]
         needed = () if self.decode is None else self.decode.sources(self.names)
         sources = tuple(dict.fromkeys([*kafkas, *needed, *raw, "offset", "timestamp"]))
         names = [*self.names, CORRUPT] if self.has_dead_letters else list(self.names)
-        for read in read_range(one, _with_milliseconds(sources), rows):
+        for read in read_range(one, _with_milliseconds(sources), rows, tally=tally):
             batch, late = self._timed(one, read, sources)
             if self.decode is None:
                 yield batch.select(list(self.names)), late

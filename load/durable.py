@@ -17,13 +17,19 @@ def sync_file(path: str | os.PathLike[str]) -> None:
 sync_directory = sync_file  # its entries
 
 
+_synced: set[Path] = set()  # directories whose entries this process has synced
+
+
 def make_directory(path: Path) -> None:
-    """The directory and those above it, with their entries on the disk."""
-    if path.is_dir():
+    """The directory and those above it, with their entries on the disk: also where another process made it, which may have died
+    before it synced the entry."""
+    if path in _synced and path.is_dir():
         return
-    make_directory(path.parent)
-    path.mkdir(exist_ok=True)
+    if not path.is_dir():
+        make_directory(path.parent)
+        path.mkdir(exist_ok=True)
     sync_directory(path.parent)
+    _synced.add(path)
 
 
 def write_synced(path: Path, data: bytes) -> None:

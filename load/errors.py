@@ -37,6 +37,14 @@ class BrokenTarget(HeadraceError):
     """The target's own files contradict each other, or are not of a format that this version reads."""
 
 
+class DamagedFile(BrokenTarget):
+    """A data file whose bytes are not those that were committed; `path` below the target's root."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"{path} {reason}")
+        self.path = path
+
+
 class UnknownOutcome(HeadraceError):
     """A commit that may or may not have happened, and may still: the next load reads which; no file of it is removed."""
 

@@ -197,39 +197,45 @@ def read_moment(
         except DataLoss as failure:
             newer = target.read()
             if newer.number == snapshot.number and not tries_left:
+                if known is not None:
+                    _check_log(bootstrap_servers, target.name, topic, dataclasses.replace(known, epochs={}))
                 raise DataLoss(
                     f"{failure}; the last commit of {target.name} is {snapshot.number}: a load has to run before retention does"
                 ) from None
             sleep(PAUSE_S)  # for a newer commit, or a new leader's high watermark
             continue
         if known is not None:
-            _check_ids(topic, known.topic_id, ranges)
-            _check_epochs(bootstrap_servers, target.name, topic, known)
+            for one in ranges if isinstance(ranges, list) else ():  # of a cluster without ids, they are in the files
+                _check_id(topic, known.topic_id, one.topic_id)
+            _check_log(bootstrap_servers, target.name, topic, known)
         return snapshot, ranges
     raise DataLoss(f"{target.name}: each commit that was read ends before the log's start, {LOAD_LIST_TRIES_MAX} times")
 
 
-def _check_ids(topic: str, known: str, ranges: Sequence[OffsetRange]) -> None:
+def _check_id(topic: str, known: str, found: str) -> None:
     """raises   TopicReplaced"""
-    for one in ranges if isinstance(ranges, list) else ():
-        if not same_topic(known, one.topic_id):
-            raise TopicReplaced(
-                f"{topic} was deleted and created again after it was loaded (its id was {known}, it is {one.topic_id} now)"
-            )
+    if not same_topic(known, found):
+        raise TopicReplaced(
+            f"{topic} was deleted and created again after it was loaded (its id was {known}, it is {found} now)"
+        )
 
 
-def _check_epochs(bootstrap_servers: str, target: str, topic: str, known: TopicOffsets) -> None:
-    """That the log still has the records before the commit's offsets.
+def _check_log(bootstrap_servers: str, target: str, topic: str, known: TopicOffsets) -> None:
+    """That the cluster's topic is the one that was loaded, still has the records before the commit's offsets, and all records of
+    partitions that came since. Asked whatever was planned: a new topic that ends at the commit's offset gives no range, and Spark's
+    plan does not say its topic's id.
 
-    raises   DataLoss, KafkaError, ConnectionFailed
+    raises   TopicReplaced, DataLoss, KafkaError, ConnectionFailed
     """
-    if not known.epochs:
-        return
     positions = {
         TopicPartition(topic, index): Position(known.next_offsets[index], epoch)
         for index, epoch in known.epochs.items()
     }
     with Cluster(bootstrap_servers) as cluster:
+        _check_id(topic, known.topic_id, cluster.retried(lambda: cluster.topic_ids.get(topic, ""), {topic}))
+        _check_new(cluster, target, topic, known)
+        if not positions:
+            return
         cluster.offsets(dict.fromkeys(positions, LATEST))
         cuts = truncations(cluster, positions)
     if cuts:
@@ -238,6 +244,21 @@ def _check_epochs(bootstrap_servers: str, target: str, topic: str, known: TopicO
             f"{target} has records that the log no longer has: it was truncated, and has others now ({some}); "
             "headrace load rewind takes the table back to what both have"
         )
+
+
+def _check_new(cluster: Cluster, target: str, topic: str, known: TopicOffsets) -> None:
+    """raises   DataLoss, where a partition that came after the first load has lost records that no commit has"""
+    new = [
+        name
+        for name in cluster.partitions
+        if name.topic == topic and name.partition not in known.next_offsets and name.partition not in known.waiting
+    ]
+    for name, low in sorted(cluster.offsets(dict.fromkeys(new, EARLIEST)).items() if new else ()):
+        if low > 0:
+            raise DataLoss(
+                f"{name} came after the last commit of {target}, and its log begins at {low} and not at 0: a load has to run before "
+                "retention does"
+            )
 
 
 def loaded_paths(target: Target, snapshot: Snapshot, topic: str) -> list[str]:

@@ -35,10 +35,18 @@ from headrace.client.leader_epochs import RecordEpochs
 from headrace.errors import HeadraceError, KafkaError
 from headrace.ids import TopicPartition
 from headrace.limits import LOAD_LEFT_NAMED_MAX, LOAD_WENT_BACK_TRIES_MAX
-from headrace.load.commits import LOAD, Change, Snapshot, check_change, joined
+from headrace.load.commits import LOAD, Change, Snapshot, check_change, joined, same_topic
 from headrace.load.contents import contents_of
 from headrace.load.data_files import Attempt
-from headrace.load.errors import LoadFenced, OutOfRange, TargetUnavailable, TaskFailed, UnknownOutcome
+from headrace.load.errors import (
+    DamagedFile,
+    LoadFenced,
+    OutOfRange,
+    TargetUnavailable,
+    TaskFailed,
+    TopicReplaced,
+    UnknownOutcome,
+)
 from headrace.load.last_records import changed_records
 from headrace.load.options import (
     GRACE_S,
@@ -200,6 +208,7 @@ class Loader:
         self._leaves_files = False
         self._epochs = RecordEpochs()
         self._left: set[TopicPartition] = set()
+        self._damaged: dict[str, DamagedFile] = {}  # files that are not merged
         self._has_topics: bool | None = None
 
     def run(self) -> Loaded:
@@ -277,14 +286,18 @@ class Loader:
             self._sleep(min(left_s, POLL_S))
 
     def _catch_up(self, run: Run, executor: Executor, snapshot: Snapshot) -> Snapshot:
-        """Rounds until the ends of the first one are reached."""
+        """Rounds until the ends of the first one are reached. What can't be loaded is raised when the others are committed.
+
+        raises   OutOfRange, TopicReplaced, what a round raises
+        """
         frozen: Ends | None = None
         tries = 0
         deadline_s = self._steady() + (LEADER_WAIT_S if self._options.every_s is None else 0)
         while True:
             plan, ranges = patiently(lambda: self._planned(snapshot, frozen), self._scan_options())  # noqa: B023
-            if plan.went_back and not plan.bounds:
-                tries = self._went_back(plan, tries)
+            if plan.went_back and not plan.bounds and tries + 1 < LOAD_WENT_BACK_TRIES_MAX:
+                tries += 1
+                self._sleep(WENT_BACK_PAUSE_S)
                 continue
             if frozen is None and self._waits_for_leaders(plan, deadline_s):
                 continue
@@ -293,6 +306,8 @@ class Loader:
             frozen = plan.ends if frozen is None else frozen
             self._meter.expect(_left(plan, frozen))
             before, snapshot = snapshot, self._round(run, executor, snapshot, plan, ranges)
+            if not plan.bounds:
+                _check_refused(plan)
             if snapshot is before or not plan.bounds or self._options.is_stopped():
                 return snapshot
 
@@ -325,17 +340,6 @@ class Loader:
             _log.warning("no topic matches %r", self._options.pattern)
         self._has_topics = has_topics
 
-    def _went_back(self, plan: RoundPlan, tries: int) -> int:
-        """raises   OutOfRange, when it stays so"""
-        if tries + 1 >= LOAD_WENT_BACK_TRIES_MAX:
-            raise OutOfRange(
-                f"{'; '.join(plan.went_back)}: the log lost records that were loaded (an unclean election, a restored disk), or the topic "
-                "was deleted and created again. headrace load rewind takes the table back to an offset that the log has, and the next load "
-                "continues there; out-of-range policy skip leaves the partition as it is"
-            )
-        self._sleep(WENT_BACK_PAUSE_S)
-        return tries + 1
-
     def _planned(self, snapshot: Snapshot, frozen: Ends | None) -> tuple[RoundPlan, list[OffsetRange]]:
         with Cluster(self._options.bootstrap_servers) as cluster:
             plan = plan_round(cluster, self._options, snapshot, frozen, self._epochs)
@@ -348,7 +352,9 @@ class Loader:
             )
             if changed:
                 plan = plan.without(changed, self._options)
-            return plan, ranges_between(cluster, self._scan_options(), dict(plan.bounds), directories, 1)
+            ranges = ranges_between(cluster, self._scan_options(), dict(plan.bounds), directories, 1)
+            _check_ids(plan, ranges)
+            return plan, ranges
 
     def _scan_options(self) -> ScanOptions:
         return ScanOptions(
@@ -361,7 +367,7 @@ class Loader:
         self, run: Run, executor: Executor, snapshot: Snapshot, plan: RoundPlan, ranges: list[OffsetRange]
     ) -> Snapshot:
         """Tasks, check, commit; the same snapshot where there is nothing to commit, or where it is stopped at once."""
-        for text in plan.went_back:
+        for text in (*plan.went_back, *plan.refused):
             _log.warning("%s: nothing of it is loaded", text)
         results = []
         for result in executor.run(ranges, never):
@@ -400,7 +406,8 @@ class Loader:
             return snapshot
         from headrace.load.compaction import compacted, ripe
 
-        return compacted(self._target, run.id, snapshot, self._options.compression, ripe(snapshot, least))
+        groups = ripe(snapshot, least, damaged=self._damaged)
+        return compacted(self._target, run.id, snapshot, self._options.compression, groups, self._damaged)
 
     def _note(self, change: Change) -> None:
         self._commits += 1
@@ -459,9 +466,34 @@ class Loader:
         executor.dead_attempts.clear()
 
 
+def _check_ids(plan: RoundPlan, ranges: Sequence[OffsetRange]) -> None:
+    """That the ranges are of the topics whose offsets were planned: metadata may have been refreshed between. raises TopicReplaced"""
+    for one in ranges:
+        if not same_topic(plan.topic_ids[one.topic], one.topic_id):
+            raise TopicReplaced(
+                f"{one.topic} was deleted and created again while a round of it was planned (its id was {plan.topic_ids[one.topic]}, it "
+                f"is {one.topic_id} now): load it again"
+            )
+
+
 def _left(plan: RoundPlan, frozen: Ends) -> int:
     """Offsets that this round and the ones after it read."""
     return sum(max(frozen.get(name, end), end) - start for name, (start, end) in plan.bounds.items())
+
+
+def _check_refused(plan: RoundPlan) -> None:
+    """raises   OutOfRange, TopicReplaced: the first, with the reasons of all"""
+    refused = list(plan.refused)
+    if plan.went_back:
+        refused.append(
+            OutOfRange(
+                f"{'; '.join(plan.went_back)}: the log lost records that were loaded (an unclean election, a restored disk), or the topic "
+                "was deleted and created again. headrace load rewind takes the table back to an offset that the log has, and the next load "
+                "continues there; out-of-range policy skip leaves the partition as it is"
+            )
+        )
+    if refused:
+        raise type(refused[0])("; ".join(map(str, refused)))
 
 
 def _may_pass(failure: HeadraceError) -> bool:

@@ -37,8 +37,10 @@ def remove_attempts(root: Path, dead: Collection[Attempt]) -> int:
 
 
 def remove_uncommitted(target: Target, own: str) -> int:
-    """What this loader wrote and did not commit, when none of its tasks runs any more; returns how many files. raises BrokenTarget"""
-    committed = target.read().files
+    """What this loader wrote and no commit ever named, when none of its tasks runs any more; returns how many files. What a merge or a
+    rewind replaced was committed: it stays for readers of earlier snapshots (`remove_retired`). raises BrokenTarget"""
+    snapshot = target.read()
+    committed = snapshot.files.keys() | snapshot.retired.keys()
     found = [
         path
         for path, attempt in found_files(target.root)

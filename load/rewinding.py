@@ -1,7 +1,10 @@
 """A table taken back to an earlier offset, so that the next load replays from there: records and offsets in one commit.
 
-A file is removed whole or not at all, so a partition goes back to the start of the file that has the offset. What the log no longer has
-can't be replayed, and is not removed.
+    clicks-0-0-300-a.0    rows 0..299   ->   clicks-0-0-120-b.0    rows 0..119, and the partition is at 120
+
+A merged file may have rows from months, so it is not removed whole: those before the offset are copied. Where its bytes are not those that
+were committed nothing can be copied (`committed_rows.py`), and the partition goes back to where the file begins. What the log no longer
+has can't be replayed, and is not removed.
 """
 
 from __future__ import annotations
@@ -9,15 +12,29 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from headrace.client.cluster import EARLIEST, LATEST, Cluster
 from headrace.client.leader_epochs import Epochs, RecordEpochs
 from headrace.ids import TopicPartition
-from headrace.load.commits import Change, LoadedRange, Snapshot, TopicOffsets
-from headrace.load.errors import OutOfRange
+from headrace.load.commits import Change, DataFile, Snapshot, TopicOffsets, same_topic
+from headrace.load.committed_rows import committed_rows, is_as_committed
+from headrace.load.contents import DEAD_SCHEMA
+from headrace.load.data_file_writer import ROW_GROUP_BYTES, DataFileWriter
+from headrace.load.data_files import Attempt, file_name, folder_of
+from headrace.load.durable import sync_directory
+from headrace.load.errors import OutOfRange, TopicReplaced, UnknownOutcome
 from headrace.load.options import pattern_of, start_of
+from headrace.load.orphans import remove_uncommitted
+from headrace.load.runs import Run
+from headrace.load.schemas import schema_from_text
 from headrace.load.target import Target, open_target
+
+COMPRESSION = "snappy"  # of a file that is written again
 
 
 def rewind(
@@ -31,7 +48,8 @@ def rewind(
 
     start     "earliest", an offset, or "@" and milliseconds since 1970
     returns   the new offsets of the partitions that went back
-    raises    ValueError; OutOfRange, where the log no longer has what would be removed; LoadFenced; KafkaError, ConnectionFailed
+    raises    ValueError; OutOfRange, where the log no longer has what would be removed; TopicReplaced; LoadFenced; KafkaError,
+              ConnectionFailed
     """
     target = open_target(to)
     pattern = re.compile(pattern_of(topics))
@@ -41,10 +59,12 @@ def rewind(
         raise ValueError(f"topics {pattern.pattern!r}: nothing of them was loaded to {target.name}")
     with Cluster(bootstrap_servers) as cluster:
         earliest = cluster.offsets(dict.fromkeys(names, EARLIEST))
+        _check_ids(snapshot, cluster.topic_ids, {name.topic for name in names})
         wanted = _wanted(cluster, names, start, earliest)
-        cuts = {name: _cut(snapshot, name, offset) for name, offset in wanted.items()}
         next_offsets = snapshot.next_offsets()
-        cuts = {name: cut for name, cut in cuts.items() if cut < next_offsets[name]}
+        cuts = {
+            name: _cut(target, snapshot, name, offset) for name, offset in wanted.items() if offset < next_offsets[name]
+        }
         ends = cluster.offsets(dict.fromkeys(cuts, LATEST)) if cuts else {}
         epochs = RecordEpochs().before(cluster, {name: cut for name, cut in cuts.items() if cut <= ends[name]})
     lost = [
@@ -55,8 +75,34 @@ def rewind(
     if lost:
         raise OutOfRange(f"{'; '.join(lost)}: nothing was changed, since those records could not be loaded again")
     if cuts:
-        target.commit(_change(snapshot, cuts, epochs), snapshot)
+        _commit(target, snapshot, cuts, epochs)
     return cuts
+
+
+def _commit(target: Target, snapshot: Snapshot, cuts: dict[TopicPartition, int], epochs: Epochs) -> None:
+    """raises   LoadFenced, DamagedFile, and the target's own errors: nothing was changed"""
+    run = Run(target.control)
+    try:
+        target.commit(_change(target, run.id, snapshot, cuts, epochs), snapshot)
+    except UnknownOutcome:
+        run.close(keeps_file=True)
+        raise
+    except BaseException:
+        remove_uncommitted(target, run.id)
+        run.close()
+        raise
+    run.close()
+
+
+def _check_ids(snapshot: Snapshot, found: Mapping[str, str], topics: set[str]) -> None:
+    """raises   TopicReplaced"""
+    for topic in sorted(topics):
+        known, present = snapshot.offsets[topic].topic_id, found.get(topic, "")
+        if not same_topic(known, present):
+            raise TopicReplaced(
+                f"{topic} was deleted and created again: the target has records of the topic with id {known}, it is {present} now. Nothing "
+                "was changed, since those records could not be loaded again"
+            )
 
 
 def _wanted(
@@ -74,48 +120,115 @@ def _wanted(
     raise ValueError(f"start {start!r}: earliest, an offset, or @ and milliseconds since 1970")
 
 
-def _cut(snapshot: Snapshot, name: TopicPartition, offset: int) -> int:
-    """The greatest offset at or before `offset` that no file reaches over."""
-    topic_id = snapshot.offsets[name.topic].topic_id
-    spans = [
-        (one.start, one.end)
-        for one in snapshot.files.values()
-        if (one.topic, one.topic_id, one.partition) == (name.topic, topic_id, name.partition)
-    ]
-    for start, end in sorted(spans, reverse=True, key=lambda span: span[1]):
-        if start < offset < end:
-            offset = start
-    return offset
+def _cut(target: Target, snapshot: Snapshot, name: TopicPartition, offset: int) -> int:
+    """The greatest offset at or before `offset` before which the rows of all files can be kept."""
+    while True:
+        damaged = [
+            one.start for one in _split_by(_files(snapshot, name), offset) if not is_as_committed(target.root, one)
+        ]
+        if not damaged:
+            return offset
+        offset = min(damaged)
 
 
-def _change(snapshot: Snapshot, cuts: dict[TopicPartition, int], epochs: Epochs) -> Change:
-    removed, forgotten, kept = [], [], []
+def _files(snapshot: Snapshot, name: TopicPartition) -> list[DataFile]:
+    key = (name.topic, snapshot.offsets[name.topic].topic_id, name.partition)
+    return [one for one in snapshot.files.values() if (one.topic, one.topic_id, one.partition) == key]
+
+
+def _split_by(files: list[DataFile], cut: int) -> list[DataFile]:
+    return [one for one in files if one.first_offset < cut <= one.last_offset]
+
+
+def _change(target: Target, run_id: str, snapshot: Snapshot, cuts: dict[TopicPartition, int], epochs: Epochs) -> Change:
+    """raises   DamagedFile"""
+    removed: list[str] = []
+    added: list[DataFile] = []
+    forgotten, ranges = [], []
     for name, cut in cuts.items():
-        topic_id = snapshot.offsets[name.topic].topic_id
-        key = (name.topic, topic_id, name.partition)
-        files = [one for one in snapshot.files.values() if (one.topic, one.topic_id, one.partition) == key]
-        removed += [one.path for one in files if one.end > cut]
-        for one in snapshot.ranges:
-            if (one.topic, one.topic_id, one.partition) == key and one.end > cut:
-                forgotten.append(one)
-                if one.start < cut:
-                    inside = [file for file in files if one.start <= file.start and file.end <= cut]
-                    rows, bad = sum(file.rows for file in inside), sum(file.rows for file in inside if file.is_bad)
-                    kept.append(
-                        LoadedRange(name.topic, topic_id, name.partition, one.start, cut, rows, bad, one.is_gap)
-                    )
+        files = _files(snapshot, name)
+        heads: list[DataFile] = []
+        for one in _split_by(files, cut):
+            heads.append(_head(target, snapshot, one, cut, Attempt(run_id, len(added) + len(heads))))
+        added += heads
+        removed += [one.path for one in files if one.last_offset >= cut]
+        kept = [one for one in files if one.last_offset < cut] + heads
+        for found in snapshot.ranges:
+            is_ours = (found.topic, found.partition) == name and found.topic_id == snapshot.offsets[name.topic].topic_id
+            if is_ours and found.end > cut:
+                forgotten.append(found)
+                if found.start < cut:
+                    rows, bad = (sum(_rows_from(target, one, found.start) for one in some) for some in _by_kind(kept))
+                    ranges.append(replace(found, end=cut, rows=rows + bad, bad=bad))
+    for folder in {(target.root / one.path).parent for one in added}:
+        sync_directory(folder)
+    at_ms = int(time.time() * 1000)
+    return Change(
+        "rewind",
+        at_ms,
+        "rewind",
+        _offsets(snapshot, cuts, epochs),
+        tuple(ranges),
+        tuple(added),
+        tuple(removed),
+        tuple(forgotten),
+    )
+
+
+def _by_kind(files: list[DataFile]) -> tuple[list[DataFile], list[DataFile]]:
+    """Those of rows, and of dead letters."""
+    return [one for one in files if not one.is_bad], [one for one in files if one.is_bad]
+
+
+def _rows_from(target: Target, one: DataFile, start: int) -> int:
+    """Rows of a file from an offset on: it may have been merged over a gap."""
+    if one.first_offset >= start:
+        return one.rows
+    if one.last_offset < start:
+        return 0
+    offsets = pq.read_table(target.root / one.path, columns=["offset"], partitioning=None).column("offset")
+    return int(pc.sum(pc.greater_equal(offsets, start)).as_py())
+
+
+def _head(target: Target, snapshot: Snapshot, one: DataFile, cut: int, attempt: Attempt) -> DataFile:
+    """The rows of a file before an offset, as a file of their own. raises DamagedFile"""
+    schema = DEAD_SCHEMA if one.is_bad else schema_from_text(snapshot.schema)
+    name = file_name(one.topic, one.partition, one.start, cut, attempt)
+    path = f"{folder_of(one.topic, one.hour, one.is_bad)}/{name}"
+    writer = DataFileWriter(target.root / path, schema, COMPRESSION, 0)
+    try:
+        for batch in committed_rows(target.root, one, schema):
+            kept = batch.filter(pc.less(batch.column("offset"), cut))
+            if kept.num_rows:
+                writer.add(kept)
+            if writer.waiting_bytes >= ROW_GROUP_BYTES:
+                writer.write()
+        size, checksum = writer.finish()
+    except BaseException:
+        writer.discard()
+        raise
+    return replace(
+        one,
+        path=path,
+        end=cut,
+        rows=writer.rows,
+        bytes=size,
+        last_offset=writer.last_offset,
+        checksum=checksum,
+    )
+
+
+def _offsets(snapshot: Snapshot, cuts: dict[TopicPartition, int], epochs: Epochs) -> dict[str, TopicOffsets]:
     kept_epochs = {name: epoch for name, epoch in snapshot.epochs().items() if name not in cuts} | epochs
     by_topic: dict[str, dict[int, int]] = {}
     for name, epoch in kept_epochs.items():
         by_topic.setdefault(name.topic, {})[name.partition] = epoch
-    offsets = {
+    return {
         topic: TopicOffsets(
             one.topic_id,
             {index: cuts.get(TopicPartition(topic, index), offset) for index, offset in one.next_offsets.items()},
             by_topic.get(topic, {}),
+            one.waiting,
         )
         for topic, one in snapshot.offsets.items()
     }
-    return Change(
-        "rewind", int(time.time() * 1000), "rewind", offsets, tuple(kept), (), tuple(removed), tuple(forgotten)
-    )

@@ -3,16 +3,16 @@
 Runs in: the driver. Where a partition begins, only the target says; policies say what happens where the log does not have it:
 
     last commit   log                        the round loads
-    none          low..high                  from `start`; a partition that came later, from low
+    none          low..high                  from `start`; a partition that came later, as if the last commit were at 0
     at            low <= at <= high          at..high
     at < low      retention was faster       fail | earliest: a gap at..low, then low..high | skip: nothing of it
     at > high     the log was cut, or a new  nothing yet; when it stays so, an error | skip: nothing of it
                   leader does not know better
     other epochs  the log was cut, and has   the same
     before at     grown again
-    other id      deleted and created again  refuse | load: low..high of the new one
-    no leader     a node is away, or its     nothing of it in this round
-                  directory is offline
+    other id      deleted and created again  refuse | load: of the new one as if the last commit were at 0
+    no leader     a node is away, or its     nothing of it in this round; at a topic's first load the commit notes it, and it begins
+                  directory is offline       from `start` later
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ class RoundPlan:
     lows        where the logs begin
     epochs      leader epochs of the last records within the bounds, where they are known
     left        partitions whose leader can't be asked, with the reason
+    refused     why nothing of some partitions or topics is loaded: raised when the others are
     """
 
     bounds: Mapping[TopicPartition, tuple[int, int]]
@@ -58,6 +59,7 @@ class RoundPlan:
     lows: Ends = field(default_factory=dict)
     epochs: Epochs = field(default_factory=dict)
     left: Mapping[TopicPartition, HeadraceError] = field(default_factory=dict)
+    refused: tuple[OutOfRange | TopicReplaced, ...] = ()
 
     def without(self, changed: Mapping[TopicPartition, int], options: LoadOptions) -> RoundPlan:
         """The same for the other partitions.
@@ -85,16 +87,21 @@ class RoundPlan:
         after = {**self.begun, **{name: end for name, (_start, end) in self.bounds.items()}}
         for name, offset in after.items():
             topic_id = self.topic_ids.get(name.topic, "")
-            known = found.get(name.topic, TopicOffsets(topic_id, {}))
-            is_same = same_topic(known.topic_id, topic_id)
-            next_offsets, epochs = (dict(known.next_offsets), dict(known.epochs)) if is_same else ({}, {})
+            known = found.get(name.topic) or TopicOffsets(topic_id, {}, {}, self._left_of(name.topic))
+            if not same_topic(known.topic_id, topic_id):
+                known = TopicOffsets(topic_id, {})
+            next_offsets, epochs = dict(known.next_offsets), dict(known.epochs)
             if next_offsets.get(name.partition) != offset:
                 epochs.pop(name.partition, None)  # it is that of another record
                 if name in self.epochs:
                     epochs[name.partition] = self.epochs[name]
             next_offsets[name.partition] = offset
-            found[name.topic] = TopicOffsets(topic_id or known.topic_id, next_offsets, epochs)
+            waiting = known.waiting - {name.partition}
+            found[name.topic] = TopicOffsets(topic_id or known.topic_id, next_offsets, epochs, waiting)
         return found
+
+    def _left_of(self, topic: str) -> frozenset[int]:
+        return frozenset(name.partition for name in self.left if name.topic == topic)
 
 
 def plan_round(
@@ -104,29 +111,35 @@ def plan_round(
 
     frozen   ends beyond which nothing is loaded; None: the high watermarks
     epochs   finds those of the records to load
-    raises   OutOfRange, TopicReplaced, KafkaError, ConnectionFailed: also where no leader at all can be asked
+    raises   KafkaError, ConnectionFailed: also where no leader at all can be asked
     """
     pattern = re.compile(options.pattern)
     topics = {topic for topic in cluster.refresh(None) if pattern.fullmatch(topic)} - cluster.internal_topics
     names = sorted(name for name in cluster.partitions if name.topic in topics)
     ids = {topic: cluster.topic_ids.get(topic, "") for topic in topics}
-    _check_ids(options, snapshot, ids)
+    replaced = _replaced(options, snapshot, ids)
+    names = [name for name in names if name.topic not in replaced]
     if not names:
-        return RoundPlan({}, (), ids, {}, (), {})
+        return RoundPlan({}, (), ids, {}, (), {}, refused=tuple(replaced.values()))
     earliest, left = cluster.reachable_offsets(dict.fromkeys(names, EARLIEST))
     latest, more = cluster.reachable_offsets(dict.fromkeys(earliest, LATEST), options.read_committed)
     left |= more
     if not latest:
         raise next(iter(left.values()))
+    highs = latest
+    if options.read_committed:  # an earlier load may have read beyond the last stable offset: that is no loss
+        highs, more = cluster.reachable_offsets(dict.fromkeys(latest, LATEST))
+        left |= more
+        latest = {name: offset for name, offset in latest.items() if name in highs}
     names = [name for name in names if name in latest]
     ends = {name: min(latest[name], frozen[name]) if frozen and name in frozen else latest[name] for name in names}
     if frozen is not None:
         names = [name for name in names if name in frozen]
     starts = _starts(cluster, options, snapshot, names, ids, earliest, latest)
-    cuts = _cuts(cluster, snapshot, ids, starts, latest)
-    plan = _bounded(options, snapshot, names, ids, starts, earliest, latest, ends, cuts)
+    cuts = _cuts(cluster, snapshot, ids, starts, highs)
+    plan = _bounded(options, snapshot, names, ids, starts, earliest, highs, ends, cuts)
     found = epochs.before(cluster, {name: end for name, (_start, end) in plan.bounds.items()})
-    return replace(plan, lows=earliest, epochs=found, left=left)
+    return replace(plan, lows=earliest, epochs=found, left=left, refused=(*replaced.values(), *plan.refused))
 
 
 def _cuts(cluster: Cluster, snapshot: Snapshot, ids: Mapping[str, str], starts: Ends, latest: Ends) -> Ends:
@@ -154,8 +167,7 @@ def _bounded(
     ends: Ends,
     cuts: Ends,
 ) -> RoundPlan:
-    """raises   OutOfRange"""
-    bounds, begun, gaps, went_back = {}, {}, [], []
+    bounds, begun, gaps, went_back, refused = {}, {}, [], [], []
     for name in names:
         start, low, high = starts[name], earliest[name], latest[name]
         if start > high or name in cuts:
@@ -170,17 +182,28 @@ def _bounded(
                 _log.warning("%s is left as it is: %s", name, _lost(start, low))
                 continue
             if options.out_of_range == "fail":
-                raise OutOfRange(
-                    f"{name}: {_lost(start, low)}; out-of-range policy earliest continues with what there is, skip leaves the "
-                    "partition as it is"
+                refused.append(
+                    OutOfRange(
+                        f"{name}: {_lost(start, low)}; out-of-range policy earliest continues with what there is, skip leaves the "
+                        "partition as it is"
+                    )
                 )
+                continue
             _log.warning("%s: %s, continuing at %d", name, _lost(start, low), low)
             gaps.append(LoadedRange(name.topic, ids[name.topic], name.partition, start, low, 0, is_gap=True))
             start = low
         begun[name] = start
         if start < ends[name]:
             bounds[name] = (start, ends[name])
-    return RoundPlan(limited(bounds, options.records_per_commit), tuple(gaps), ids, begun, tuple(went_back), ends)
+    return RoundPlan(
+        limited(bounds, options.records_per_commit),
+        tuple(gaps),
+        ids,
+        begun,
+        tuple(went_back),
+        ends,
+        refused=tuple(refused),
+    )
 
 
 def _cut(start: int, high: int, at: int | None) -> str:
@@ -193,19 +216,22 @@ def _cut(start: int, high: int, at: int | None) -> str:
 
 
 def _lost(start: int, low: int) -> str:
-    return f"offsets {start}..{low} after the last commit are no longer in the log"
+    since = "after the last commit " if start else ""
+    return f"offsets {start}..{low} {since}are no longer in the log"
 
 
-def _check_ids(options: LoadOptions, snapshot: Snapshot, ids: Mapping[str, str]) -> None:
-    """raises   TopicReplaced"""
+def _replaced(options: LoadOptions, snapshot: Snapshot, ids: Mapping[str, str]) -> dict[str, TopicReplaced]:
+    """The topics that are not those that were loaded, with the reason why nothing of them is."""
+    found = {}
     for topic in sorted(ids.keys() & snapshot.offsets.keys()):
         known = snapshot.offsets[topic].topic_id
         if not same_topic(known, ids[topic]) and options.recreated == "refuse":
-            raise TopicReplaced(
+            found[topic] = TopicReplaced(
                 f"{topic} was deleted and created again: the target has records of the topic with id {known}, it is {ids[topic]} now. "
                 "Load it to another target, or allow it (--recreated load): the new topic is then loaded from its beginning, "
                 "beside the old records, whose offsets it repeats"
             )
+    return found
 
 
 def _starts(
@@ -225,10 +251,10 @@ def _starts(
         at = snapshot.next_offset(name) if is_same else None
         if at is not None:
             found[name] = at
-        elif known is not None:  # a partition, or a topic, that came after the first load
-            found[name] = earliest[name]
-        else:
+        elif known is None or (is_same and name.partition in known.waiting):
             new.append(name)
+        else:  # a partition, or a topic, that came after the first load: what its log has lost since is lost to the table
+            found[name] = 0
     kind, number = start_of(options.start)
     if kind == "time" and new:
         at_time = cluster.offsets(dict.fromkeys(new, number))

@@ -7,16 +7,21 @@ commit whose files they are.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 
+from headrace.arrow.planner import plan
+from headrace.arrow.ranges import ROWS_PER_BATCH, OffsetRange
 from headrace.arrow.scan_options import ScanOptions
-from headrace.load.contents import CORRUPT, MODES, contents_of
+from headrace.arrow.tally import Tally
+from headrace.load.contents import Contents, contents_of
 from headrace.load.live_table import joint_schema, loaded_paths, read_moment
 from headrace.load.target import Target, open_target
 from headrace.spark.column_types import quoted
+from headrace.spark.reading import Reading
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -33,23 +38,25 @@ def table(
     columns: str | Sequence[str] | None = None,
     decode: Decode | None = None,
     decode_mode: str = "fail",
+    bad_times: str = "dead",
     read_committed: bool | None = None,
 ) -> DataFrame:
     """One topic, past and present; frozen now, at a commit and at the high watermarks. Call it again for newer records.
 
-    The arguments are those of `headrace.table`.
+    The arguments are those of `headrace.table`; for its `where` there is `DataFrame.where`.
 
     raises   ValueError, DataLoss, TopicReplaced, what `scan` raises
     """
     target = open_target(history)
     if isinstance(columns, str):
         columns = [part.strip() for part in columns.split(",") if part.strip()]
-    contents = contents_of(None, decode, decode_mode, with_headers=True)
+    contents = contents_of(None, decode, decode_mode, with_headers=True, bad_times=bad_times)
+    schema = joint_schema(target.read(), contents, columns)
+    contents = replace(contents, names=tuple(schema.names), span=target.time_span)
 
     def planned(options: ScanOptions) -> Any:
-        return _live(spark, topic, bootstrap_servers, options, schema.names, decode, decode_mode)
+        return _live(spark, options, contents)
 
-    schema = joint_schema(target.read(), contents, columns)
     snapshot, live = read_moment(target, topic, bootstrap_servers, planned, read_committed)
     live = live.select(*(live[quoted(field.name)].cast(_spark_type(field.type)).alias(field.name) for field in schema))
     paths = loaded_paths(target, snapshot, topic)
@@ -59,30 +66,32 @@ def table(
     return past.unionByName(live)
 
 
-def _live(
-    spark: SparkSession,
-    topic: str,
-    bootstrap_servers: str,
-    options: ScanOptions,
-    names: Sequence[str],
-    decode: Decode | None,
-    decode_mode: str,
-) -> DataFrame:
-    from headrace.spark.scan import scan
+def _live(spark: SparkSession, options: ScanOptions, contents: Contents) -> DataFrame:
+    """The rows of the log as a load would have them: without those of dead letters, and with times that the table holds."""
+    from headrace.spark.executor_python import prepare_workers
+    from headrace.spark.scan import frame_of, parallelism_of, tasks_of
 
-    mode = MODES[decode_mode]
-    wanted = [*names, CORRUPT] if mode == "column" else list(names)
-    frame = scan(
-        spark,
-        topic,
-        bootstrap_servers=bootstrap_servers,
-        columns=wanted,
-        decode=decode,
-        decode_mode=mode,
-        start=dict(options.start.offsets),
-        read_committed=options.read_committed,
-    )
-    return frame.where(f"{CORRUPT} is null").drop(CORRUPT) if mode == "column" else frame
+    prepare_workers(spark)
+    ranges = plan(replace(options, splits=True), parallelism_of(spark))
+    reading = TableReading(contents.names, contents.decode, contents=contents)
+    return frame_of(spark, tasks_of(spark, ranges, pack=True), reading, None, _spark_schema(contents.schema()))
+
+
+@dataclass(frozen=True)
+class TableReading(Reading):
+    """What a task reads of a range: as `Contents` have it."""
+
+    contents: Contents = field(default_factory=lambda: Contents(()))
+
+    def batches(self, one: OffsetRange, rows_per_batch: int = ROWS_PER_BATCH) -> Iterator[pa.RecordBatch]:
+        """The records of a range. raises what `Contents.batches` raises"""
+        tally = Tally()
+        try:
+            for batch, _dead in self.contents.batches(one, rows_per_batch, tally):
+                yield batch
+        finally:
+            if self.count is not None:
+                self.count(tally)
 
 
 def _spark_type(kind: pa.DataType) -> Any:

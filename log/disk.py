@@ -118,6 +118,15 @@ class Disk:
         with suppress(FileNotFoundError):
             self.unlink(path)
 
+    def remove_durably(self, path: Path) -> None:
+        """Unlink a file, if it is there, and make that durable. Nothing is done where there is no descriptor for it. raises OSError"""
+        fd = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            self.remove_file(path)
+            self.fsync(fd)
+        finally:
+            os.close(fd)
+
     # One system call each
 
     def open(self, path: Path, flags: int) -> int:

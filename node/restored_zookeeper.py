@@ -80,17 +80,31 @@ async def _hold_all(zk: ZkSession) -> int:
         for name, node in zip(part, await zk.get_many([znodes.topic_path(one) for one in part]), strict=True):
             if node is not None:
                 topic = znodes.decode_topic(name, node.data)
-                await _hold_topic(zk, name, topic)
+                await _hold_topic(zk, name, topic, await _latest_epochs(zk, name, len(topic.replicas)))
                 await _forget_leaders(zk, name, topic.replicas)
                 count += len(topic.replicas)
     await _skip_producer_ids(zk)
     return count
 
 
-async def _hold_topic(zk: ZkSession, name: str, topic: TopicAssignment) -> None:
-    held = HeldReplica(topic.topic_id, is_proven=True, parted_at=0, parted_from=NO_LEADER, parted_in=ANY_STATE)
+async def _latest_epochs(zk: ZkSession, name: str, count: int) -> list[int]:
+    """By partition, as the states of the past have them. raises   ZkError, BadZnode"""
+    epochs = []
+    paths = [znodes.state_path(name, index) for index in range(count)]
+    for first in range(0, count, READS_IN_FLIGHT_MAX):
+        part = paths[first : first + READS_IN_FLIGHT_MAX]
+        for path, node in zip(part, await zk.get_many(part), strict=True):
+            epochs.append(
+                ANY_STATE if node is None else znodes.decode_state(path, node.data, node.version).leader_epoch
+            )
+    return epochs
+
+
+async def _hold_topic(zk: ZkSession, name: str, topic: TopicAssignment, epochs: Sequence[int]) -> None:
+    held = HeldReplica(topic.topic_id, is_proven=True, parted_at=0, parted_from=NO_LEADER)
     for broker in sorted({broker for row in topic.replicas for broker in row}):
-        replicas = {index: held for index, row in enumerate(topic.replicas) if broker in row}
+        rows = enumerate(zip(topic.replicas, epochs, strict=True))
+        replicas = {index: held._replace(parted_in=epoch) for index, (row, epoch) in rows if broker in row}
         await zk.create(held_znodes.held_path(broker, name), held_znodes.encode_held(replicas))
 
 

@@ -11,7 +11,7 @@ the parity of its sequence. So a row is never torn: a writer killed at any store
               12  leader, leader epoch, slot: i32
               24  key u32
               28  in-sync, offline     how many, u8 each; 255: too many for the row, they are in the view
-              30  halted u8            1: the replica here follows nobody
+              30  flags u8             1: the replica here follows nobody; 2: nor takes any role
               32  ids i32              of in-sync replicas, then of offline ones
 
     writer:    the other copy  ->  sequence + 1
@@ -60,6 +60,9 @@ assert WORD + 2 * _COPY_BYTES <= CLUSTER_ROW_BYTES
 
 Ids = tuple[int, ...]
 
+_HALTED: Final = 1
+_HELD: Final = 2
+
 
 class ClusterRow(NamedTuple):
     """One row. isr and offline are None where the topic's entry in the view has them."""
@@ -73,6 +76,11 @@ class ClusterRow(NamedTuple):
     isr: Ids | None
     offline: Ids | None
     is_halted: bool = False  # the replica here follows nobody
+    is_held: bool = False  # nor takes any role
+
+    @property
+    def flags(self) -> int:
+        return _HALTED * self.is_halted | _HELD * self.is_held
 
 
 def fits_row(isr: Sequence[int], offline: Sequence[int]) -> bool:
@@ -84,10 +92,10 @@ def pack_row(row: ClusterRow) -> bytes:
     """A row's fields as they lie in a copy. raises struct.error, where one is out of its range"""
     fields = (row.incarnation, row.index, row.leader, row.leader_epoch, row.slot, row.key)
     if row.isr is None or row.offline is None:
-        return _pack(*fields, IN_VIEW, IN_VIEW, row.is_halted, *(0,) * ROW_IDS_MAX)
+        return _pack(*fields, IN_VIEW, IN_VIEW, row.flags, *(0,) * ROW_IDS_MAX)
     ids = (*row.isr, *row.offline)
     counts = (len(row.isr), len(row.offline))
-    return _pack(*fields, *counts, row.is_halted, *ids, *(0,) * (ROW_IDS_MAX - len(ids)))
+    return _pack(*fields, *counts, row.flags, *ids, *(0,) * (ROW_IDS_MAX - len(ids)))
 
 
 class ClusterTable:
@@ -168,10 +176,12 @@ class ClusterTable:
 
 
 def _row_of(fields: tuple[int, ...]) -> ClusterRow | None:
-    incarnation, index, leader, leader_epoch, slot, key, in_sync, offline, halted, *ids = fields
+    incarnation, index, leader, leader_epoch, slot, key, in_sync, offline, flags, *ids = fields
     lists: tuple[Ids | None, Ids | None] = (None, None)
     if in_sync != IN_VIEW:
         if in_sync + offline > ROW_IDS_MAX:
             return None
         lists = (tuple(ids[:in_sync]), tuple(ids[in_sync : in_sync + offline]))
-    return ClusterRow(incarnation, index, leader, leader_epoch, slot, key, *lists, is_halted=bool(halted))
+    return ClusterRow(
+        incarnation, index, leader, leader_epoch, slot, key, *lists, bool(flags & _HALTED), bool(flags & _HELD)
+    )

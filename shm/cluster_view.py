@@ -38,6 +38,9 @@ class PartitionView(NamedTuple):
     slot: int = NO_SLOT  # row of the partition table, -1: not hosted on this node
     key: PartitionKey = NO_KEY  # partition_key() while hosted
     is_halted: bool = False  # the replica here follows nobody, whoever leads
+    is_held: bool = (
+        False  # nor takes any role: it is not known whether its log is one to go by; clients go to who leads
+    )
 
 
 class TopicView(NamedTuple):

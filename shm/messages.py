@@ -32,6 +32,7 @@ asked, and those of `RequestKind`, which no client can send:
                      segments from the one on that was active at the housekeeper's scan go only if they are older than
                      roll_before_ms still; timestamp and rule are for the log line
     NOTE_SYNCED      slot 4 | key 4 | segments_version 8 | recovery point 8
+                     synced from where the row with that version had its recovery point; refused where a cut came since
     SWAP_SEGMENTS    slot 4 | key 4 | segments_version 8 | n x ( base offset 8 | size 8 )
                      the first segment's `.cleaned` files replace all of them, if no truncation came since that version
     ALTER_ISR        n x ( slot 4 | key 4 | leader_epoch 4 | known 2 | wanted 2 | known x id 4 | wanted x ( id 4, pad 4, broker epoch 8 ) )
@@ -40,9 +41,10 @@ asked, and those of `RequestKind`, which no client can send:
     OPENED_LOG       n x ( slot 4 | key 4 | log end 8 | high_watermark 8 | last leader epoch 4 | flags 4 )
                      a partition worker to the controller: logs that it has opened, the mark as it was known before; flags: closed
                      in order by its last owner; cut since its end was damaged; whole, in a directory that is not suspect; missing:
-                     there is no log, and none is made before the reply; no mark: none was known. The reply is error 2: NONE once what
-                     follows is in the view, or will be
-    AHEAD_LOG        n x ( slot 4 | key 4 | log end 8 | parted at 8 | last leader epoch 4 | leader 4 | leader epoch 4 )
+                     there is no log, and none is made before the reply; no mark: none was known; another: another topic's log was
+                     in its place, and was put aside. The reply is error 2: NONE once what follows is in the view, or will be
+    AHEAD_LOG        n x ( slot 4 | key 4 | log end 8 | parted at 8 | last leader epoch 4 | leader 4 | leader epoch 4 |
+                         flags 4 )
                      a partition worker to the controller: logs that have more than the state of their partition knows of (its
                      leader and leader epoch): what a later epoch wrote, or what that leader's log does not have, from an offset on.
                      The reply is that of OPENED_LOG
@@ -135,7 +137,9 @@ ALTER_ISR_WANTED: Final = Struct("=ixxxxq")
 ALTER_ISR_RESULT: Final = Struct("=h")
 OPENED_LOG: Final = Struct("=IIqqii")
 LOG_WAS_CLOSED, LOG_WAS_CUT, LOG_IS_WHOLE, LOG_IS_MISSING, LOG_HAS_NO_MARK = 1, 2, 4, 8, 16  # its flags
-AHEAD_LOG: Final = Struct("=IIqqiii")
+LOG_WAS_SYNCED, LOG_WAS_ANOTHER = 32, 64  # others
+AHEAD_LOG: Final = Struct("=IIqqiiii")
+LOG_HAS_NO_ID: Final = 1  # its flag
 OPENED_RESULT: Final = Struct("=h")
 NEW_REPLICA: Final = Struct("=I")
 SLOT_ENTRY: Final = Struct("=I")

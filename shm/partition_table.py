@@ -231,7 +231,7 @@ class PartitionTable:
         return None
 
     def recover_row(self, slot: int) -> tuple[PartitionRow, bool]:
-        """The row as it is; only for its owner, right after its predecessor's death.
+        """The row as it is: for its owner, right after its predecessor's death, and for who wants a field of a row that is torn.
 
         returns   the row, and whether it is torn: then each field by itself is of the last publication or of the
                   one in progress, and its fields may belong to different versions

@@ -81,7 +81,7 @@ class Partitions(Sequence[PartitionView]):
             isr, offline = entry.crowded.get(index, ((), ()))
         found = PartitionView(
             index, row.leader, row.leader_epoch, isr, entry.replicas[index], offline, row.slot, PartitionKey(row.key),
-            row.is_halted,
+            row.is_halted, row.is_held,
         )  # fmt: skip
         self._known[index] = found
         return found

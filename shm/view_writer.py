@@ -304,6 +304,7 @@ def _row_of(incarnation: int, partition: PartitionView) -> ClusterRow:
         None if overflows_row else partition.isr,
         None if overflows_row else partition.offline,
         partition.is_halted,
+        partition.is_held,
     )
 
 

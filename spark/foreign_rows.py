@@ -6,6 +6,9 @@ once, in their order. RUN_ROWS of them are no accident; RUN_ROWS_LEAST are none 
 partition, or the last ones of this task. Rows of a run are held back until it breaks, so none is stored twice. Rows may go to another
 partition than they went to (without keys they do), so all partitions of the others count.
 
+Tasks that have such a run of their own each (an upstream producer that stored a batch twice) look the same. The option
+`headrace.exactly.once.alike` names the micro-batch in which they are let through.
+
 Runs in: Python workers, in the first attempts after a start. Memory: some 100 bytes for each row of the others; RUN_ROWS rows are held of
 each partition.
 """
@@ -40,6 +43,11 @@ class ForeignRows:
         self._needed: list[int] = []  # by place: how long a run has to be
         self._runs: dict[int, _Run] = {}
 
+    @property
+    def is_empty(self) -> bool:
+        """Every row can be sent: `passed` need not be asked."""
+        return not self._needed
+
     def add(self, hashes: Sequence[int]) -> None:
         """The rows of another task in one partition, in their order."""
         needed = min(RUN_ROWS, max(RUN_ROWS_LEAST, len(hashes)))
@@ -50,7 +58,7 @@ class ForeignRows:
 
     def passed(self, row: SinkRow, row_hash: int) -> list[SinkRow] | None:
         """The rows that can be sent now, in their order; None: they are another task's."""
-        if not self._needed:
+        if self.is_empty:
             return [row]
         run = self._runs.setdefault(row[3], _Run())
         place = self._places.get(row_hash, SEVERAL)

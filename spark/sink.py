@@ -29,14 +29,13 @@ from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
 from headrace.client.cluster import Cluster
 from headrace.client.producer import Producer
-from headrace.ids import TopicPartition
 from headrace.protocol.record_batch import Header
 from headrace.spark.column_types import SPARK_TYPES
 from headrace.spark.errors import BadRow
 from headrace.spark.foreign_rows import SinkRow
 from headrace.spark.row_digest import RowDigest
 from headrace.spark.sink_attempt import Attempt
-from headrace.spark.sink_floors import NO_BATCH, Floors, check_number, commit_floors, ends_of, settle_floors
+from headrace.spark.sink_floors import NO_BATCH, Ends, Floors, check_number, commit_floors, ends_of, settle_floors
 from headrace.spark.sink_options import SinkOptions
 from headrace.spark.sink_task import SinkTask, task_of_batch
 
@@ -66,7 +65,7 @@ class HeadraceWriter(DataSourceArrowWriter):
     def __init__(self, options: SinkOptions) -> None:
         self._options = options
         self._run = uuid4().hex  # another one if the same batch is written again
-        self._ends: dict[TopicPartition, int] = {}
+        self._ends = Ends({}, {})
         if options.is_exactly_once:
             with connect(options) as cluster:
                 self._ends = ends_of(cluster, options.topic)
@@ -79,7 +78,7 @@ class HeadraceWriter(DataSourceArrowWriter):
         if options.txn_app_id:
             task = task_of_batch(options.txn_app_id, self._run, options.txn_version)
             return write_numbered(options, iterator, task, self._ends)
-        floors = Floors(self._ends, NO_BATCH, self._run)
+        floors = Floors(self._ends.offsets, NO_BATCH, self._run, epochs=self._ends.epochs)
         return Written(write_once(options, iterator, task_of_batch(self._run, self._run), floors))
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
@@ -121,9 +120,7 @@ def write_records(options: SinkOptions, batches: Iterable[pa.RecordBatch]) -> in
         return producer.acknowledged
 
 
-def write_numbered(
-    options: SinkOptions, batches: Iterable[pa.RecordBatch], task: SinkTask, ends: dict[TopicPartition, int]
-) -> Written:
+def write_numbered(options: SinkOptions, batches: Iterable[pa.RecordBatch], task: SinkTask, ends: Ends) -> Written:
     """The rows of a task of a numbered batch, once; none of them, if that number was committed.
 
     ends     of the topic, before the first task of the batch
@@ -142,7 +139,7 @@ def write_numbered(
 
 
 def commit_numbered(
-    options: SinkOptions, messages: Sequence[WriterCommitMessage | None], number: int, ends: dict[TopicPartition, int]
+    options: SinkOptions, messages: Sequence[WriterCommitMessage | None], number: int, ends: Ends
 ) -> None:
     """All tasks of a numbered batch are done: what is in the topic now is not read again. Nothing, where rows have no number.
 
@@ -153,7 +150,12 @@ def commit_numbered(
         return
     rows = sum((one.rows for one in written), RowDigest())
     with connect(options) as cluster:
-        commit_floors(cluster, options.topic, written[0].query, Floors(ends, number, written[0].run, str(rows)))
+        commit_floors(
+            cluster,
+            options.topic,
+            written[0].query,
+            Floors(ends.offsets, number, written[0].run, str(rows), ends.epochs),
+        )
 
 
 def write_once(
@@ -169,7 +171,7 @@ def write_once(
 
     raises   RowsDiffer, and what `write_records` raises: DeliveryFailed too where another attempt writes meanwhile
     """
-    attempt = Attempt(options.topic, task, floors)
+    attempt = Attempt(options.topic, task, floors, is_alike=task.batch == options.alike_batch)
     with connect(options) as cluster:
         attempt.look(cluster)
     with (
@@ -185,7 +187,11 @@ def write_once(
                     _send_all(producer, options.topic, attempt.passed((value, key, headers, place)))
         _send_all(producer, options.topic, attempt.finish())
         producer.flush()
-        return producer.acknowledged
+        sent = producer.acknowledged
+    if sent:
+        with connect(options) as cluster:
+            attempt.compare(cluster)
+    return sent
 
 
 def _send_all(producer: Producer, topic: str, rows: Sequence[SinkRow]) -> None:

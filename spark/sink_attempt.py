@@ -1,8 +1,10 @@
 """An attempt of a task to write its rows once: what attempts before it wrote is found in the log, checked, and left out.
 
     1  leaders are asked what they know of the task's producer id in this epoch (DescribeProducers)
-    2  where they know something, or nobody can be sure (the first micro-batch after a start), the log is read from the floors
+    2  the log is read from the floors where they know something, and where they may have forgotten it (an attempt that is not the first
+       one, a run's first micro-batch): a leader that knows nothing is no proof that nothing is there
     3  the first rows of a partition have to be those that are there; the rest is sent with the sequences that follow
+    4  an attempt that may not be alone reads what is stored from there on when all is acknowledged: it has to be what it sent
 
 What is not yet below the high watermark can still be lost, so it counts once it has been read. Rows have to come in the same order
 in each attempt, and are compared; where they differ the attempt fails, and so does the query.
@@ -10,7 +12,9 @@ in each attempt, and are compared; where they differ the attempt fails, and so d
 With another number of tasks rows are another task's: `foreign_rows.py`.
 
 An attempt that Spark has given up may continue beside a later one: of both a partition takes each sequence once, and who comes second is
-refused (OUT_OF_ORDER_SEQUENCE_NUMBER) and fails. The next attempt finds what both wrote.
+refused (OUT_OF_ORDER_SEQUENCE_NUMBER) and fails. The next attempt finds what both wrote. Where both have batches of the same sequences, the
+second one's is acknowledged and not stored, whatever it holds: a partition compares numbers. Hence 4; `sink_repeats.py` says how the first
+attempt learns that it is not alone. In the first micro-batch after a start an attempt of the run before may be there, so all compare.
 
 Runs in: Python workers. Memory: 8 bytes for each row that is found.
 """
@@ -18,47 +22,77 @@ Runs in: Python workers. Memory: 8 bytes for each row that is found.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from headrace.client.cluster import EARLIEST, LATEST, Cluster, error_of
+from headrace.client.connection import Connection
 from headrace.client.partitioner import partition_of
 from headrace.client.producer import Identity
+from headrace.errors import ErrorCode
 from headrace.ids import TopicPartition
 from headrace.limits import SINK_TASKS_KNOWN_MAX
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
-from headrace.protocol.record_batch import Header, iterate_batches, iterate_records
+from headrace.protocol.record_batch import Header, RecordBatchHeader, iterate_batches, iterate_records
 from headrace.spark.errors import RowsDiffer
 from headrace.spark.foreign_rows import ForeignRows, SinkRow
-from headrace.spark.sink_floors import Floors
+from headrace.spark.sink_floors import Floors, lowered
+from headrace.spark.sink_options import ALIKE_BATCH
+from headrace.spark.sink_repeats import note_repeat, was_repeated
 from headrace.spark.sink_task import SinkTask
 
 KEYLESS_RUN = 1_000  # rows without key and partition that go into one partition, before the next one's turn
 UNREAD_S = 10.0  # for what a leader knows of to be replicated
 UNREAD_PAUSE_S = 0.2
+_ADVICE = (
+    "exactly once needs the same rows in the same order in each attempt: sort them (sortWithinPartitions), and leave out what is drawn or "
+    "read from a clock"
+)
+
+
+@dataclass(slots=True)
+class _Chain:
+    """Rows of a partition, in their order: how many, and a hash over theirs."""
+
+    count: int = 0
+    total: int = 0
+
+    def add(self, row_hash: int) -> None:
+        self.count += 1
+        self.total = hash((self.total, row_hash))
 
 
 class Attempt:
     """Where each row goes, and whether it is there already.
 
-    floors   of the task; the number of its partitions places keys
+    floors     of the task; the number of its partitions places keys
+    is_alike   tasks may have the same rows, and are as many as before: rows of other tasks don't count
     """
 
-    def __init__(self, topic: str, task: SinkTask, floors: Floors) -> None:
+    def __init__(self, topic: str, task: SinkTask, floors: Floors, *, is_alike: bool = False) -> None:
         self._topic = topic
         self._task = task
         self._floors = floors
+        self._is_alike = is_alike
         self._found: dict[TopicPartition, list[int]] = {}  # rows that are in the log, by their hashes
-        self._taken: dict[TopicPartition, int] = {}  # rows of this attempt
+        self._lowered: dict[TopicPartition, int] | None = None
+        self._ends: dict[TopicPartition, int] = {}  # up to which the log was read
+        self._taken: dict[TopicPartition, _Chain] = {}  # rows of this attempt
+        self._is_alone = True  # as far as is known
         self._keyless = 0
         self._foreign = ForeignRows()
 
     def look(self, cluster: Cluster) -> None:
         """Find what is there. raises   RowsDiffer, KafkaError, ConnectionFailed"""
-        cluster.retried(lambda: None, {self._topic})
-        names = sorted(name for name in cluster.partitions if name.topic == self._topic)
+        names = self._partitions(cluster)
         known = cluster.retried(lambda: _told_of(cluster, names, self._task), {self._topic})
-        if self._is_first_of_run or any(known.values()):
+        if self._is_first_of_run:
+            self._is_alone = False
+        elif self._task.attempt or any(known.values()):
+            self._is_alone = False
+            cluster.retried(lambda: note_repeat(cluster, self._topic, self._task), {self._topic})
+        if not self._is_alone:
             deadline_s = time.monotonic() + UNREAD_S
             while True:
                 self._found = self._read(cluster, names)
@@ -71,6 +105,36 @@ class Attempt:
                         "not replicated, or deleted"
                     )
                 time.sleep(UNREAD_PAUSE_S)
+
+    def compare(self, cluster: Cluster) -> None:
+        """All rows are acknowledged. raises   RowsDiffer, where others are stored in their place; KafkaError, ConnectionFailed"""
+        if self._is_alone and not cluster.retried(lambda: was_repeated(cluster, self._task), {self._topic}):
+            return
+        names = self._partitions(cluster)
+        deadline_s = time.monotonic() + UNREAD_S
+        while True:
+            there = self._read_on(cluster, names)
+            wanted = {name: self._taken.get(name, _Chain()) for name in names}
+            missing = {
+                name: one.count - there[name].count for name, one in wanted.items() if one.count > there[name].count
+            }
+            if not missing:
+                break
+            if time.monotonic() > deadline_s:
+                raise RowsDiffer(
+                    f"{self._task}: rows {missing} were acknowledged and are not in the log: not replicated, or deleted"
+                )
+            time.sleep(UNREAD_PAUSE_S)
+        for name, one in wanted.items():
+            if one != there[name]:
+                raise RowsDiffer(
+                    f"{self._task}: the {there[name].count} rows of partition {name} are not the {one.count} of this attempt: another "
+                    f"one wrote there meanwhile, with other rows or in another order, and some may be lost or there twice; {_ADVICE}"
+                )
+
+    def _partitions(self, cluster: Cluster) -> list[TopicPartition]:
+        cluster.retried(lambda: None, {self._topic})
+        return sorted(name for name in cluster.partitions if name.topic == self._topic)
 
     @property
     def _is_first_of_run(self) -> bool:
@@ -92,21 +156,24 @@ class Attempt:
         if partition is None:
             partition = self._choose(key)
         name = TopicPartition(self._topic, partition)
-        index = self._taken.get(name, 0)
-        self._taken[name] = index + 1
+        taken = self._taken.get(name)
+        if taken is None:
+            taken = self._taken[name] = _Chain()
+        index, row_hash = taken.count, _hash(key, value, headers)
+        taken.add(row_hash)
         found = self._found.get(name, ())
         if index >= len(found):
             return partition
-        if found[index] != _hash(key, value, headers):
+        if found[index] != row_hash:
             raise RowsDiffer(
-                f"{self._task}: row {index} of partition {name} is not the one that an earlier attempt wrote there; exactly once "
-                "needs the same rows in the same order in each attempt: sort them (sortWithinPartitions), and leave out what "
-                "is drawn or read from a clock"
+                f"{self._task}: row {index} of partition {name} is not the one that an earlier attempt wrote there; {_ADVICE}"
             )
         return None
 
     def passed(self, row: SinkRow) -> list[SinkRow]:
         """What can be sent now that this row is to be sent. raises   RowsDiffer, where another task wrote it"""
+        if self._foreign.is_empty:
+            return [row]
         value, key, headers, _partition = row
         return self._own(self._foreign.passed(row, _hash(key, value, headers)))
 
@@ -114,16 +181,18 @@ class Attempt:
         if rows is None:
             raise RowsDiffer(
                 f"{self._task}: its next rows are in {self._topic}, written by other tasks before the query was started again: it has "
-                "to continue with as many tasks as before (minPartitions, spark.sql.shuffle.partitions)"
+                "to continue with as many tasks as before (minPartitions, spark.sql.shuffle.partitions). Where it has as many, and "
+                f"tasks have rows that are alike: start it with option {ALIKE_BATCH} {self._task.batch}"
             )
         return rows
 
     def finish(self) -> list[SinkRow]:
         """All rows were placed; returns those that are still to be sent. raises   RowsDiffer, where an earlier attempt wrote more"""
         for name, rows in self._found.items():
-            if len(rows) > self._taken.get(name, 0):
+            taken = self._taken.get(name, _Chain()).count
+            if len(rows) > taken:
                 raise RowsDiffer(
-                    f"{self._task}: an earlier attempt wrote {len(rows)} rows to {name}, this one has {self._taken.get(name, 0)}"
+                    f"{self._task}: an earlier attempt wrote {len(rows)} rows to {name}, this one has {taken}"
                 )
         return self._own(self._foreign.released())
 
@@ -139,26 +208,20 @@ class Attempt:
         """Hashes of the rows of this task and micro-batch, in the order of their sequences."""
         starts = cluster.offsets(dict.fromkeys(names, EARLIEST))
         ends = cluster.offsets(dict.fromkeys(names, LATEST))
-        own, others = self._task.producer_id, self._other_ids()
+        others, begins = self._other_ids(), self._begins(cluster, ends)
         found: dict[TopicPartition, list[int]] = {}
         self._foreign = ForeignRows()
         for name in names:
-            start = max(starts[name], self._floors.offsets.get(name, 0))
+            start = max(starts[name], begins.get(name, 0))
+            self._ends[name] = max(start, ends[name])
             rows: list[int] = []
             foreign: dict[int, list[int]] = {}
-            for data in cluster.fetch(name, start, ends[name]):
-                for _position, header, batch in iterate_batches(data):
-                    if header.producer_epoch != self._task.epoch:
-                        continue
-                    if header.producer_id in others:
-                        foreign.setdefault(header.producer_id, []).extend(_hashes(batch))
-                    if header.producer_id != own:
-                        continue
-                    if header.base_sequence != len(rows):
-                        raise RowsDiffer(
-                            f"{self._task}: rows {len(rows)} to {header.base_sequence - 1} of {name} are gone from the log "
-                            "(retention, DeleteRecords, compaction)"
-                        )
+            for header, batch in self._batches(cluster, name, start, ends[name]):
+                self._ends[name] = max(self._ends[name], header.last_offset + 1)
+                if header.producer_id in others:
+                    foreign.setdefault(header.producer_id, []).extend(_hashes(batch))
+                if header.producer_id == self._task.producer_id:
+                    self._check_next(name, header, len(rows))
                     rows += _hashes(batch)
             if rows:
                 found[name] = rows
@@ -166,9 +229,55 @@ class Attempt:
                 self._foreign.add(hashes)
         return found
 
+    def _read_on(self, cluster: Cluster, names: list[TopicPartition]) -> dict[TopicPartition, _Chain]:
+        """The rows of this task that were found, and those that came since."""
+        starts = cluster.offsets(dict.fromkeys(names, EARLIEST))
+        ends = cluster.offsets(dict.fromkeys(names, LATEST))
+        begins = self._begins(cluster, ends) | self._ends
+        there: dict[TopicPartition, _Chain] = {}
+        for name in names:
+            rows = there[name] = _Chain()
+            for one in self._found.get(name, ()):
+                rows.add(one)
+            start = max(starts[name], begins.get(name, 0))
+            for header, batch in self._batches(cluster, name, start, ends[name]):
+                if header.producer_id == self._task.producer_id and header.base_offset >= start:
+                    self._check_next(name, header, rows.count)
+                    for one in _hashes(batch):
+                        rows.add(one)
+        return there
+
+    def _begins(self, cluster: Cluster, ends: dict[TopicPartition, int]) -> dict[TopicPartition, int]:
+        """The floors as the logs are at the first reading."""
+        if self._lowered is None:
+            self._lowered = lowered(cluster, self._floors, ends)
+        return self._lowered
+
+    def _batches(
+        self, cluster: Cluster, name: TopicPartition, start: int, end: int
+    ) -> Iterator[tuple[RecordBatchHeader, memoryview]]:
+        """Of the micro-batch, by whichever task."""
+        for data in cluster.fetch(name, start, end):
+            for _position, header, batch in iterate_batches(data):
+                if header.producer_epoch == self._task.epoch:
+                    yield header, batch
+
+    def _check_next(self, name: TopicPartition, header: RecordBatchHeader, count: int) -> None:
+        """raises   RowsDiffer, where a batch of this task does not follow on as many rows"""
+        if header.base_sequence > count:
+            raise RowsDiffer(
+                f"{self._task}: rows {count} to {header.base_sequence - 1} of {name} are gone from the log "
+                "(retention, DeleteRecords, compaction)"
+            )
+        if header.base_sequence < count:
+            raise RowsDiffer(
+                f"{self._task}: rows {header.base_sequence} to {count - 1} of {name} are in the log twice: its leader had forgotten "
+                "the task (headrace.producer.ids.max) while an attempt of it wrote"
+            )
+
     def _other_ids(self) -> set[int]:
         """Producer ids of the micro-batch's other tasks, where a run before this one may have had another number of them."""
-        if not self._is_first_of_run:
+        if self._is_alike or not self._is_first_of_run:
             return set()
         numbers = set(range(SINK_TASKS_KNOWN_MAX)) - {self._task.number}
         return {self._task._replace(number=number).producer_id for number in numbers}
@@ -185,26 +294,38 @@ def _hash(key: bytes | None, value: bytes | None, headers: Sequence[Header]) -> 
 def _told_of(cluster: Cluster, names: list[TopicPartition], task: SinkTask) -> dict[TopicPartition, int]:
     """How many rows of a task its leaders have; 0 where they don't know the producer id in this epoch (any more).
 
+    A leader of too many producers tells those of some partitions (PRODUCERS_DESCRIBED_MAX), and is asked again for the others.
+
     raises   KafkaError, ConnectionFailed
     """
-    kind = messages.DescribeProducersRequest
     told: dict[TopicPartition, int] = {}
-    by_leader: dict[int, list[int]] = {}
-    for name in names:
-        by_leader.setdefault(cluster.leader(name), []).append(name.partition)
-    for leader, indexes in by_leader.items():
+    for leader, due in cluster.by_leader(names).items():
         connection = cluster.connection(leader)
-        request = kind(topics=[kind.TopicRequest(names[0].topic, indexes)])
-        answer = connection.request(
-            ApiKey.DESCRIBE_PRODUCERS, connection.version(ApiKey.DESCRIBE_PRODUCERS, 0, 0), request
-        )
-        for topic in answer.topics:
-            for row in topic.partitions:
-                name = TopicPartition(topic.name, row.partition_index)
-                if row.error_code:
-                    raise error_of(row.error_code, f"producers of {name}")
-                told[name] = 0
-                for one in row.active_producers:
-                    if one.producer_id == task.producer_id and one.producer_epoch == task.epoch:
-                        told[name] = one.last_sequence + 1
+        while due:
+            found = _described(connection, due, task)
+            left = [name for name in due if name not in found]
+            if len(left) == len(due):
+                raise error_of(ErrorCode.INVALID_REQUEST, f"producers of {due[0]}")
+            told |= found
+            due = left
     return told
+
+
+def _described(connection: Connection, names: list[TopicPartition], task: SinkTask) -> dict[TopicPartition, int]:
+    """What a leader tells with one answer, without partitions that it refused as too many. raises   KafkaError, ConnectionFailed"""
+    kind = messages.DescribeProducersRequest
+    request = kind(topics=[kind.TopicRequest(names[0].topic, [name.partition for name in names])])
+    version = connection.version(ApiKey.DESCRIBE_PRODUCERS, 0, 0)
+    found: dict[TopicPartition, int] = {}
+    for topic in connection.request(ApiKey.DESCRIBE_PRODUCERS, version, request).topics:
+        for row in topic.partitions:
+            name = TopicPartition(topic.name, row.partition_index)
+            if row.error_code == ErrorCode.INVALID_REQUEST:
+                continue
+            if row.error_code:
+                raise error_of(row.error_code, f"producers of {name}")
+            found[name] = 0
+            for one in row.active_producers:
+                if one.producer_id == task.producer_id and one.producer_epoch == task.epoch:
+                    found[name] = one.last_sequence + 1
+    return found

@@ -5,9 +5,11 @@
                                     written once, and not read again
 
 Group `headrace-sink-{query id}`; beside each offset {"batch": number, "run": id of the run that committed it, "rows": the digest of the
-micro-batch's rows}. A floor that is too
-low costs reading; none is ever too high: a task of an older run has stored its own before it wrote, and a driver commits when all
-of its tasks are done.
+micro-batch's rows}, and the leader's epoch as it was when the end was found: all records before the end have that epoch or a lower one.
+Where these end before the floor by now, the log was truncated (an unclean election, a restored disk), and what came since begins there.
+
+A floor that is too low costs reading; else none is ever too high: a task of an older run has stored its own before it wrote, and a driver
+commits when all of its tasks are done.
 
 Runs in: the driver (commit), Python workers.
 """
@@ -20,8 +22,9 @@ from typing import NamedTuple
 
 from headrace.client.cluster import EARLIEST, LATEST, Cluster
 from headrace.client.coordinator import CoordinatorClient
+from headrace.client.leader_epochs import Epochs, Position, truncations
 from headrace.client.offset_store import committed, store_offsets
-from headrace.ids import TopicPartition
+from headrace.ids import NO_EPOCH, TopicPartition
 from headrace.spark.errors import StaleCheckpoint
 from headrace.spark.sink_task import SinkTask
 
@@ -42,20 +45,49 @@ class Floors(NamedTuple):
     batch     the last micro-batch that was committed, NO_BATCH: none
     run       of the query, that committed it
     rows      a `RowDigest` of it as text; empty where a version that kept none has committed it
+    epochs    of the leaders when the offsets were found, as far as they are known
     """
 
     offsets: dict[TopicPartition, int]
     batch: int
     run: str
     rows: str = ""
+    epochs: Epochs | None = None
 
 
-def ends_of(cluster: Cluster, topic: str) -> dict[TopicPartition, int]:
+class Ends(NamedTuple):
+    """Of a topic's partitions at one time, with the epochs of their leaders as far as they are known."""
+
+    offsets: dict[TopicPartition, int]
+    epochs: Epochs
+
+
+def ends_of(cluster: Cluster, topic: str) -> Ends:
     """The ends of a topic's partitions now, on the word of the leaders. raises   KafkaError, ConnectionFailed"""
-    return _offsets_of(cluster, topic, LATEST)
+    offsets = _offsets_of(cluster, topic, LATEST)
+    return Ends(offsets, {name: cluster.leader_epochs[name] for name in offsets if name in cluster.leader_epochs})
 
 
-def settle_floors(cluster: Cluster, topic: str, task: SinkTask, planned: dict[TopicPartition, int]) -> Floors:
+def lowered(cluster: Cluster, floors: Floors, ends: dict[TopicPartition, int]) -> dict[TopicPartition, int]:
+    """The floors as the logs are now: those of a log that was truncated below them are where it was cut.
+
+    ends     of the logs, which the leaders were asked for just before
+    raises   KafkaError, ConnectionFailed
+    """
+    known = floors.epochs or {}
+    found = {name: min(offset, ends.get(name, offset)) for name, offset in floors.offsets.items()}
+    positions = {
+        name: Position(offset, known.get(name, NO_EPOCH)) for name, offset in floors.offsets.items() if name in ends
+    }
+    for name, at in truncations(cluster, positions).items():
+        found[name] = min(found[name], max(at, 0))
+    for name, offset in floors.offsets.items():
+        if found[name] < offset:
+            _log.warning("a sink's topic was truncated partition=%s floor=%d from=%d", name, offset, found[name])
+    return found
+
+
+def settle_floors(cluster: Cluster, topic: str, task: SinkTask, planned: Ends) -> Floors:
     """The floors of a task of a stream, stored before this returns.
 
     planned   the topic's ends, before the first task of the micro-batch
@@ -66,11 +98,11 @@ def settle_floors(cluster: Cluster, topic: str, task: SinkTask, planned: dict[To
         found = read_floors(coordinator, topic)
         if found is not None:
             return found
-        offsets = planned
+        offsets, epochs = planned
         if task.batch:
             _log.warning("floors of a sink are gone, its topic is read from the start group=%s", coordinator.group_id)
-            offsets = _offsets_of(cluster, topic, EARLIEST)
-        floors = Floors(offsets, NO_BATCH, "")
+            offsets, epochs = _offsets_of(cluster, topic, EARLIEST), {}
+        floors = Floors(offsets, NO_BATCH, "", epochs=epochs)
         _store(coordinator, floors)
         return floors
     finally:
@@ -108,12 +140,13 @@ def read_floors(coordinator: CoordinatorClient, topic: str) -> Floors | None:
     notes = [json.loads(one.metadata) for one in found.values()]
     last = max(notes, key=lambda note: int(note["batch"]))  # of a topic that has grown since, all are alike
     offsets = {name: one.offset for name, one in sorted(found.items())}
-    return Floors(offsets, int(last["batch"]), str(last["run"]), str(last.get("rows", "")))
+    epochs = {name: one.leader_epoch for name, one in found.items()}
+    return Floors(offsets, int(last["batch"]), str(last["run"]), str(last.get("rows", "")), epochs)
 
 
 def _store(coordinator: CoordinatorClient, floors: Floors) -> None:
     note = {"batch": floors.batch, "run": floors.run, "rows": floors.rows}
-    store_offsets(coordinator, floors.offsets, json.dumps(note))
+    store_offsets(coordinator, floors.offsets, json.dumps(note), floors.epochs)
 
 
 def _offsets_of(cluster: Cluster, topic: str, timestamp: int) -> dict[TopicPartition, int]:

@@ -17,6 +17,7 @@ from headrace.spark.consumer_properties import BOOTSTRAP_SERVERS, PREFIX, refuse
 from headrace.spark.options import bool_of, number_of
 
 EXACTLY_ONCE = "headrace.exactly.once"
+ALIKE_BATCH = "headrace.exactly.once.alike"
 TXN_APP_ID, TXN_VERSION = "txnAppId", "txnVersion"  # Delta's
 FORBIDDEN = {
     "kafka.key.serializer": "keys go as binary or string",
@@ -78,6 +79,7 @@ class SinkOptions:
 
     topic             of all records, whatever the column topic says; '' for the column's
     is_exactly_once   each row is stored once, however often its task runs
+    alike_batch       the micro-batch whose tasks may have the same rows; None for none
     txn_app_id        of who writes numbered batches, each of which is stored once; '' for none
     txn_version       the number of this batch
     """
@@ -86,6 +88,7 @@ class SinkOptions:
     topic: str
     producer: ProducerOptions
     is_exactly_once: bool = False
+    alike_batch: int | None = None
     txn_app_id: str = ""
     txn_version: int = 0
 
@@ -114,10 +117,13 @@ def parse_sink_options(options: Mapping[str, str]) -> SinkOptions:
         raise ValueError(f"option {EXACTLY_ONCE} needs the option topic: what was written is looked for there")
     if is_exactly_once and not producer.is_idempotent:
         raise ValueError(f"option {EXACTLY_ONCE} needs kafka.acks all and kafka.enable.idempotence")
+    alike_batch = number_of(given, ALIKE_BATCH, 0)
+    if alike_batch is not None and not is_exactly_once:
+        raise ValueError(f"option {ALIKE_BATCH} goes with {EXACTLY_ONCE}")
     app_id, version = given.get(TXN_APP_ID.lower(), "").strip(), number_of(given, TXN_VERSION, 0)
     if bool(app_id) != (version is not None) or (app_id and not is_exactly_once):
         raise ValueError(f"options {TXN_APP_ID} (not empty) and {TXN_VERSION} go together, and with {EXACTLY_ONCE}")
-    return SinkOptions(servers, topic, producer, is_exactly_once, app_id, version or 0)
+    return SinkOptions(servers, topic, producer, is_exactly_once, alike_batch, app_id, version or 0)
 
 
 def _producer_options(given: Mapping[str, str]) -> ProducerOptions:

@@ -33,12 +33,14 @@ class SinkTask(NamedTuple):
     run     of the query, another one after each start; empty where Spark does not tell. Of a batch: drawn for it
     batch   number of the micro-batch; of a batch: its txnVersion, or 0
     number  of the task
+    attempt of it, from 0. A stage that Spark repeats begins again at 0
     """
 
     query: str
     run: str
     batch: int
     number: int
+    attempt: int = 0
 
     @property
     def producer_id(self) -> int:
@@ -62,7 +64,7 @@ def task_of_stream() -> SinkTask:
         query, batch, run = (context.getLocalProperty(name) for name in (QUERY_ID, BATCH_ID, RUN_ID))
     if context is None or not query or not batch:
         raise RuntimeError(f"Spark does not tell {QUERY_ID} and {BATCH_ID} here: exactly once needs them")
-    return SinkTask(query, run or "", int(batch), context.partitionId())
+    return SinkTask(query, run or "", int(batch), context.partitionId(), context.attemptNumber())
 
 
 def task_of_batch(query: str, run: str, number: int = 0) -> SinkTask:
@@ -70,4 +72,4 @@ def task_of_batch(query: str, run: str, number: int = 0) -> SinkTask:
     context = TaskContext.get()
     if context is None:
         raise RuntimeError("no task runs here")
-    return SinkTask(query, run, number, context.partitionId())
+    return SinkTask(query, run, number, context.partitionId(), context.attemptNumber())

@@ -16,9 +16,8 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMessage
 
-from headrace.ids import TopicPartition
 from headrace.spark.sink import Written, commit_numbered, connect, write_numbered, write_records
-from headrace.spark.sink_floors import ends_of
+from headrace.spark.sink_floors import Ends, ends_of
 from headrace.spark.sink_options import TXN_APP_ID, SinkOptions
 from headrace.spark.sink_task import SinkTask, task_of_stream
 
@@ -30,7 +29,7 @@ class HeadraceStreamWriter(DataSourceStreamArrowWriter):
         if options.txn_app_id:
             raise ValueError(f"option {TXN_APP_ID} is for batches, as in foreachBatch: a stream has an id of its own")
         self._options = options
-        self._ends: dict[TopicPartition, int] = {}
+        self._ends = Ends({}, {})
         if options.is_exactly_once:
             with connect(options) as cluster:
                 self._ends = ends_of(cluster, options.topic)

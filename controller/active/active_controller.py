@@ -11,7 +11,7 @@ Source: Kafka `KafkaController`.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import TypeVar
 
 from headrace.controller.active.deletions import Deletions
@@ -29,7 +29,7 @@ from headrace.controller.active.topic_growth import check_growable, growth_steps
 from headrace.controller.active.topic_ids import TopicIds
 from headrace.controller.cluster import events
 from headrace.controller.cluster.events import Replicas
-from headrace.controller.cluster.known_cluster import KnownCluster, Topic
+from headrace.controller.cluster.known_cluster import KnownCluster, Topic, is_another
 from headrace.controller.cluster.view_room import ViewRoom
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.epoch_guard import EpochGuard
@@ -207,10 +207,17 @@ class ActiveController:
         assert self._deletions is not None
         await self._deletions.mark(name)
 
-    def begin_deletions(self, names: Iterable[str]) -> None:
-        """Have marked topics go."""
-        if self._deletions is not None:
-            self._deletions.marks_read(names)
+    def begin_deletion(self, name: str, topic_id: str) -> None:
+        """Have a topic go that was marked; nothing, where its name is another's now. Call in the step in which its mark returned.
+
+        topic_id   of the topic that was marked; empty: it has none
+        """
+        term = self.term
+        if term is None or self._deletions is None:
+            return
+        now = term.known.topics.get(name) or term.known.released.get(name)
+        if now is None or not is_another(now.topic_id, topic_id):
+            self._deletions.marks_read([name])
 
     def require_term(self) -> Term:
         """raises   ControllerMoved, where we are not active any more"""

@@ -1,9 +1,10 @@
 """Leader epochs that brokers have in their logs, and states don't know of: ZooKeeper was put back to the past (decision 071).
 
 Runs in: the controller process of the active node, one object a term. What a broker of ours finds so it holds, and says so in its
-nodes (`zookeeper/held_znodes.py`) before it answers a LeaderAndIsr. They are read before leaders are elected in the place of others:
+nodes (`zookeeper/held_znodes.py`) before it answers a LeaderAndIsr. They are read before any election, and any step of a reassignment:
 
-    a live broker has a log ahead of the state     nobody is elected: it compares all logs, and raises the leader epoch itself
+    a live broker has a log ahead of the state     nobody is elected, who leads goes on: it compares all logs, and raises the leader
+                                                   epoch itself, by now or once an operator has said which history counts
     any election                                   its leader epoch is above all that was heard of for this partition
 """
 
@@ -15,7 +16,7 @@ from headrace.controller.zookeeper.held_reader import read_held_by
 from headrace.controller.zookeeper.held_znodes import NO_OFFSET, HeldReplica
 from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.znodes import PartitionState
-from headrace.ids import NO_EPOCH
+from headrace.ids import NO_EPOCH, NO_LEADER
 from headrace.leader_eras import era_of
 
 Place = tuple[str, int]  # topic and partition
@@ -49,13 +50,18 @@ class HeardEpochs:
 
     def is_disputed(self, place: Place, state: PartitionState) -> bool:
         """Whether a live broker's log is ahead of what this state came from: it decides who leads."""
-        return any(
-            (held.parted_in < held.end_epoch or held.end_offset == NO_OFFSET)
-            and era_of(state.leader_epoch) <= era_of(held.end_epoch)
-            for held in self._ahead.get(place, ())
-        )
+        return any(disputes(held, state) for held in self._ahead.get(place, ()))
 
     def above(self, place: Place, state: PartitionState) -> PartitionState:
         """The same state, as one of the latest leader epoch that was heard of."""
         latest = self._latest.get(place, NO_EPOCH)
         return state if state.leader_epoch >= latest else state._replace(leader_epoch=latest)
+
+
+def disputes(held: HeldReplica, state: PartitionState) -> bool:
+    """Whether this log is ahead of what a state came from.
+
+    One that parted from a leader in one epoch is not: that one's followers may lead.
+    """
+    is_later = held.parted_in < held.end_epoch or held.end_offset == NO_OFFSET or held.parted_from == NO_LEADER
+    return held.is_ahead and is_later and era_of(state.leader_epoch) <= era_of(held.latest_epoch)

@@ -93,13 +93,18 @@ class Leaders(Part):
             self._told_of(topic).update(indexes)
 
     def leaders_answered(self, broker: int, errors: Mapping[tuple[str, int], ErrorCode]) -> None:
-        """Replicas whose directory failed are offline, those that were made since are not."""
+        """Replicas whose directory failed are offline, those that were made since are not.
+
+        A log that is out of service is said first. So one whose broker knows a later state than we do is in service: it was released
+        by that state, of which we read a moment later, and nothing else would say so.
+        """
         liveness = self._term.liveness
         failed = [place for place, error in errors.items() if error is ErrorCode.KAFKA_STORAGE_ERROR]
         if not failed and broker not in liveness.failed:
             return
         before = liveness.failed.get(broker, set())
-        new = liveness.note_failed(broker, failed, [place for place, error in errors.items() if not error])
+        well = (ErrorCode.NONE, ErrorCode.STALE_CONTROLLER_EPOCH)
+        new = liveness.note_failed(broker, failed, [place for place, error in errors.items() if error in well])
         if new:
             _log.warning("replicas are offline, their log directory failed broker=%d replicas=%d", broker, len(new))
         moved = before ^ liveness.failed.get(broker, set())

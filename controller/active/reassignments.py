@@ -24,6 +24,7 @@ import logging
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
+from headrace.controller.active.held_targets import ByBroker, read_held_of, waits_for
 from headrace.controller.active.reassignment import (
     NOTHING,
     BrokersChanged,
@@ -95,12 +96,14 @@ class _Read(NamedTuple):
 
     states   of the partitions that were asked for
     trigger  the node of wishes, None: there is none
+    held     what live brokers hold, by partition
     """
 
     assignment: TopicAssignment
     version: int
     states: dict[int, PartitionState]
     trigger: Node | None
+    held: Mapping[int, ByBroker]
 
 
 class Reassignments(Part):
@@ -312,7 +315,7 @@ class Reassignments(Part):
             if is_doubted:
                 event = Elected()
             moving = found.assignment.adding.keys() | found.assignment.removing.keys()
-            plans = {index: plan(self._known(name, found, index), event) for index in found.states if index in moving}
+            plans = {index: self._plan_next(name, found, index, event) for index in found.states if index in moving}
             left = await self._carry_out(topic, found, plans, is_by_trigger=True)
             if isinstance(event, Elected):
                 self._doubted.discard(name)
@@ -373,6 +376,10 @@ class Reassignments(Part):
                 if index not in found.states:
                     raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"partition {index} has no state yet: ask again")
                 known = self._known(topic.name, found, index)
+                wanted = known.assignment.origin if target is None else target
+                if holders := waits_for(found.held.get(index, {}), wanted, known.state):
+                    why = f"it is not known who has the better log of partition {index}, brokers {holders} hold it: ask again"
+                    raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, why)
                 if target is not None:
                     live = {*target, *known.live} if is_by_trigger else known.live  # as Kafka: a broker may come later
                     check_target(known.assignment, target, live)
@@ -409,7 +416,14 @@ class Reassignments(Part):
         for index, path, state in zip(indexes, paths, await zk.get_many(paths), strict=True):
             if state is not None:
                 states[index] = znodes.decode_state(path, state.data, state.version)
-        return _Read(assignment, node.version, states, trigger)
+        held = await read_held_of(zk, topic.name, topic.topic_id, self._term.known.brokers)
+        return _Read(assignment, node.version, states, trigger, held)
+
+    def _plan_next(self, name: str, found: _Read, index: int, event: Event) -> Plan:
+        """What one that is on its way needs; nothing while brokers hold it: it is looked at again (RECHECK_MS)."""
+        known = self._known(name, found, index)
+        holders = waits_for(found.held.get(index, {}), known.assignment.target, known.state)
+        return NOTHING if holders else plan(known, event)
 
     def _known(self, name: str, found: _Read, index: int) -> Moving:
         term = self._term

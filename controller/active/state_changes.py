@@ -23,7 +23,16 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from headrace.controller.active.effects import NEVER, NOTHING, Effects, Refusal, StopReplica, TellLeaders, TellMetadata
+from headrace.controller.active.effects import (
+    NEVER,
+    NOBODY,
+    NOTHING,
+    Effects,
+    Refusal,
+    StopReplica,
+    TellLeaders,
+    TellMetadata,
+)
 from headrace.controller.active.elections import (
     elect_for_shutdown,
     elect_offline,
@@ -42,6 +51,7 @@ from headrace.controller.active.partition_states import (
 from headrace.controller.active.replica_states import ReplicaFacts, ReplicaStatus, step_replica
 from headrace.controller.cluster import events
 from headrace.controller.cluster.known_cluster import Topic
+from headrace.controller.cluster.topic import UNCLEAN
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ControllerMoved, ZkConflict, ZkError
 from headrace.controller.zookeeper.znodes import PartitionState
@@ -54,7 +64,6 @@ if TYPE_CHECKING:
 CHANGES_PER_COMMIT = 400
 STEPS_PER_FILL = 1_000  # planned without a pause, where few of them write anything
 RETRY_MS = 200
-UNCLEAN = "unclean.leader.election.enable"
 
 Place = tuple[str, int]  # topic and partition
 Partition = tuple[Topic, int]
@@ -149,19 +158,11 @@ class StateChanges:
 
         is_unclean   whether one out of the ISR may lead, whatever the topic says
         """
-        partitions = list(partitions)
-        if not partitions:
-            return Changes({}, {}, set())
-        await self._hear()
         by_default = self._is_unclean_by_default()
         has_recovery = self._term.tells_recovery
 
-        heard = self._term.heard
-
         def how(topic: Topic, index: int, facts: PartitionFacts) -> PartitionState | None:
             assert facts.state is not None
-            if heard.is_disputed((topic.name, index), facts.state):
-                return None
             may = is_unclean or topic.configs.get(UNCLEAN, by_default) == "true"
             return elect_offline(
                 facts.state, facts.replicas, facts.online, facts.epoch, is_unclean=may, is_recovery_told=has_recovery
@@ -310,7 +311,11 @@ class StateChanges:
     async def _move_partitions(
         self, partitions: Iterable[Partition], elect_of: Callable[[Topic, int], Elect]
     ) -> Changes:
-        """To OnlinePartition."""
+        """To OnlinePartition; not where the state is disputed: whoever disputes it says who leads (`heard_epochs.py`)."""
+        partitions = list(partitions)
+        if not partitions:
+            return Changes({}, {}, set())
+        await self._hear()
         steps: list[Step] = [
             (topic, index, partial(self._plan_partition, topic, index, elect_of(topic, index)))
             for topic, index in partitions
@@ -322,6 +327,8 @@ class StateChanges:
         state = topic.states[index]
         if state is None or self._is_others(topic, index):
             return NEVER  # first states are written by topic (`leaders.py`)
+        if term.heard.is_disputed((topic.name, index), state):
+            return NOBODY
         replicas = topic.replicas[index]
         online = term.liveness.online(topic.name, index, replicas)
         state = term.heard.above((topic.name, index), state)

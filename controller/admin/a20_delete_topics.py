@@ -1,7 +1,9 @@
 """DeleteTopics (key 20), v0 to v6: answered when the topics are gone from this node and from ZooKeeper, or the timeout passed.
 
 Runs in: the controller process. The mark in ZooKeeper comes first: from there on, the deletion is finished
-whoever dies. From v6 on a topic may be named by its id, which no later topic of its name has.
+whoever dies. It begins in the step in which its mark returned, before another topic is marked: the watch of the marks may
+have one deleted, and a producer create it again, while the request goes on. From v6 on a topic may be named by its id, which no
+later topic of its name has.
 
 Source: Kafka `ZkAdminManager.deleteTopics`, `TopicDeletionManager`; KIP-516 for ids.
 """
@@ -18,6 +20,7 @@ from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
 from headrace.protocol.messages import ZERO_UUID
+from headrace.shm.cluster_view import DeletedTopic
 
 VERSION_OF_IDS = 6
 
@@ -27,12 +30,13 @@ _Place = tuple[str | None, bytes]  # as the request names a topic
 
 
 async def handle(context: AdminContext, version: int, body: memoryview) -> PendingResponse:
-    """Mark the topics for deletion, then begin. What is named again is deleted, and answered, once."""
+    """Mark the topics for deletion, and begin with each. What is named again is deleted, and answered, once."""
     request = decode_request(ApiKey.DELETE_TOPICS, version, body)
     asked = request.topics if version >= VERSION_OF_IDS else [_State(name=name) for name in request.topic_names]
     names = _names_by_id(context, asked)
     results: dict[_Place, _Result] = {}
-    marked: dict[str, _Place] = {}
+    marked: dict[DeletedTopic, _Place] = {}
+    done: set[str] = set()  # names
     check_time = context.time_limit()
     for place in dict.fromkeys((topic.name, topic.topic_id) for topic in asked):
         name, topic_id = place
@@ -42,15 +46,17 @@ async def handle(context: AdminContext, version: int, body: memoryview) -> Pendi
             context.agent.check_active()
             check_time()
             name = _name_of(place, names)
-            if name in marked:
+            if name in done:
                 continue
-            row = row._replace(topic_id=await _mark(context, name))
-            marked[name] = place
+            topic = await _mark(context, name, topic_id)
+            context.active.begin_deletion(*topic)
+            row = row._replace(topic_id=bytes.fromhex(topic.topic_id) or ZERO_UUID)
+            marked[topic] = place
+            done.add(name)
         except HeadraceError as failure:
             code, text = answer_to(failure)
             row = row._replace(error_code=int(code), error_message=text)
         results[place] = row
-    context.active.begin_deletions(list(marked))
 
     def respond(is_done: bool) -> bytes:
         if not is_done:
@@ -83,8 +89,11 @@ def _name_of(place: _Place, names: dict[bytes, str]) -> str:
     return name
 
 
-async def _mark(context: AdminContext, name: str) -> bytes:
-    """Mark a topic; returns its id. raises   KafkaError, ControllerMoved, ZkError"""
+async def _mark(context: AdminContext, name: str, topic_id: bytes) -> DeletedTopic:
+    """Mark a topic; returns which. raises   KafkaError, ControllerMoved, ZkError
+
+    topic_id   that it has to have; ZERO_UUID: any
+    """
     if not context.settings["delete.topic.enable"]:
         raise KafkaError(ErrorCode.TOPIC_DELETION_DISABLED, "delete.topic.enable is false")
     await context.active.wait_free(name)
@@ -92,5 +101,8 @@ async def _mark(context: AdminContext, name: str) -> bytes:
     topic = context.known.topics.get(name) or context.known.released.get(name)
     if topic is None:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {name}")
+    found = DeletedTopic(name, topic.topic_id)
+    if topic_id not in (ZERO_UUID, bytes.fromhex(found.topic_id)):  # it was created again while we waited for the name
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID, "no topic has this id")
     await context.active.mark(name)
-    return bytes.fromhex(topic.topic_id) or ZERO_UUID
+    return found

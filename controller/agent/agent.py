@@ -36,6 +36,7 @@ from headrace.controller.agent.topic_configs import last_number, number_of, purg
 from headrace.controller.agent.view_publisher import ViewPublisher
 from headrace.controller.cluster import events, past_states
 from headrace.controller.cluster.known_cluster import KnownCluster, Topic
+from headrace.controller.cluster.topic import UNCLEAN
 from headrace.controller.cluster.view_room import ViewRoom
 from headrace.controller.zookeeper import features, notifications, znodes
 from headrace.controller.zookeeper.epoch_guard import EpochGuard
@@ -47,6 +48,7 @@ from headrace.controller.zookeeper.znodes import BadZnode, Registration
 from headrace.errors import ErrorCode, KafkaError
 from headrace.limits import READS_IN_FLIGHT_MAX
 from headrace.settings import Settings, kafka_version
+from headrace.shm.cluster_view import DeletedTopic
 from headrace.shm.counters import TOPICS_RELEASED
 from headrace.shm.seat import Seat
 
@@ -138,9 +140,11 @@ class Agent:
         replicas = self.known.replicas_here(names)
         return PendingResponse(replicas, self.monotonic_ms() + max(0, timeout_ms), self.rows.is_served, respond)
 
-    def wait_deleted(self, names: list[str], timeout_ms: int, respond: Callable[[bool], bytes]) -> PendingResponse:
+    def wait_deleted(
+        self, topics: list[DeletedTopic], timeout_ms: int, respond: Callable[[bool], bytes]
+    ) -> PendingResponse:
         """Answer when the topics are gone from this node and from ZooKeeper."""
-        return PendingResponse(names, self.monotonic_ms() + max(0, timeout_ms), self._departures.is_gone, respond)
+        return PendingResponse(topics, self.monotonic_ms() + max(0, timeout_ms), self._departures.is_gone, respond)
 
     async def note_overrides_written(self) -> None:
         """We changed overrides in ZooKeeper: clear away old notifications of such changes."""
@@ -168,10 +172,10 @@ class Agent:
         self.is_loaded = False
         self._resign()
         known, zk = self.known, self.zk
+        revisions = {name: topic.revision for name, topic in known.topics.items()}  # what comes after the sync is newer
         await (
             zk.sync()
         )  # else it could be a server that is behind: what is older than what we know is of a ZooKeeper put back
-        revisions = {name: topic.revision for name, topic in known.topics.items()}
         controller_id = await self._run_election()
         epoch_version = self.election.epoch_version
         controller_epoch = await zk.get(znodes.CONTROLLER_EPOCH)
@@ -349,8 +353,15 @@ class Agent:
                 continue
             if kind == "topics":
                 topics[name] = None
+        before = self.known.cluster_settings.get(UNCLEAN)
         await self._reader.load_settings()
-        self.tell(events.TopicsRead(await self._reader.load_configs(topics)))  # who may lead may be another one
+        read = await self._reader.load_configs(topics)  # who may lead may be another one
+        if self.known.cluster_settings.get(UNCLEAN) != before:
+            leaderless = [
+                name for name, topic in self.known.topics.items() if topic.is_leaderless and name not in topics
+            ]
+            read = (*read, *leaderless)
+        self.tell(events.TopicsRead(read))
         self._last_change = max(self._last_change, last_number(names))
 
     async def _follow_nodes(self, paths: list[str]) -> None:

@@ -22,7 +22,7 @@ from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.transaction import Transaction
 from headrace.controller.zookeeper.znodes import PartitionState
 from headrace.ids import NO_LEADER, partition_key
-from headrace.shm.messages import AHEAD_LOG
+from headrace.shm.messages import AHEAD_LOG, LOG_HAS_NO_ID
 
 Place = tuple[str, int]  # topic and partition
 Ends = Mapping[int, LogEnd | None]  # of other replicas' logs, None: not known
@@ -31,6 +31,11 @@ NOTHING_HELD = HeldReplica("")
 CONFLICT = (
     "the partition's leader has records of another history: headrace cluster accept-loss has this replica follow it, and lose its"
     " own from parted_at on; to have this one lead, stop that broker, then accept-loss"
+)
+
+NAMELESS = (
+    "its directory had no topic id, it may be of an earlier topic of this name: headrace cluster accept-loss has that broker lead, and"
+    " this replica lose what it has; to have this one lead, stop the brokers of the others, then accept-loss"
 )
 
 _log = logging.getLogger(__name__)
@@ -47,7 +52,7 @@ class AheadReplicas:
         """Hold what owners tell of; returns the topics. raises struct.error"""
         known = self._known
         names = set()
-        for slot, key, end_offset, parted_at, epoch, leader, leader_epoch in AHEAD_LOG.iter_unpack(body):
+        for slot, key, end_offset, parted_at, epoch, leader, leader_epoch, flags in AHEAD_LOG.iter_unpack(body):
             place = known.slots.holder(slot)
             topic = known.topics.get(place[0]) if place is not None else None
             if place is None or topic is None or key != partition_key(*place, topic.topic_id):
@@ -59,6 +64,7 @@ class AheadReplicas:
                 parted_at=min(parted_at, before.parted_at) if before.is_ahead else parted_at,
                 parted_from=before.parted_from if leader == NO_LEADER else leader,
                 parted_in=min(leader_epoch, before.parted_in) if before.is_ahead else leader_epoch,
+                is_nameless=before.is_nameless if before.is_ahead else bool(flags & LOG_HAS_NO_ID),
             )  # fmt: skip
             _log.error(
                 "replica held, its log is ahead of its partition's state: ZooKeeper has a state of the past partition=%s-%d"
@@ -80,7 +86,9 @@ class AheadReplicas:
         if verdict.act is OldAct.WAIT:
             if held.waits_for != verdict.waits_for:
                 known.held[place] = held._replace(waits_for=verdict.waits_for)
-                why = CONFLICT if verdict.is_conflict else "other replicas may have more, and are not known"
+                why = "other replicas may have more, and are not known"
+                if verdict.is_conflict:
+                    why = NAMELESS if held.is_nameless else CONFLICT
                 _log.log(
                     logging.ERROR if verdict.is_conflict else logging.WARNING,
                     "replica held partition=%s-%d log_end=%d log_epoch=%d parted_at=%d waits_for=%s reason=%s",
@@ -89,7 +97,7 @@ class AheadReplicas:
             return None
         epochs = [held.end_epoch, *(end.epoch for end in others.values() if end is not None)]
         changed = raised(state, verdict.best, epochs)
-        if not await self._write(place, topic, state, changed):
+        if not await write_state(self._zk, known, place, topic, state, changed):
             return None
         _log.warning(
             "state of the past is over, one replica is to lead in an epoch above all partition=%s-%d leader_to_be=%d leader_epoch=%d"
@@ -99,16 +107,21 @@ class AheadReplicas:
         )  # fmt: skip
         return verdict
 
-    async def _write(self, place: Place, topic: Topic, state: PartitionState, changed: PartitionState) -> bool:
-        """False: somebody else wrote it, and it is read again. raises ZkError"""
-        path = znodes.state_path(*place)
-        try:
-            version = await self._zk.set(path, znodes.encode_state(changed), state.version)
-        except ZkConflict:
-            return False
-        topic.revision += 1
-        self._known.set_states(topic, {place[1]: changed._replace(version=version)})
-        transaction = Transaction()
-        transaction.create(znodes.ISR_CHANGE_PREFIX, znodes.encode_isr_change([place]), is_sequential=True)
-        await self._zk.commit(transaction)
-        return True
+
+async def write_state(
+    zk: ZkSession, known: KnownCluster, place: Place, topic: Topic, state: PartitionState, changed: PartitionState
+) -> bool:
+    """Write a state by the version that was read, and the note as of a leader that changed its ISR, or neither.
+
+    False: somebody else wrote it, and it is read again. raises ZkError
+    """
+    transaction = Transaction()
+    transaction.set(znodes.state_path(*place), znodes.encode_state(changed), state.version)
+    transaction.create(znodes.ISR_CHANGE_PREFIX, znodes.encode_isr_change([place]), is_sequential=True)
+    try:
+        await zk.commit(transaction)
+    except ZkConflict:
+        return False
+    topic.revision += 1
+    known.set_states(topic, {place[1]: changed._replace(version=state.version + 1)})
+    return True

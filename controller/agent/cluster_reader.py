@@ -20,6 +20,11 @@ from headrace.errors import ConfigError
 from headrace.limits import READS_IN_FLIGHT_MAX
 from headrace.settings import DYNAMIC_KEYS, TOPIC_SETTINGS, check_dynamic_value, check_topic_value
 
+# Of a topic with an override of one of these that can't be read. Its policy stays, if that can be read: one that is compacted and says
+# "delete" takes records without keys, and its replicas take what the cleaner took for another history
+KEEP_ALL = {"cleanup.policy": "delete", "retention.bytes": "-1", "retention.ms": "-1"}
+_RETENTIONS = ("retention.bytes", "retention.ms")
+
 _log = logging.getLogger(__name__)
 
 
@@ -228,8 +233,12 @@ def _overrides(name: str, path: str, data: bytes | None, known: dict[str, str] |
 
 
 def _usable(name: str, overrides: dict[str, str], known: Mapping[str, str]) -> dict[str, str]:
-    """Overrides; what this node can't read of them is as it was known, or left out: somebody with a shell may have written it."""
+    """Overrides; what this node can't read of them is as it was known, or left out: somebody with a shell may have written it.
+
+    Left out, one that says what is deleted might have kept what the defaults don't: nothing is deleted then.
+    """
     kept = {}
+    keep_all: dict[str, str] = {}
     for key, text in overrides.items():
         try:
             if key in TOPIC_SETTINGS:
@@ -239,4 +248,11 @@ def _usable(name: str, overrides: dict[str, str], known: Mapping[str, str]) -> d
             _log.warning("override %s topic=%s reason=%s", "kept" if key in known else "ignored", name, failure)
             if key in known:
                 kept[key] = known[key]
-    return kept
+            elif key in KEEP_ALL:
+                _log.error(
+                    "no record of the topic is deleted by retention, an override can't be read topic=%s key=%s",
+                    name,
+                    key,
+                )
+                keep_all |= {one: value for one, value in KEEP_ALL.items() if one in (key, *_RETENTIONS)}
+    return kept | keep_all

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Set
 
 from headrace.controller.agent.hosted_rows import HostedRows
-from headrace.controller.cluster.known_cluster import KnownCluster
+from headrace.controller.cluster.known_cluster import KnownCluster, is_another
 from headrace.limits import ITEMS_PER_POLL_MAX
 from headrace.shm.cluster_view import DeletedTopic
 
@@ -74,9 +74,12 @@ class Departures:
         """The next active controller goes on. Replicas that are to go still are."""
         self._leaving.clear()
 
-    def is_gone(self, name: str) -> bool:
-        """Whether a topic that was to be deleted is, here and in ZooKeeper."""
-        return name not in self._leaving and name not in self._known.topics
+    def is_gone(self, topic: DeletedTopic) -> bool:
+        """Whether a topic that was to be deleted is, here and in ZooKeeper; another one may have its name."""
+        now = self._known.topics.get(topic.name)
+        if now is not None:
+            return is_another(now.topic_id, topic.topic_id)
+        return topic.name not in self._leaving
 
     def settle(self, followed: int, marked: Set[str]) -> tuple[list[str], int, bool]:
         """Check some of the deleted topics, and free what may be.

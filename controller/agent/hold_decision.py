@@ -8,10 +8,14 @@ then with the greater end. The first row that fits decides:
     another log is not known: its node is away, or does not say                             WAIT for it, and for a better one
     no other log is better                                                                  RELEASE
     the best is in the ISR: it is elected before us, or holds itself                        WAIT for it
+    ours is missing, and neither the loss is accepted, nor unclean election allowed         WAIT for those of the ISR, which decide
     the best is outside of the ISR                                                          HAND_OVER to it
 
 A log that is missing says nothing by its end: the disk that has it may be mounted again. Each other in-sync log has all that was
 acknowledged. One out of the ISR lacks some of it, and leads only where an operator says so.
+
+Apache's brokers don't tell the last epoch of a log. In the ISR theirs is compared as if it were ours, by its end. Out of the ISR a longer
+one may be the tail of a leader of before, which nobody acknowledged: nothing is given away to it, it counts as not known.
 
 A log that is not known counts in the first two rows, until somebody accepts the loss; or, where nothing proves one, the time is over.
 """
@@ -22,7 +26,7 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
-EPOCH_UNKNOWN = -2  # Apache's brokers don't tell the last epoch in a log: it counts as ours
+EPOCH_UNKNOWN = -2  # of a log of Apache's brokers
 
 
 class LogEnd(NamedTuple):
@@ -80,7 +84,8 @@ def decide(
     for broker in others_in_order:
         end = others.get(broker)
         if end is not None and end.epoch == EPOCH_UNKNOWN:
-            end = LogEnd(own.epoch, end.offset)
+            is_comparable = broker in isr or end.offset <= own.offset
+            end = LogEnd(own.epoch, end.offset) if is_comparable else None
         if end is None:
             unknown.append(broker)
         elif end > best_end:
@@ -96,6 +101,8 @@ def decide(
         return Verdict(Act.RELEASE, best)
     if best in isr:
         return Verdict(Act.WAIT, best, (best,))
+    if is_missing and not (is_accepted or may_be_unclean):
+        return Verdict(Act.WAIT, best, tuple(broker for broker in others_in_order if broker in isr))
     return Verdict(Act.HAND_OVER, best)
 
 

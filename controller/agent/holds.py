@@ -3,8 +3,8 @@
 Runs in: the controller process of every node, under a controller of either kind. Who is held:
 
     after the machine went down, each replica that is in its ISR still (`new_life.py`): nobody else was alive that had it all; but
-        those whose topics sync before they acknowledge (headrace.flush.before.ack), and logs that the last stop closed; where only
-        some directories are suspect, also logs in others
+        logs that say that each append was synced before its answer (headrace.flush.before.ack, as it was then), and those that the
+        last stop closed; where only some directories are suspect, also logs in others
     a log that ends before its checkpointed high watermark, whenever it is opened: its owner leaves it without a role, and asks. One of a
         suspect directory that has no such mark can't be shown to be whole: that counts as much
     a replica that is in its ISR and has no log here at all: its owner makes none before it is answered. One without other replicas is
@@ -32,7 +32,7 @@ import struct
 from collections.abc import Callable, Collection, Iterable, Mapping
 
 from headrace.controller.agent.accepted_losses import AcceptedLosses
-from headrace.controller.agent.ahead_replicas import AheadReplicas, Ends
+from headrace.controller.agent.ahead_replicas import NOTHING_HELD, AheadReplicas, Ends, write_state
 from headrace.controller.agent.hold_decision import Act, LogEnd, Verdict, decide, first_lost
 from headrace.controller.agent.hold_reports import ends_of, report_loss, report_missing, some_of
 from headrace.controller.agent.missing_logs import Absence, MissingLogs
@@ -43,6 +43,7 @@ from headrace.controller.agent.other_ends import AskEnds, read_other_ends
 from headrace.controller.agent.owed_elections import OwedElections, Register
 from headrace.controller.agent.pending_response import PendingResponse
 from headrace.controller.cluster.known_cluster import KnownCluster, Topic, is_another
+from headrace.controller.cluster.topic import UNCLEAN
 from headrace.controller.zookeeper import held_znodes, znodes
 from headrace.controller.zookeeper.errors import ZkConflict, ZkError
 from headrace.controller.zookeeper.held_znodes import NO_OFFSET, HeldReplica
@@ -59,12 +60,15 @@ from headrace.limits import (
     OPENED_LOGS_WAITING_MAX,
 )
 from headrace.settings import Settings
+from headrace.shm.cluster_view import DeletedTopic
 from headrace.shm.messages import (
     LOG_HAS_NO_MARK,
     LOG_IS_MISSING,
     LOG_IS_WHOLE,
+    LOG_WAS_ANOTHER,
     LOG_WAS_CLOSED,
     LOG_WAS_CUT,
+    LOG_WAS_SYNCED,
     OPENED_LOG,
     OPENED_RESULT,
 )
@@ -75,7 +79,6 @@ EVENT_MS = 5_000  # before the controller is told again of replicas that it take
 
 Place = tuple[str, int]  # topic and partition
 _Take = Callable[["OpenedReport", bytes], None]
-# Where logs of other brokers end; those that are not known are left out
 
 _log = logging.getLogger(__name__)
 
@@ -178,14 +181,9 @@ class Holds:
         self._is_loaded = True
 
     def settle_loaded(self) -> None:
-        """Everything was read: those whose topics sync before they acknowledge lost nothing."""
-        known = self._known
-        for name, index in list(known.held):
-            topic = known.topics.get(name)
-            if topic is not None and not known.held[name, index].is_proven and self._is_synced(topic):
-                self._drop((name, index))
-        self._follow(known.held)
-        self._has_event = self._has_event or bool(known.held)
+        """Everything was read."""
+        self._follow(self._known.held)
+        self._has_event = self._has_event or bool(self._known.held)
 
     # Owners tell of logs that they have opened
 
@@ -242,7 +240,7 @@ class Holds:
         """A log as it was opened; returns whether that says something of what is held."""
         known, place = self._known, (topic.name, index)
         if flags & LOG_IS_MISSING:
-            self._missing.report(place, topic.topic_id)
+            self._missing.report(place, topic.topic_id, bool(flags & LOG_WAS_ANOTHER))
             return True
         is_short = end.offset < high_watermark
         held = known.held.get(place)
@@ -251,17 +249,22 @@ class Holds:
         if held is None and not is_short:
             return False
         if held is not None and held.is_ahead:
-            known.held[place] = held._replace(end_offset=end.offset, end_epoch=end.epoch)
+            is_missing = held.is_missing and end.offset <= 0
+            known.held[place] = held._replace(end_offset=end.offset, end_epoch=end.epoch, is_missing=is_missing)
             self._dirty.add(topic.name)
             return True
         is_new = held is None
         held = held or HeldReplica(topic.topic_id, is_sole=len(topic.replicas[index]) == 1)
-        if place in self._fresh and flags & self._well and not (is_short or held.is_proven):
+        was_synced = bool(flags & LOG_WAS_SYNCED)  # by what its owner did; settings may have been others then
+        is_well = was_synced or (place in self._fresh and flags & self._well)
+        if is_well and not (is_short or held.is_proven):
             self._drop(place)  # the machine went down after it was closed in order, or its directory is not suspect
+            self._elections.owe(place)
+            self._has_event = True
             return True
         if held.is_missing and end.offset > 0:  # its disk is back
             held = held._replace(is_missing=False, is_proven=False, end_offset=NO_OFFSET)
-        is_cut = bool(flags & LOG_WAS_CUT) and not self._is_synced(topic)
+        is_cut = bool(flags & LOG_WAS_CUT) and not was_synced
         held = known.held[place] = held._replace(
             end_offset=end.offset if held.end_offset == NO_OFFSET else min(held.end_offset, end.offset),
             end_epoch=end.epoch,
@@ -283,23 +286,23 @@ class Holds:
 
     async def _settle_missing(self) -> None:
         """Hold replicas without a log, but for those that never had one, or that nothing brings back. raises ZkError"""
-        known = self._known
-        for place, absence in (await self._missing.judge()).items():
-            topic = known.topics[place[0]]
-            held = known.held.get(place) or HeldReplica(topic.topic_id)
+        found = await self._missing.judge()
+        for place, absence in found.items():
             if absence is Absence.HELD:
-                self._hold_missing(place, held)
-                continue
-            state = topic.states[place[1]]
-            if (
-                absence is Absence.LOST and state is not None and state.leader_epoch
-            ):  # else nobody led it, as far as is known
+                self._hold_missing(place)
+            elif absence is Absence.NEW:
+                self._drop(place)
+        lost = [place for place, absence in found.items() if absence in (Absence.LOST, Absence.REPLACED)]
+        await begin_epochs(self._zk, self._tasks, self._known.node_id, lost)  # offsets begin again
+        for place in self._missing.take(lost):
+            if found[place] is Absence.LOST:
                 why = "its log is not found, no log directory is new, and it has no other replica"
-                report_loss(place, 0, held, why)
+                report_loss(place, 0, self._known.held.get(place, NOTHING_HELD), why)
             self._drop(place)
 
-    def _hold_missing(self, place: Place, held: HeldReplica) -> None:
+    def _hold_missing(self, place: Place) -> None:
         known = self._known
+        held = known.held.get(place) or HeldReplica(known.topics[place[0]].topic_id)
         known.held[place] = held._replace(
             end_offset=0, end_epoch=NO_EPOCH, is_proven=True, is_missing=True, is_sole=False
         )
@@ -343,8 +346,11 @@ class Holds:
             topic = known.topics.get(place[0])
             held = known.held[place]
             if topic is None:
-                continue  # unknown is not deleted
-            if is_another(held.topic_id, topic.topic_id) or place[1] >= len(topic.states):
+                if DeletedTopic(place[0], held.topic_id) in known.deleted:
+                    self._drop(place)
+                continue  # else unknown, and not deleted
+            is_gone = place[1] >= len(topic.states) or known.node_id not in topic.replicas[place[1]]
+            if is_gone or is_another(held.topic_id, topic.topic_id):
                 self._drop(place)
                 continue
             state = topic.states[place[1]]
@@ -437,7 +443,7 @@ class Holds:
                 is_missing=held.is_missing,
                 is_late=now_ms - self._since_ms.get(place, now_ms) >= self._timeout_ms,
                 is_accepted=is_accepted,
-                may_be_unclean=self._is_on(topic, "unclean.leader.election.enable"),
+                may_be_unclean=self._is_on(topic, UNCLEAN),
             )  # fmt: skip
             if verdict.act is Act.WAIT:
                 if held.waits_for != verdict.waits_for:
@@ -488,19 +494,11 @@ class Holds:
         elif state.leader == NO_LEADER:
             best = others[verdict.best]
             assert best is not None
-            isr = (verdict.best,)
-            try:
-                path = znodes.state_path(*place)
-                version = await self._zk.set(path, znodes.encode_state(state._replace(isr=isr)), state.version)
-            except ZkConflict:
-                return  # it is read again
+            self._elections.owe(place)  # whether the reply comes or not
+            if not await write_state(self._zk, known, place, topic, state, state._replace(isr=(verdict.best,))):
+                return
             offset = first_lost(own, best, others, state.isr)
             report_loss(place, offset, held, f"broker {verdict.best} has more than this one, and is to lead")
-            topic.revision += 1
-            known.set_states(topic, {place[1]: state._replace(isr=isr, version=version)})
-            transaction = Transaction()
-            transaction.create(znodes.ISR_CHANGE_PREFIX, znodes.encode_isr_change([place]), is_sequential=True)
-            await self._zk.commit(transaction)
             self._drop(place)
         else:
             return  # who is to elect does not know yet that we can't lead
@@ -526,7 +524,7 @@ class Holds:
                 _log.error("partition state kept as it was reason=%s", failure)
 
     async def _store(self) -> None:
-        """Have ZooKeeper say what is held; then owners are answered. raises ZkError"""
+        """Have ZooKeeper say what is held; then owners are answered, but for missing logs not judged yet. raises ZkError"""
         unstored, self._unstored = self._unstored, []
         names = iter(sorted(self._dirty))
 
@@ -547,8 +545,10 @@ class Holds:
         except BaseException:
             self._unstored += unstored
             raise
+        unsettled = self._missing.topics
         for token in unstored:
-            token.is_stored = True
+            token.is_stored = unsettled.isdisjoint(token.names)
+        self._unstored += [token for token in unstored if not token.is_stored]
 
     async def _store_topic(self, name: str) -> None:
         held = {index: one for (topic, index), one in self._known.held.items() if topic == name}
@@ -570,7 +570,8 @@ class Holds:
             for name, index in known.held
             if (topic := known.topics.get(name)) is not None and index < len(topic.states)
         )
-        if not self._has_event and not (has_mistaken and now_ms - self._event_ms >= EVENT_MS):
+        interval_ms = CHECK_MS if self._has_event else EVENT_MS
+        if not (self._has_event or has_mistaken) or now_ms - self._event_ms < interval_ms:
             return
         transaction = Transaction()
         transaction.create(znodes.LOG_DIR_EVENT_PREFIX, znodes.encode_log_dir_event(known.node_id), is_sequential=True)
@@ -581,9 +582,6 @@ class Holds:
             self._has_event = True
             raise
         self._event_ms = now_ms
-
-    def _is_synced(self, topic: Topic) -> bool:
-        return self._is_on(topic, "headrace.flush.before.ack")
 
     def _is_on(self, topic: Topic, key: str) -> bool:
         """A setting of a topic, which brokers have by the same name."""

@@ -80,9 +80,11 @@ class HostedRows:
         return row is not None and row.key == replica.key and row.state == RowState.OFFLINE
 
     def is_left(self, topic: str, partition: int, slot: int) -> bool:
-        """Whether a row in service is that of an owner that was killed."""
-        row = self._seat.partitions.read(slot) if slot >= 0 else None
-        if row is None or row.state not in IN_SERVICE:
+        """Whether a row in service is that of an owner that was killed, maybe while it wrote it."""
+        if slot < 0:
+            return False
+        row = self._seat.partitions.read(slot) or self._seat.partitions.recover_row(slot)[0]
+        if row.state not in IN_SERVICE:
             return False
         wiring = self._seat.wiring
         owner = wiring.network_count + owner_of(topic, partition, wiring.partition_count)

@@ -13,6 +13,9 @@ of a partition waits for the first, whoever asked that one.
 Who makes them is passed in: the active controller (AlterPartition), or from inter.broker.protocol.version 2.6 ZooKeeper itself
 (`isr_writer.py`). Where either has another state than we know, it is read again (KAFKA-2729).
 
+A change may have waited here while this process was stopped, and a broker that would join have started again, with another log. Before
+AlterPartition v3 nobody else would see that: its registration is read again before the change leaves.
+
 A change to the ISR that is there already comes from a partition worker whose predecessor died: what that one asked for may still wait at
 a controller that was stopped. The controller would answer it without a write, and carry out the older one later. So the state is written
 again in ZooKeeper as it is: its version moves, and what expects the old one is refused.
@@ -36,7 +39,7 @@ from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.tasks import Task, Tasks
 from headrace.controller.zookeeper.znodes import BadZnode, PartitionState
 from headrace.errors import ErrorCode
-from headrace.ids import partition_key
+from headrace.ids import NO_EPOCH, partition_key
 from headrace.limits import ISR_ALTERATIONS_IN_FLIGHT_MAX, ISR_ANSWER_MS_MAX
 from headrace.shm.messages import ALTER_ISR_HEADER, ALTER_ISR_KNOWN, ALTER_ISR_RESULT, ALTER_ISR_WANTED
 
@@ -77,6 +80,12 @@ class _Asked:
         self.isr = tuple(wanted)
         self.epochs = tuple(wanted.values())
         self.error: ErrorCode | None = None
+
+    @property
+    def joining(self) -> dict[int, int]:
+        """Brokers that are not in the ISR yet, with the epochs in which they caught up, where those are known."""
+        pairs = zip(self.isr, self.epochs, strict=True)
+        return {broker: epoch for broker, epoch in pairs if broker not in self.known and epoch != NO_EPOCH}
 
 
 class IsrChanges:
@@ -121,7 +130,9 @@ class IsrChanges:
         self._go_on()
 
         def respond(_is_done: bool) -> bytes:
-            errors = (ErrorCode.REQUEST_TIMED_OUT if one.error is None else one.error for one in asked)
+            """What the view does not have at the deadline is unknown to the leader, whatever came of it: it asks again."""
+            unknown = ErrorCode.REQUEST_TIMED_OUT
+            errors = (one.error if one.error is not None and self._is_answered(one) else unknown for one in asked)
             return b"".join(map(ALTER_ISR_RESULT.pack, errors))
 
         return PendingResponse(asked, self._monotonic_ms() + ISR_ANSWER_MS_MAX, self._is_answered, respond)
@@ -163,12 +174,26 @@ class IsrChanges:
             else:
                 changes.append((asked, judged))
         try:
+            changes = await self._without_restarted(changes)
             for alter, some in ((self._fence, fences), (self._alter, changes)):
                 if some:
                     await self._settle(some, await alter([change for _asked, change in some]))
         finally:
             for asked in batch.values():
                 asked.error = ErrorCode.REQUEST_TIMED_OUT if asked.error is None else asked.error
+
+    async def _without_restarted(self, changes: list[tuple[_Asked, IsrChange]]) -> list[tuple[_Asked, IsrChange]]:
+        """Without those by which a broker would join that has started again since it caught up. raises ZkError"""
+        epochs = {broker: NO_EPOCH for asked, _change in changes for broker in asked.joining}
+        if not epochs:
+            return changes
+        await self._zk.sync()
+        for broker, node in zip(epochs, await self._zk.get_many([*map(znodes.broker_path, epochs)]), strict=True):
+            epochs[broker] = NO_EPOCH if node is None else node.created_zxid
+        for asked, _change in changes:
+            if any(epoch != epochs[broker] for broker, epoch in asked.joining.items()):
+                asked.error = ErrorCode.INELIGIBLE_REPLICA
+        return [(asked, change) for asked, change in changes if asked.error is None]
 
     def _judge(self, asked: _Asked) -> IsrChange | ErrorCode:
         """What is asked for, or why it is not."""

@@ -7,7 +7,7 @@ session of the life before. A controller process that is restarted alone keeps i
 
     the old node in /brokers/ids is deleted, and in /controller
                                                  a controller sees us go, however soon we are back; another one is elected
-    wait, while a state has us in its ISR beside others, and one of these lives, and does not hold its own replica
+    wait, while a state has us in its ISR beside others, and one of these lives, does not hold its own replica, and can lead
                                                  others lead, and the ISR is without us: what we lack comes from them
     fence: each state that still says that we lead is written again as it is
                                                  its version moves: a change of the ISR that the life before asked for, and that waits
@@ -36,11 +36,12 @@ from headrace.controller.zookeeper.outage import Reminder
 from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.tasks import Tasks
 from headrace.controller.zookeeper.transaction import Transaction
-from headrace.controller.zookeeper.znodes import BadZnode
+from headrace.controller.zookeeper.znodes import BadZnode, PartitionState
 from headrace.ids import NO_LEADER
 from headrace.limits import ISR_WRITES_IN_FLIGHT_MAX, NEW_LIFE_WAIT_MS_MAX, READS_IN_FLIGHT_MAX
 
 WAIT_INTERVAL_MS = 100
+LEADERLESS_MS = 30_000  # a controller elects in less, also one that has to be elected first
 
 Partition = tuple[str, int]
 
@@ -68,11 +69,19 @@ async def end_life_before(
 async def _wait_out_of_isrs(
     zk: ZkSession, tasks: Tasks, node_id: int, partitions: Collection[Partition], wait_ms_max: int
 ) -> Collection[Partition]:
-    """Wait until no ISR that has a living member has this node; those that have it still at the end."""
+    """Wait until no ISR that has a living member has this node; those that have it still at the end.
+
+    Where nobody leads for LEADERLESS_MS, the living members can't: their directory failed. Nothing comes of waiting for them.
+    """
     reminder = Reminder()
     deadline = time.monotonic() + wait_ms_max / 1000
-    left = partitions
-    while left := await _in_sync_beside_others(zk, tasks, node_id, left):
+    leaderless: dict[Partition, float] = {}  # since when
+    while found := await _in_sync_beside_others(zk, tasks, node_id, partitions):
+        partitions, now = list(found), time.monotonic()
+        leaderless = {place: leaderless.get(place, now) for place, leader in found.items() if leader == NO_LEADER}
+        left = [place for place in found if now - leaderless.get(place, now) < LEADERLESS_MS / 1000]
+        if not left:
+            break
         some = ", ".join(f"{topic}-{index}" for topic, index in sorted(left)[:5])
         if time.monotonic() > deadline:
             _log.error(
@@ -87,7 +96,7 @@ async def _wait_out_of_isrs(
                 len(left), some,
             )  # fmt: skip
         await tasks.sleep(WAIT_INTERVAL_MS)
-    return left
+    return []
 
 
 async def _fence(zk: ZkSession, tasks: Tasks, node_id: int, partitions: Collection[Partition]) -> None:
@@ -160,8 +169,8 @@ async def in_sync_replicas(zk: ZkSession, tasks: Tasks, node_id: int) -> dict[Pa
     partitions = list(found)
     for first in range(0, len(partitions), READS_IN_FLIGHT_MAX):
         part = partitions[first : first + READS_IN_FLIGHT_MAX]
-        for partition, isr in (await _isrs(zk, part)).items():
-            if node_id in isr:
+        for partition, state in (await _states(zk, part)).items():
+            if node_id in state.isr:
                 suspects[partition] = found[partition]
         await tasks.pause()
     return suspects
@@ -201,19 +210,17 @@ async def _hosted(zk: ZkSession, tasks: Tasks, node_id: int) -> dict[Partition, 
 
 async def _in_sync_beside_others(
     zk: ZkSession, tasks: Tasks, node_id: int, partitions: Collection[Partition]
-) -> list[Partition]:
-    """Those whose ISR has this node and one that lives, and may lead."""
+) -> dict[Partition, int]:
+    """Those whose ISR has this node and one that lives, and may lead; their leaders."""
     alive = {int(name) for name in await zk.children(znodes.BROKER_IDS) if name.isdecimal()} - {node_id}
     asked = list(partitions) if alive else []
     held = await _held_by(zk, alive) if asked else {}  # who waits for us can't lead
-    found = []
+    found: dict[Partition, int] = {}
     for first in range(0, len(asked), READS_IN_FLIGHT_MAX):
-        isrs = await _isrs(zk, asked[first : first + READS_IN_FLIGHT_MAX])
-        found += [
-            partition
-            for partition, isr in isrs.items()
-            if node_id in isr and any(one in alive and partition not in held.get(one, ()) for one in isr)
-        ]
+        for partition, state in (await _states(zk, asked[first : first + READS_IN_FLIGHT_MAX])).items():
+            isr = state.isr
+            if node_id in isr and any(one in alive and partition not in held.get(one, ()) for one in isr):
+                found[partition] = state.leader
         await tasks.pause()
     return found
 
@@ -223,15 +230,15 @@ async def _held_by(zk: ZkSession, brokers: Collection[int]) -> dict[int, set[Par
     return {broker: set(await read_held_by(zk, broker)) for broker in brokers}
 
 
-async def _isrs(zk: ZkSession, partitions: Collection[Partition]) -> dict[Partition, tuple[int, ...]]:
+async def _states(zk: ZkSession, partitions: Collection[Partition]) -> dict[Partition, PartitionState]:
     """Of those that have a state."""
     paths = [znodes.state_path(topic, index) for topic, index in partitions]
-    isrs = {}
+    states = {}
     for partition, path, node in zip(partitions, paths, await zk.get_many(paths), strict=True):
         if node is None:
             continue
         try:
-            isrs[partition] = znodes.decode_state(path, node.data, node.version).isr
+            states[partition] = znodes.decode_state(path, node.data, node.version)
         except BadZnode:
             continue
-    return isrs
+    return states

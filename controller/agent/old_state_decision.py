@@ -5,12 +5,18 @@ version that was read. The better log is the one with the later last epoch, then
 parted from the state's leader has nothing that we lack. The first row that fits:
 
     another log is not known: its node is away, or does not say          WAIT for it, unless somebody accepts the loss
+    another is longer, and its last epoch not told (Apache's brokers)    WAIT for it, unless somebody accepts the loss
+    ours is missing: its disk may be mounted again                       WAIT, unless somebody accepts the loss
+    ours had no topic id, and another has records                        WAIT for somebody who says which counts; accepted: RAISE,
+                                                                         the other leads
     the state's leader lives, and has written what we don't have         WAIT for somebody who says which history counts;
                                                                          accepted: RAISE, it leads
     else                                                                 RAISE: the best leads, in an epoch above all
 
     raised    leader -1, the ISR is the best one, the leader epoch begins a later era (`leader_eras.py`) than any that was heard of:
               whoever was away, and knows epochs that nobody else does, finds its log below it all the same
+
+A log without a topic id may be of an earlier topic of the name: its epochs say nothing of what is acknowledged now.
 
 Leader epochs count on by one within an era. A node that comes back with a log of an earlier era follows, and what it has beyond the
 elected log is cut with a line that says so, as after any other election.
@@ -27,7 +33,7 @@ from typing import NamedTuple
 from headrace.controller.agent.hold_decision import EPOCH_UNKNOWN, LogEnd
 from headrace.controller.zookeeper.held_znodes import HeldReplica
 from headrace.controller.zookeeper.znodes import PartitionState
-from headrace.ids import NO_LEADER
+from headrace.ids import NO_EPOCH, NO_LEADER
 from headrace.leader_eras import era_of, first_after
 
 
@@ -67,11 +73,21 @@ def decide_old(
     others        ends of the other replicas' logs, None: not known
     is_accepted   whether somebody accepts the loss
     """
-    own = LogEnd(held.end_epoch, held.end_offset)
+    own = LogEnd(NO_EPOCH, 0) if held.is_missing else LogEnd(held.end_epoch, held.end_offset)
     ends = {broker: _comparable(others.get(broker), held) for broker in replicas if broker != node_id}
-    unknown = tuple(broker for broker, end in ends.items() if end is None)
-    if unknown and not is_accepted:
+    unknown = tuple(
+        broker for broker, end in ends.items() if end is None or _is_unclear(others.get(broker), broker, own, state)
+    )
+    if (unknown or held.is_missing) and not is_accepted:
         return OldVerdict(OldAct.WAIT, node_id, unknown)
+    rivals = (
+        {broker: end for broker, end in ends.items() if end is not None and end.offset > 0} if held.is_nameless else {}
+    )
+    if rivals:
+        best = state.leader if state.leader in rivals else max(rivals, key=lambda broker: rivals[broker])
+        if is_accepted:
+            return OldVerdict(OldAct.RAISE, best, first_offset=0)
+        return OldVerdict(OldAct.WAIT, best, (best,), is_conflict=True)
     leader_end = others.get(state.leader) if state.leader != node_id else None
     if leader_end is not None and _writes(leader_end, held, state):
         if is_accepted:
@@ -89,10 +105,11 @@ def decide_old(
 
 
 def is_over(held: HeldReplica, state: PartitionState) -> bool:
-    """Whether a state is not of the past any more: somebody has raised it, or another leader is in an epoch that is not below the log's."""
-    if era_of(state.leader_epoch) > era_of(held.end_epoch):
-        return True
-    return state.leader not in (NO_LEADER, held.parted_from) and state.leader_epoch >= held.end_epoch
+    """Whether a state is not of the past any more: an era is begun only by who has compared the logs.
+
+    Within an era leader epochs count on, whoever is elected: one above the log's says nothing of the records before.
+    """
+    return era_of(state.leader_epoch) > era_of(held.latest_epoch)
 
 
 def raised(state: PartitionState, best: int, epochs: Sequence[int]) -> PartitionState:
@@ -105,12 +122,17 @@ def raised(state: PartitionState, best: int, epochs: Sequence[int]) -> Partition
 
 
 def _comparable(end: LogEnd | None, held: HeldReplica) -> LogEnd | None:
-    """An epoch that says nothing of records is not better than ours."""
+    """An epoch that says nothing of records is not better than ours; nor is one that is not told."""
     if end is not None and end.epoch == EPOCH_UNKNOWN:
         return LogEnd(held.end_epoch, end.offset)
     if end is not None and end.offset <= held.parted_at:
         return LogEnd(min(end.epoch, held.end_epoch), end.offset)
     return end
+
+
+def _is_unclear(end: LogEnd | None, broker: int, own: LogEnd, state: PartitionState) -> bool:
+    """Whether a log is longer, and its epoch is not told: its end may be of a leader of before. The state's leader is another row's."""
+    return end is not None and end.epoch == EPOCH_UNKNOWN and end.offset > own.offset and broker != state.leader
 
 
 def _writes(end: LogEnd, held: HeldReplica, state: PartitionState) -> bool:

@@ -2,8 +2,11 @@
 
 Runs in: the controller process of the node that held them. Ours elects once this node has answered that it can serve; Apache's does not.
 Where there is no leader after ELECT_MS the node registers again, for a broker that comes has any controller elect leaders for partitions
-without one, among their in-sync replicas. ElectLeaders is no way to ask: the one kind that serves, UNCLEAN, elects a replica out of the
-ISR where the controller does not know yet that a member of it is back. Nothing that acts by itself may ask for that.
+without one, among their in-sync replicas. Each partition has its own tries: logs are opened for minutes, those that are late
+are not to be forgotten for the tries of others.
+
+ElectLeaders is no way to ask: the one kind that serves, UNCLEAN, elects a replica out of the ISR where the controller does not know yet
+that a member of it is back. Nothing that acts by itself may ask for that.
 
 Source: Kafka `KafkaController.onBrokerStartup`, `PartitionStateMachine.triggerOnlinePartitionStateChange`.
 """
@@ -12,19 +15,26 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, NamedTuple
 
 from headrace.controller.cluster.known_cluster import KnownCluster
 from headrace.ids import NO_LEADER
 from headrace.limits import HELD_TOLD_MAX
 
 ELECT_MS = 10_000  # before the node registers again; twice as long each time
-ELECT_TRIES = 5
+ELECT_TRIES = 5  # for each partition
 
 Place = tuple[str, int]  # topic and partition
 Register = Callable[[], Coroutine[Any, None, None]]  # this node again: its broker epoch is another one
 
 _log = logging.getLogger(__name__)
+
+
+class _Owed(NamedTuple):
+    """One partition's: when the node is to register again for it, and how often it has."""
+
+    due_ms: int
+    tries: int = 0
 
 
 class OwedElections:
@@ -34,34 +44,31 @@ class OwedElections:
         self._known = known
         self._monotonic_ms = monotonic_ms
         self._register_again = register_again
-        self._due_ms: dict[Place, int] = {}
-        self._tries = 0
+        self._owed: dict[Place, _Owed] = {}
 
     def __bool__(self) -> bool:
-        return bool(self._due_ms)
+        return bool(self._owed)
 
     @property
     def places(self) -> set[Place]:
-        return set(self._due_ms)
+        return set(self._owed)
 
     def owe(self, place: Place) -> None:
-        self._due_ms[place] = self._monotonic_ms() + ELECT_MS
+        self._owed[place] = _Owed(self._monotonic_ms() + ELECT_MS)
 
     async def settle(self) -> None:
         """Register again, where nobody leads yet after a while. raises ZkError"""
         known, now_ms = self._known, self._monotonic_ms()
-        for place in list(self._due_ms):
+        for place, owed in list(self._owed.items()):
             topic = known.topics.get(place[0])
             state = topic.states[place[1]] if topic is not None and place[1] < len(topic.states) else None
-            if state is None or state.leader != NO_LEADER or place in known.held:
-                del self._due_ms[place]
-        due = [place for place, due_ms in self._due_ms.items() if now_ms >= due_ms]
-        if not self._due_ms or self._tries >= ELECT_TRIES:
-            self._due_ms.clear()
-            self._tries = 0
-        elif due:
-            self._tries += 1
-            self._due_ms.update(dict.fromkeys(self._due_ms, now_ms + (ELECT_MS << self._tries)))
+            is_over = state is None or state.leader != NO_LEADER or place in known.held
+            if is_over or owed.tries >= ELECT_TRIES:
+                del self._owed[place]
+        due = [place for place, owed in self._owed.items() if now_ms >= owed.due_ms]
+        if due:
+            for place, owed in self._owed.items():  # it registers for all
+                self._owed[place] = _Owed(now_ms + (ELECT_MS << (owed.tries + 1)), owed.tries + 1)
             some = ", ".join(f"{name}-{index}" for name, index in due[:HELD_TOLD_MAX])
             _log.warning(
                 "the node registers again, so that the controller elects leaders among in-sync replicas partitions=%d some=%s",

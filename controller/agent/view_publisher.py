@@ -222,7 +222,8 @@ class ViewPublisher:
             if slot == NO_SLOT:
                 self._unhosted[topic.name] = self._unhosted.get(topic.name, 0) + 1
         leader, leader_epoch, isr, *_ = state or NO_STATE
-        if known.held and known.is_held(topic, index):
+        is_held = bool(known.held) and known.is_held(topic, index)
+        if is_held and leader == known.node_id:
             leader = NO_LEADER
         return PartitionView(
             index,
@@ -234,6 +235,7 @@ class ViewPublisher:
             slot,
             partition_key(topic.name, index, topic.topic_id) if slot != NO_SLOT else NO_KEY,
             index in topic.halted,
+            is_held,
         )
 
     def _released_view(self, topic: Topic) -> ReleasedTopic:

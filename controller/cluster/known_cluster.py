@@ -152,7 +152,7 @@ class KnownCluster:
 
     def note_held(self, name: str, index: int) -> None:
         """It is held now, or no longer: the view is to say so."""
-        if name in self.topics:
+        if name in self.topics and index < len(self.topics[name].states):  # another of that name may have fewer
             self._note(name, {index})
 
     def is_current(self, topic: Topic) -> bool:

@@ -15,7 +15,10 @@ from headrace.controller.zookeeper.znodes import (
     PartitionState,
     TopicAssignment,
 )
+from headrace.ids import NO_LEADER
 from headrace.shm.cluster_view import TopicView
+
+UNCLEAN = "unclean.leader.election.enable"
 
 Replicas = tuple[tuple[int, ...], ...]
 
@@ -91,6 +94,11 @@ class Topic:
     def missing(self) -> list[int]:
         """Partitions without a state."""
         return [index for index, state in enumerate(self.states) if state is None]
+
+    @property
+    def is_leaderless(self) -> bool:
+        """Whether nobody leads one of its partitions."""
+        return any(state is not None and state.leader == NO_LEADER for state in self.states)
 
     def brokers(self) -> set[int]:
         """All that have a replica."""

@@ -10,7 +10,8 @@ Runs in: the controller process of every node; tools read and ask.
 
     accept_loss    {"version":1,"ends":{"1":88}}    by broker, where the held logs end that were shown: another hold is not meant
 
-One whose log is ahead of the state (decision 071) has `"parted_at":50,"parted_from":1,"parted_in":3` as well.
+One whose log is ahead of the state (decision 071) has `"parted_at":50,"parted_from":1,"parted_in":3` as well, and
+`"nameless":true` where its directory had no topic id.
 """
 
 from __future__ import annotations
@@ -44,11 +45,17 @@ class HeldReplica(NamedTuple):
     parted_at: int = NO_OFFSET  # its log is ahead of the state, from this offset on at the latest (decision 071)
     parted_from: int = NO_LEADER  # the leader of that state
     parted_in: int = NO_EPOCH  # and its leader epoch
+    is_nameless: bool = False  # its directory had no topic id: it may be of an earlier topic of the name
 
     @property
     def is_ahead(self) -> bool:
         """Whether its log has more than the state knows of: that is one of the past."""
         return self.parted_at != NO_OFFSET
+
+    @property
+    def latest_epoch(self) -> int:
+        """Of its log, and of the state that was found to be of the past: only one of a later era was made by comparing the logs."""
+        return max(self.end_epoch, self.parted_in)
 
 
 def held_by_path(broker: int) -> str:
@@ -96,6 +103,7 @@ def encode_held(replicas: Mapping[int, HeldReplica]) -> bytes:
             "waits_for": list(one.waits_for),
             "missing": one.is_missing,
             **({key: getattr(one, key) for key in _OF_AHEAD} if one.is_ahead else {}),
+            **({"nameless": True} if one.is_nameless else {}),
         }
         for index, one in sorted(replicas.items())
     }
@@ -121,6 +129,7 @@ def decode_held(path: str, data: bytes) -> dict[int, HeldReplica]:
                 int(row.get("parted_at", NO_OFFSET)),
                 int(row.get("parted_from", NO_LEADER)),
                 int(row.get("parted_in", NO_EPOCH)),
+                bool(row.get("nameless", False)),
             )
             for index, row in fields["partitions"].items()
         }

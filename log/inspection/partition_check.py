@@ -40,6 +40,8 @@ from headrace.log.state.checkpoints import (
     REPLICATION_OFFSET_FILE,
     read_leader_epochs,
 )
+from headrace.log.state.synced_mark import SYNCED_FILE
+from headrace.log.state.truncation_mark import TRUNCATION_FILE
 
 OFFSET_NAME = re.compile(r"[0-9]{20}(\.[a-z]+)")
 FOLDER_NAME = re.compile(
@@ -48,6 +50,7 @@ FOLDER_NAME = re.compile(
 PASSING_NAME = re.compile(r".*-(delete|stray)")
 SEGMENT_SUFFIXES = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX, SNAPSHOT_SUFFIX)
 UNFINISHED_SUFFIXES = (CLEANED_SUFFIX, SWAP_SUFFIX, CUT_SUFFIX, ".tmp")
+MARK_NAMES = (SYNCED_FILE, TRUNCATION_FILE, COPY_NAME_FILE)  # the last one is of a move between log directories
 STATE_NAMES = (LEADER_EPOCH_FILE, PARTITION_METADATA_FILE)
 NEXT_START = "nothing: the next start of the node finishes or removes it"
 EPOCHS_ANEW = (
@@ -92,8 +95,8 @@ def list_partition(path: Path, name: TopicPartition) -> PartitionFolder:
         suffix = match.group(1) if match else ""
         if file.endswith(UNFINISHED_SUFFIXES):
             findings.note(-1, f"{file} is left from a write or a compaction that was interrupted", NEXT_START)
-        elif file.endswith(DELETED_SUFFIX) or file == COPY_NAME_FILE:
-            continue  # on its way out; of a move between log directories
+        elif file.endswith(DELETED_SUFFIX) or file in MARK_NAMES:
+            continue  # the first is on its way out
         elif match and match.group(0) == file and suffix == LOG_SUFFIX:
             folder.bases.append(int(file[:20]))
         elif match and match.group(0) == file and suffix in SEGMENT_SUFFIXES:

@@ -11,8 +11,9 @@
 
 A killed process leaves the page cache whole, and a segment is rolled only after the writes into it have returned.
 A crash of the machine loses any page that was not synced, and sizes and names of files with them: what follows a
-segment that had to be cut, or lies twice, leaves the log. A hole alone is no reason: compaction makes holes, whatever the
-policy is now. A log that ends below its start (records were deleted up to an offset that was lost) is reset to its
+segment that had to be cut, or lies twice, leaves the log. So does what follows a hole between two segments that compaction can't
+have made (`state/compacted_offset.py`); a log that has no other replica keeps it, with an ERROR. A log that ends below
+its start (records were deleted up to an offset that was lost) is reset to its
 start: no offset is given twice. No segment is unlinked for any of this: it is put aside (`stray.py`), with an ERROR.
 
 Runs in: the partition worker that owns the log. Source: Kafka `LogLoader`.
@@ -49,9 +50,10 @@ from headrace.log.recovery.replay import NEVER_OFFSET, ProducerReplay
 from headrace.log.segments.segment import Segment
 from headrace.log.segments.segment_swap import finish_swaps
 from headrace.log.segments.stray import put_aside
+from headrace.log.state.compacted_offset import compacted_offset
 from headrace.log.state.leader_epochs import LeaderEpochs
 from headrace.log.state.producer_state import ProducerState
-from headrace.log.state.truncation_mark import TruncationMark
+from headrace.log.state.truncation_mark import TruncationMark, doubt_all
 from headrace.protocol.message_set import ENTRY_BYTES_MIN, old_header
 from headrace.protocol.record_batch import HEADER_BYTES, MAGIC_POSITION, MAGIC_V2, parse_header
 
@@ -66,12 +68,14 @@ class LogCheckpoint:
     recovery_point   below it everything was synced and is trusted
     trusted          (segment, position) up to which a process that died in this boot had published: the page cache has
                      it whole, checksums are compared only after it
+    is_sole          no other replica has what this one may have lost
     """
 
     is_clean: bool = False
     recovery_point: int = 0
     trusted: tuple[int, int] | None = None
     log_start_offset: int = 0
+    is_sole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +139,14 @@ class LogLoader:
 
     def load(self, checkpoint: LogCheckpoint) -> LoadedLog:
         """Make what is on disk true. raises OSError"""
-        believed = replace(checkpoint, recovery_point=self._mark.bound(checkpoint.recovery_point))
+        believed = replace(
+            checkpoint,
+            is_clean=checkpoint.is_clean and not self._mark.doubts_all,
+            recovery_point=self._mark.bound(checkpoint.recovery_point),
+        )
         active = self._open_segments(believed)
         end_offset = self._end_offset
+        self._mark.doubt_recovery_point(checkpoint.recovery_point, end_offset)
         start_offset = max(believed.log_start_offset, self._bases[0])
         recovery_point = min(max(believed.recovery_point, start_offset), end_offset)
         if believed.is_clean:
@@ -215,7 +224,7 @@ class LogLoader:
                     self._unsynced.append(base)
                 continue
             segment, cut_bytes = self._recover(base, 0)
-            if cut_bytes or self._end_offset > following:
+            if cut_bytes or self._end_offset > following or self._is_lost(following, opening):
                 self._put_aside(found[index + 1 :])
                 return segment
             segment.finish()
@@ -225,6 +234,23 @@ class LogLoader:
         self._bases.append(found[-1])
         self._check_transaction_index(found[-1], NEVER_OFFSET)
         return self._recover(found[-1], self._known_end(found[-1], opening))[0]
+
+    def _is_lost(self, following: int, opening: LogCheckpoint) -> bool:
+        """Whether a segment that was whole has lost its end, and what follows it is not to be kept. raises OSError"""
+        end = self._end_offset
+        if end == following:
+            return False
+        compacted = compacted_offset(self._directory)
+        if self._config.is_compacted if compacted is None else following <= compacted:
+            return False
+        _log.error(
+            "%s directory=%s first_missing_offset=%d last_missing_offset=%d",
+            "acknowledged records may be lost, there is no other replica" if opening.is_sole else "records lost",
+            self._directory,
+            end,
+            following - 1,
+        )
+        return not opening.is_sole
 
     def _known_end(self, base: int, opening: LogCheckpoint) -> int:
         """Up to where the active segment is known to be whole."""
@@ -274,7 +300,7 @@ class LogLoader:
     def _put_aside(self, lost: list[int]) -> None:
         """Segments that are none of the log's any more."""
         self._was_cut = True
-        place = put_aside(self._directory, lost, self._disk)
+        place = put_aside(self._directory, lost, self._disk, doubt_all)
         _log.error(
             "segments put aside, not part of the log any more directory=%s count=%d first=%d last=%d moved_to=%s",
             self._directory,

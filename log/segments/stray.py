@@ -4,6 +4,7 @@
 
 What is on disk may be all that is left of records; a text file that says otherwise, or a batch that the machine lost
 before them, is no reason to unlink them. Apache Kafka names directories of replicas that aren't assigned like this.
+Should somebody give the directory its old name again, no checkpoint counts for it: it has a truncation file that says so.
 
 Runs in: the partition worker that owns the log, while it opens it.
 """
@@ -11,6 +12,7 @@ Runs in: the partition worker that owns the log, while it opens it.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -20,17 +22,19 @@ from headrace.log.names import STRAY_SUFFIX, SUFFIXES, aside_name, path_of
 _COPY: Final = re.compile(r"\.[0-9a-f]{32}-future$")
 
 
-def put_aside(directory: Path, bases: list[int], disk: Disk) -> Path:
+def put_aside(directory: Path, bases: list[int], disk: Disk, note: Callable[[Path, Disk], object]) -> Path:
     """Move the files of segments out of a log's directory, the last segment first: a crash in between leaves no gap.
 
     They are gone from the log for good, and safe, when this returns: a second crash must not bring them back.
 
+    note      puts a file beside them that says so, before the first one is there
     returns   where they are
     raises    OSError
     """
     target = directory.with_name(aside_name(_COPY.sub("", directory.name), STRAY_SUFFIX))
     disk.make_directory(target)
     disk.sync_directory(directory.parent)
+    note(target, disk)
     for base in reversed(bases):
         for suffix in reversed(SUFFIXES):
             source = path_of(directory, base, suffix)

@@ -157,3 +157,9 @@ def end_offset_for(entries: list[tuple[int, int]], epoch: int, log_end_offset: i
         return epoch, log_end_offset
     index = bisect_right(entries, (epoch, 2**63))
     return entries[index - 1][0] if index else epoch, entries[index][1]
+
+
+def epoch_of(entries: list[tuple[int, int]], offset: int) -> int:
+    """The epoch in which the record at an offset was written, or would be; -1 where that is not known."""
+    index = bisect_right(entries, offset, key=lambda entry: entry[1])
+    return entries[index - 1][0] if index else NO_EPOCH

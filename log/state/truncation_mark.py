@@ -1,4 +1,4 @@
-"""The file that says what of a log is not synced any more, since a truncation.
+"""The file that says what of a log is not synced, whatever its recovery point says.
 
     headrace.truncation   `0`, `1`, then `T E`: the format of Kafka's checkpoints, which Kafka doesn't read
 
@@ -6,6 +6,11 @@ After offset T nothing counts as synced, up to the old end E. The recovery point
 (the housekeeper writes it now and then). Should the log grow over T again, and the machine crash, that checkpoint would
 vouch for batches that it never saw. So the file stays until everything below E has been synced again, and opening takes
 the smaller of the two.
+
+The same where no truncation made the log shorter than its checkpoint (E): the directory was removed by hand, a replica was
+moved away and is back, segments were put aside. `doubt_recovery_point` writes it when such a log is opened. A file that can't
+be read doubts everything, a clean stop too, and so does one beside segments that were put aside (`doubt_all`): somebody may
+rename them back. Opening narrows that to what there is to be doubted.
 
 Runs in: the partition worker that owns the log, which alone writes it.
 """
@@ -17,7 +22,7 @@ from pathlib import Path
 from typing import Final
 
 from headrace.log.disk import Disk
-from headrace.log.state.checkpoints import BadCheckpoint, read_lines, write_lines
+from headrace.log.state.checkpoints import OFFSET_MAX, BadCheckpoint, read_lines, write_lines
 
 TRUNCATION_FILE: Final = "headrace.truncation"
 
@@ -42,7 +47,20 @@ class TruncationMark:
                 self._target, self.distrusted_until = int(target), int(end)
         except (BadCheckpoint, ValueError) as failure:
             _log.warning("truncation file can't be read: nothing counts as synced reason=%s", failure)
-            self._target, self.distrusted_until = 0, 2**63 - 1
+            self._target, self.distrusted_until = 0, OFFSET_MAX
+
+    @property
+    def doubts_all(self) -> bool:
+        """Whether nothing that is known of the log from before counts."""
+        return self.distrusted_until == OFFSET_MAX
+
+    def doubt_recovery_point(self, recovery_point: int, end_offset: int) -> None:
+        """The log was opened, and ends here: a checkpoint above it is not of what will be written. raises OSError"""
+        if self.doubts_all:
+            self.distrusted_until = max(recovery_point, end_offset)
+            self.write(0, self.distrusted_until)
+        elif recovery_point > end_offset and (self._target > end_offset or self.distrusted_until < recovery_point):
+            self.write(end_offset, recovery_point)
 
     def bound(self, recovery_point: int) -> int:
         """What of a recovery point can be believed."""
@@ -61,3 +79,8 @@ class TruncationMark:
             self._disk.remove_file(self._path)
             self._disk.sync_directory(self._path.parent)
             self._target = self.distrusted_until = -1
+
+
+def doubt_all(directory: Path, disk: Disk) -> None:
+    """Nothing in a directory counts as synced, should it be a log again. raises OSError"""
+    write_lines(directory / TRUNCATION_FILE, [f"0 {OFFSET_MAX}"], disk)

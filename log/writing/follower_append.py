@@ -113,9 +113,11 @@ class FollowerAppend:
                 run_start = place
             if not segment.take_batch(last_offset, position, size, max_timestamp):
                 tail.write_run(records[run_start:place], next_offset, aborted)
-                # A gap of the leader's is one of ours. An old entry may hold records before the offset that it names.
-                is_old = records[place + MAGIC_POSITION] < MAGIC_V2
-                segments.end_offset = max(next_offset, base_offset - RELATIVE_OFFSET_MAX) if is_old else base_offset
+                # It begins where the log ends (`log/state/compacted_offset.py`), as in Kafka, unless a gap of the leader's is too wide.
+                segment_base = max(next_offset, last_offset - RELATIVE_OFFSET_MAX)
+                if segment_base > next_offset:
+                    segments.note_holes(segment_base)
+                segments.end_offset = segment_base
                 segment = tail.roll(config)
                 run_start = place
                 fits = segment.take_batch(last_offset, 0, size, max_timestamp)

@@ -16,6 +16,7 @@ Source: Kafka `UnifiedLog`, `LocalLog`.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -24,15 +25,18 @@ from headrace.clock import Clock
 from headrace.errors import HeadraceError, StorageFailed
 from headrace.ids import TopicPartition
 from headrace.log.config import LogConfig
-from headrace.log.disk import Disk, storage_failure
+from headrace.log.disk import Disk, is_exhausted, storage_failure
+from headrace.log.names import LOG_SUFFIX, path_of
 from headrace.log.reading.open_segments import OpenSegments
 from headrace.log.reading.reader import LogReader
 from headrace.log.reading.segment_facts import newest_timestamp
 from headrace.log.recovery.log_loader import LoadedLog, LogCheckpoint, LogLoader
 from headrace.log.recovery.recovery import Progress
 from headrace.log.state.checkpoints import PARTITION_METADATA_FILE, write_partition_metadata
+from headrace.log.state.compacted_offset import begin_compacted
 from headrace.log.state.leader_epochs import LeaderEpochs
 from headrace.log.state.producer_state import ProducerBudget, ProducerState
+from headrace.log.state.synced_mark import SyncedMark
 from headrace.log.state.truncation_mark import TruncationMark
 from headrace.log.writing.failure_latch import FailureLatch
 from headrace.log.writing.follower_append import FollowerAppend
@@ -70,6 +74,8 @@ class PartitionLog:
     log_start_offset   the first offset that may be read
     segments           its list; version, end and sizes may be read there, nothing may be changed
     was_cut            batches at its end were damaged when it was opened
+    is_named           its directory was made for this topic, or had its id; else it may be of an earlier topic of the name
+    was_synced         each append to it was synced before its answer, when it was opened
     """
 
     def __init__(
@@ -92,6 +98,9 @@ class PartitionLog:
         self._clock = clock
         self._disk = disk
         self._mark = TruncationMark(directory, disk)
+        self._synced = SyncedMark(directory, disk)
+        self.was_synced = self._synced.is_set
+        self.is_named = False
         self._latch = latch = FailureLatch(directory)
         loaded = self._load(checkpoint, environment.progress)
         self.log_start_offset = loaded.start_offset
@@ -134,14 +143,22 @@ class PartitionLog:
             is_new = not directory.is_dir()
             if is_new:
                 disk.make_directory(directory)
+                if config.is_compacted:
+                    begin_compacted(directory, disk)
             # Nothing of it was synced that is known of: a predecessor that was killed may not have synced its name.
             is_begun = is_new or not (checkpoint.is_clean or checkpoint.recovery_point)
             log = cls(directory, partition, config, checkpoint, environment, is_begun=is_begun)
             metadata = directory / PARTITION_METADATA_FILE
-            if topic_id and (is_new or not metadata.exists() or not metadata.stat().st_size):
+            has_id = not is_new and metadata.exists() and metadata.stat().st_size > 0
+            log.is_named = is_new or (has_id and bool(topic_id))
+            if topic_id and not has_id:
                 write_partition_metadata(metadata, topic_id, disk, is_durable=not is_new)
                 if not is_new:
                     log.segments.has_new_names = False  # that synced all names in it
+            if (
+                is_new and config.flush_before_ack and directory.name == str(partition)
+            ):  # a copy is not synced as it grows
+                log._synced.make(is_durable=False)
         except OSError as failure:
             raise storage_failure(str(directory), failure) from None
         return log
@@ -219,6 +236,7 @@ class PartitionLog:
 
     def append_as_leader(self, batches: list[memoryview], leader_epoch: int, now_ms: int) -> list[Result]:
         """`LeaderAppend.append`."""
+        self._note_unsynced()
         self.producers.now_ms = self._clock.monotonic_ns() // 1_000_000
         return self._leader.append(batches, leader_epoch, self.config, now_ms)
 
@@ -232,6 +250,7 @@ class PartitionLog:
         now_ms: int,
     ) -> tuple[int, int]:
         """`LeaderAppend.append_marker`."""
+        self._note_unsynced()
         self.producers.now_ms = self._clock.monotonic_ns() // 1_000_000
         return self._leader.append_marker(
             producer_id, producer_epoch, coordinator_epoch, is_abort, leader_epoch, self.config, now_ms
@@ -239,6 +258,7 @@ class PartitionLog:
 
     def append_as_follower(self, records: memoryview, now_ms: int) -> int:
         """`FollowerAppend.append`."""
+        self._note_unsynced()
         self.producers.now_ms = self._clock.monotonic_ns() // 1_000_000
         return self._follower.append(records, self.config, now_ms)
 
@@ -265,13 +285,32 @@ class PartitionLog:
         """`SyncState.flush`."""
         self._sync.flush()
 
+    def flush_before_answer(self) -> None:
+        """The same, for `headrace.flush.before.ack`: from now on the log says that no append was answered unsynced. raises StorageFailed"""
+        self._sync.flush()
+        if not self._synced.is_set:
+            try:
+                self._synced.make(is_durable=True)
+            except OSError as failure:
+                if not is_exhausted(failure):  # else it is made with the next one
+                    self._latch.fail("synced mark", failure, is_sync=True)
+
+    def _note_unsynced(self) -> None:
+        """Before an append: where its answer does not wait for a sync, the log says so no longer. raises StorageFailed"""
+        if not self._synced.is_set or self.config.flush_before_ack:
+            return
+        try:
+            self._synced.remove()
+        except OSError as failure:
+            self._latch.fail("synced mark", failure)
+
     def flush_due(self, monotonic_ms: int) -> bool:
         """`SyncState.flush_due`."""
         return self._sync.flush_due(monotonic_ms, self.config.flush_ms)
 
-    def note_synced(self, offset: int, as_of_version: int) -> bool:
+    def note_synced(self, offset: int, since_version: int) -> bool:
         """`SyncState.note_synced`."""
-        return self._sync.note_synced(offset, as_of_version)
+        return self._sync.note_synced(offset, since_version)
 
     # What goes
 
@@ -335,14 +374,15 @@ class PartitionLog:
             if offset < self.log_start_offset:
                 self._restart_at(offset)
             else:
-                segment, position = self.position_of(offset)
+                segment, position = self._cut_place(offset)
                 self._truncation.cut(offset, segment, position, is_mapped=is_mapped)
                 self._reload(segment, position)
+            assert self.log_end_offset <= offset, (self.log_end_offset, offset)
             self.epochs.truncate_from_end(self.log_end_offset)
         except OSError as failure:
-            self._latch.fail("truncation", failure, is_torn=True)
+            self._latch.fail("truncation", failure, is_torn=self._truncation.has_begun)
         except HeadraceError as failure:
-            self._latch.fail("truncation", OSError(str(failure)), is_torn=True)
+            self._latch.fail("truncation", OSError(str(failure)), is_torn=self._truncation.has_begun)
         return True
 
     def restart_at(self, offset: int) -> None:
@@ -355,7 +395,7 @@ class PartitionLog:
             self._restart_at(offset)
             self.epochs.replace([])
         except OSError as failure:
-            self._latch.fail("truncation", failure, is_torn=True)
+            self._latch.fail("truncation", failure, is_torn=self._truncation.has_begun)
 
     def take_over(self, other: PartitionLog) -> None:
         """A copy that has every batch of another log knows what is not in the batches too: epochs and producers.
@@ -403,7 +443,6 @@ class PartitionLog:
                     self.producers.write_snapshot(end, segments.bases, is_durable=bool(self.producers.producers))
                 segments.active.finish()
                 segments.active.sync_indexes()
-            self._mark.remove()
         except OSError as failure:
             self._latch.fail("close", failure)
 
@@ -439,6 +478,18 @@ class PartitionLog:
         self._sync.recovery_point = loaded.recovery_point
         self._tail.bytes_since_snapshot = loaded.bytes_replayed
         self._reader.refresh(self.segments_version)
+        self._truncation.has_begun = False
+
+    def _cut_place(self, offset: int) -> tuple[int, int]:
+        """(segment, position) where the log ends that is cut to an offset. raises CorruptSegment or OSError
+
+        Where compaction removed batches up to a segment's end, the next batch is in the next segment, which has to go.
+        """
+        segment, position = self.position_of(offset)
+        if segment <= offset:
+            return segment, position
+        before = self.segment_bases[bisect_right(self.segment_bases, offset) - 1]
+        return before, path_of(self.directory, before, LOG_SUFFIX).stat().st_size
 
     def _restart_at(self, offset: int) -> None:
         self._truncation.cut_all(offset)

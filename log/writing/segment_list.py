@@ -21,6 +21,7 @@ from headrace.log.recovery.log_loader import LoadedLog
 from headrace.log.segments.segment import Segment
 from headrace.log.segments.segment_deletion import retire_segment
 from headrace.log.segments.segment_swap import swap_segments
+from headrace.log.state.compacted_offset import raise_compacted
 from headrace.log.writing.failure_latch import FailureLatch
 
 
@@ -151,6 +152,12 @@ class SegmentList:
         try:
             if any(self._size_of(base) != size for base, size in segments):
                 return False
+        except FileNotFoundError:
+            return False
+        except OSError as failure:
+            self._latch.fail("swap of segments", failure)
+        self.note_holes(self.bases[first + len(bases)])
+        try:
             swap_segments(self._directory, bases, self.bases[first + len(bases)], self._disk)
             del self.bases[first + 1 : first + len(bases)]
             self.rolled_bytes += self._size_of(bases[0]) - sum(size for _base, size in segments)
@@ -161,6 +168,13 @@ class SegmentList:
         self.version += 1
         self.changed_version = self.version
         return True
+
+    def note_holes(self, offset: int) -> None:
+        """Segments below an offset may end before the next one begins, and that is no loss. Durable. raises StorageFailed"""
+        try:
+            raise_compacted(self._directory, offset, self.active.base_offset, self._disk)
+        except OSError as failure:
+            self._latch.fail("compacted offset", failure)
 
     def _size_of(self, base_offset: int) -> int:
         return path_of(self._directory, base_offset, LOG_SUFFIX).stat().st_size

@@ -109,18 +109,16 @@ class SyncState:
         self.flush()
         return True
 
-    def note_synced(self, offset: int, as_of_version: int) -> bool:
-        """Another process synced everything below an offset; returns whether that is news.
+    def note_synced(self, offset: int, since_version: int) -> bool:
+        """Another process synced everything from the recovery point up to an offset; returns whether that is news.
 
-        as_of_version   the list's version from before that: of another log than this, a truncation came in between, it
-                        says nothing
+        since_version   the list's version when the recovery point was where it began: of another log than this, a truncation
+                        came in between, it says nothing
         raises          StorageFailed
         """
         segments = self._segments
-        if self._latch.reason is not None or as_of_version < segments.cut_version or offset > segments.end_offset:
+        if self._latch.reason is not None or since_version < segments.cut_version or offset > segments.end_offset:
             return False
-        if self._mark.distrusted_until >= 0:
-            return False  # who synced may not know of it
         following = [*segments.bases[1:], segments.end_offset]
         ends = dict(zip(segments.bases, following, strict=True))
         segments.unsynced = [base for base in segments.unsynced if ends.get(base, 0) > offset]
@@ -129,6 +127,8 @@ class SyncState:
         try:
             if self._epochs.sync():
                 self._disk.sync_directory(self._directory)
+            if 0 <= self._mark.distrusted_until <= offset:
+                self._mark.remove()
         except OSError as failure:
             self._latch.fail("fsync", failure, is_sync=True)
         self.recovery_point = offset

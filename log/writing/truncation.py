@@ -31,15 +31,19 @@ COPY_BYTES: Final = 1 << 20
 
 
 class Truncation:
-    """Cuts the files of one log. Its list of segments is another afterwards, and has to be loaded again."""
+    """Cuts the files of one log. Its list of segments is another afterwards, and has to be loaded again.
 
-    __slots__ = ("_directory", "_disk", "_mark", "_segments")
+    has_begun   something was changed, and the log was not loaded again since; its owner resets it
+    """
+
+    __slots__ = ("_directory", "_disk", "_mark", "_segments", "has_begun")
 
     def __init__(self, directory: Path, segments: SegmentList, mark: TruncationMark, disk: Disk) -> None:
         self._directory = directory
         self._segments = segments
         self._mark = mark
         self._disk = disk
+        self.has_begun = False
 
     def cut(self, offset: int, segment: int, position: int, *, is_mapped: bool = False) -> None:
         """Cut where the batch that holds an offset begins: in a segment, at a byte. raises OSError
@@ -48,12 +52,14 @@ class Truncation:
         """
         cut_at = min(offset, first_offset(self._directory, segment, position, offset))
         self._mark.write(cut_at, self._segments.end_offset)
+        self.has_begun = True
         self._segments.active.close()
         cut_files(self._directory, segment, position, self._disk, is_mapped=is_mapped)
 
     def cut_all(self, offset: int) -> None:
         """Leave no segment, so that the log can begin at an offset. raises OSError"""
         self._mark.write(0, max(self._segments.end_offset, offset))
+        self.has_begun = True
         self._segments.active.close()
         cut_files(self._directory, -1, 0, self._disk)
 

@@ -85,14 +85,20 @@ def without_prefix(fields: StructType, prefix: str) -> StructType:
 
 
 def isolate(
-    count: int, kinds: Sequence[pa.DataType], parse: Callable[[int, int], list[pa.Array]], base: int = 0
+    count: int,
+    kinds: Sequence[pa.DataType],
+    parse: Callable[[int, int], list[pa.Array]],
+    base: int = 0,
+    names_surely: bool = True,
 ) -> Decoded:
     """Parse rows together, and where that is refused, apart: bad rows become nulls with their reasons.
 
-    A row that the refusal names is taken out at once; otherwise halves are tried. A row is bad only if it is refused alone or by name.
+    A row that the refusal names is taken out at once; otherwise halves are tried. A row is bad only if it is refused alone, or by a name
+    that is sure.
 
-    parse   (low, high) -> columns of exactly these rows; raises Refused
-    base    added to the rows of reasons
+    parse         (low, high) -> columns of exactly these rows; raises Refused
+    base          added to the rows of reasons
+    names_surely  False: the refusal may name a neighbour of the bad row, so the row that it names is parsed alone
     """
     parts: list[list[pa.Array]] = [[] for _ in kinds]
     reasons: dict[int, str] = {}
@@ -114,7 +120,9 @@ def isolate(
                     due += [(middle, high, ""), (low, middle, "")]
                 else:
                     bad = low + row
-                    due += [(bad + 1, high, ""), (bad, bad + 1, str(failure) or "refused"), (low, bad, "")]
+                    is_known = names_surely or high - low == 1
+                    reason = (str(failure) or "refused") if is_known else ""
+                    due += [(bad + 1, high, ""), (bad, bad + 1, reason), (low, bad, "")]
                 continue
         for part, column in zip(parts, found, strict=True):
             part.append(column)

@@ -43,7 +43,6 @@ from headrace.spark.decoding.wire_format import unframed
 
 _EMPTY = b"{}"
 _SPACE = b" \t\r\n"
-_TWO_DOCUMENTS = r"\}\s*\{"
 _ROW = re.compile(r" in row (\d+)$")
 _KIND = re.compile(r"Column\(/(.*)\) changed from (\w+) to (\w+)")
 _CONVERSION = re.compile(r"Failed to convert JSON to ([^,]+), couldn't parse:\s*(.*)", re.DOTALL)
@@ -131,17 +130,12 @@ def _window(texts: pa.Array, base: int, options: Any, kinds: list[Any], check: C
         mask = np.zeros(len(texts), bool)
         mask[list(reasons)] = True
         texts = pc.replace_with_mask(texts, pa.array(mask), pa.array([_EMPTY] * len(reasons), pa.binary()))
-    # An error may name a record after the one that has two documents.
-    is_certain = not pc.any(pc.match_substring_regex(texts, _TWO_DOCUMENTS)).as_py()
 
     def parse(low: int, high: int) -> list[pa.Array]:
-        try:
-            return _parse(texts.slice(low, high - low), options, kinds)
-        except Refused as failure:
-            failure.row = failure.row if is_certain else None
-            raise
+        return _parse(texts.slice(low, high - low), options, kinds)
 
-    found = isolate(len(texts), kinds, parse, base)
+    # pyarrow counts documents: after a record that begins with one and has more bytes it names the next record
+    found = isolate(len(texts), kinds, parse, base, names_surely=False)
     return Decoded(found.columns, {**found.reasons, **{base + row: why for row, why in reasons.items()}})
 
 

@@ -1,4 +1,7 @@
-"""The log as Arrow: what comes, where its bytes lie, and what DuckDB, Polars and pandas make of it."""
+"""The log as Arrow: what comes, where its bytes lie, and what DuckDB, Polars and pandas make of it.
+
+Holds: arrow/read_places.py
+"""
 
 import mmap
 import random
@@ -16,6 +19,7 @@ import pytest
 import headrace.arrow
 from headrace.arrow import local_range
 from headrace.arrow import reader as reader_module
+from headrace.arrow.errors import DataLoss, TopicRecreated
 from headrace.ids import TopicPartition
 from headrace.protocol.compression import Codec
 from tests.support.waiting import wait_until
@@ -185,6 +189,43 @@ def test_what_makes_no_sense_is_refused_at_once(arguments, said):
         headrace.arrow.open(**{"topic": "clicks", "bootstrap_servers": "127.0.0.1:1", **arguments})
     with pytest.raises(ValueError, match="follow=False"):
         headrace.arrow.open("clicks", follow=True).read_all()
+
+
+@pytest.mark.parametrize("what", ["created again", "truncated"])
+@pytest.mark.parametrize("grown", [15, 8])
+def test_a_tail_does_not_continue_in_another_log_at_the_same_offsets(log, broker, what, grown):
+    name = TopicPartition("clicks", 0)
+    log.append(name, [(b"k", b"old")] * 10)
+    broker.topic_ids["clicks"], broker.epochs[name] = "11" * 16, [(0, 0)]
+    tail = headrace.arrow.open("clicks", bootstrap_servers=broker.address, columns="offset", follow=True)
+    batches = iter(tail)
+    assert len(next(batches)) == 10
+    log.append(name, [(b"k", b"old")] * 2)
+    assert len(next(batches)) == 2
+    log.cut(name, 0)
+    log.append(name, [(b"k", b"new")] * grown)
+    if what == "created again":
+        broker.topic_ids["clicks"] = "22" * 16
+        with pytest.raises(TopicRecreated, match="clicks was deleted and created again while it was read"):
+            next(batches)
+        return
+    broker.epochs[name] = [(1, 0)]
+    if grown < 12:
+        log.append(name, [(b"k", b"new")] * 10)
+    with pytest.raises(DataLoss, match=r"clicks-0: the log was truncated.* before offset 12"):
+        next(batches)
+
+
+def test_a_tail_continues_under_a_later_leader(log, broker):
+    name = TopicPartition("clicks", 0)
+    log.append(name, [(b"k", b"v")] * 10)
+    broker.epochs[name] = [(0, 0)]
+    batches = iter(headrace.arrow.open("clicks", bootstrap_servers=broker.address, columns="offset", follow=True))
+    assert len(next(batches)) == 10
+    for epoch in (1, 2):
+        broker.epochs[name].append((epoch, log.ends[name]))
+        log.append(name, [(b"k", b"v")] * 5)
+        assert len(next(batches)) == 5
 
 
 def test_spark_is_not_needed():

@@ -193,6 +193,20 @@ def test_files_in_motion_or_damaged_are_left_to_the_leader(log, broker, monkeypa
     assert broker.asked[ApiKey.FETCH] > 0
 
 
+def test_indexes_that_were_read_before_the_files_reached_the_decision_are_not_believed(log, broker, monkeypatch):
+    """A follower's: the abort marker and its entry come between the two looks."""
+    made = Transactions(log, 3)
+    directory, read = log.partition_directory(NAME), transactions._indexed
+
+    def followed(*arguments):
+        found = read(*arguments)
+        log.append(NAME, [(b"k", b"the marker")])
+        return found
+
+    monkeypatch.setattr(transactions, "_indexed", followed)
+    assert aborted_in_files(directory, 0, made.stable, log.ends[NAME] + 1) is None
+
+
 def test_indexes_are_read_from_the_segment_of_the_start_until_they_say_that_nothing_more_matters(log, broker):
     made = Transactions(log, 5)
     directory = log.partition_directory(NAME)

@@ -79,6 +79,8 @@ def look(connect: str, topic: str, partition: int, broker: int) -> Known | None:
         for text in client.get_children("/brokers/ids"):
             one = json.loads(client.get(f"/brokers/ids/{text}")[0])
             brokers[int(text)] = (one["host"], one["port"])
+        if broker not in brokers:  # it registers just now
+            return None
         return Known(
             topic,
             _uuid_of(topic_row.get("topic_id", "")),

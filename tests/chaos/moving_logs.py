@@ -211,6 +211,7 @@ class SourceDies(Turn):
     def play(self, stage: MoveStage, place: TopicPartition, chance: random.Random) -> bool:
         target, source = stage.other_dir(place), stage.directory_of(place)
         size = bytes_in(source)
+        before = _on_its_way_out(target, place)  # sources of earlier moves
         stage.shim.slow_down(write_us=WRITE_US, write_word=FUTURE_SUFFIX + "/")
         share = chance.uniform(0.2, 0.8)
         if not stage.begin_move(place, target):
@@ -224,8 +225,8 @@ class SourceDies(Turn):
         deadline = time.monotonic() + FAILS_S
         while time.monotonic() < deadline and copy_in(target, place) is not None:
             time.sleep(0.05)
-        stage.wait(lambda: _on_its_way_out(target, place), KEPT_S)
-        if out := _on_its_way_out(target, place):
+        stage.wait(lambda: set(_on_its_way_out(target, place)) - set(before), KEPT_S)
+        if out := [one for one in _on_its_way_out(target, place) if one not in before]:
             text = f"{place}: the copy of what its failed directory had is on its way out: {out[0].name}"
             stage.anomalies.append(Anomaly("copy-deleted", text))
         stage.shim.slow_down()

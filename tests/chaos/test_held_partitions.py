@@ -11,6 +11,9 @@ class State:
     def __init__(self, rows):
         self.rows = rows  # by broker and topic
 
+    def brokers(self):
+        return {1, 2}
+
     def children(self, path):
         parts = path.strip("/").split("/")[2:]
         return sorted({one[len(parts)] for one in self.rows if one[: len(parts)] == tuple(parts)})

@@ -1,14 +1,22 @@
 """`headrace load` against a node: loads, repeats, what it prints, how it ends."""
 
+import dataclasses
 import json
 import signal
 import subprocess
 import sys
 
+import pyarrow as pa
 import pytest
 
+import headrace.load
+from headrace.cli import load as command
 from headrace.cli.load import parse_duration
+from headrace.errors import HeadraceError
+from headrace.ids import TopicPartition
+from headrace.load.commits import Snapshot
 from headrace.load.history import dataset
+from headrace.load.loader import Loaded
 from tests.cli.program import Program
 from tests.support import children
 from tests.support.waiting import wait_until
@@ -22,6 +30,27 @@ def offline():
 
 def values(to):
     return sorted(dataset(to).to_table(columns=["value"])["value"].to_pylist())
+
+
+def run_of(monkeypatch, tmp_path, loaded):
+    monkeypatch.setattr(headrace.load, "load", loaded)
+    return command._run("clicks", str(tmp_path / "out"), "localhost:9092", {}, True)
+
+
+def test_partitions_that_are_left_are_an_exit_code_of_their_own(monkeypatch, tmp_path, capsys):
+    done = Loaded(1, 7, 0, Snapshot(), left=(TopicPartition("clicks", 0),))
+    assert run_of(monkeypatch, tmp_path, lambda *_arguments, **_options: done) == command.EXIT_LEFT
+    assert "1 partitions had no leader" in capsys.readouterr().err
+    whole = dataclasses.replace(done, left=())
+    assert run_of(monkeypatch, tmp_path, lambda *_arguments, **_options: whole) == 0
+
+
+def test_a_file_that_can_not_be_read_is_no_wrong_argument(monkeypatch, tmp_path):
+    def fails(*_arguments, **_options):
+        raise pa.ArrowInvalid("Parquet magic bytes not found")
+
+    with pytest.raises(HeadraceError, match=r"load to .*out: Parquet magic bytes not found"):
+        run_of(monkeypatch, tmp_path, fails)
 
 
 def test_a_topic_is_loaded_audited_merged_and_taken_back(program, offline, topic, tmp_path):

@@ -4,14 +4,16 @@ import uuid
 
 import pytest
 
-from headrace.client.admin import Admin, GroupListing, NewTopic
+from headrace.client.admin import Admin, GroupListing, NewTopic, OutcomeUnknown
 from headrace.client.cluster import Cluster
 from headrace.client.consumer import Consumer
 from headrace.client.producer import Producer
 from headrace.client.producer_options import ProducerOptions
 from headrace.errors import ErrorCode, KafkaError
+from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.compression import Codec
+from tests.support import fake_broker
 
 
 @pytest.fixture
@@ -62,6 +64,70 @@ def test_one_failure_hides_no_other(admin, topic):
     errors = admin.delete_topics([f"{topic}-2", "absent"])
     assert errors[f"{topic}-2"] is None
     assert errors["absent"].code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+class Deletions:
+    """The controller of a fake broker: what it was asked to delete, with answers that are lost after the deletion."""
+
+    def __init__(self, broker, lost):
+        self._broker, self._lost = broker, lost
+        self.asked = []
+
+    def __call__(self, request, _error):
+        kind = messages.DeleteTopicsResponse
+        rows = []
+        by_name = [messages.DeleteTopicsRequest.DeleteTopicState(name=one) for one in request.topic_names or ()]
+        for state in request.topics or by_name:
+            names = {bytes.fromhex(topic_id): name for name, topic_id in self._broker.topic_ids.items()}
+            name = state.name or names.get(state.topic_id)
+            self.asked.append(name)
+            code = ErrorCode.NONE if name else ErrorCode.UNKNOWN_TOPIC_ID
+            rows.append(kind.DeletableTopicResult(name=name, topic_id=state.topic_id, error_code=int(code)))
+            if name in self._broker.topic_ids:
+                self._broker.topic_ids[name] = "cd" * 16  # a producer creates it again at once
+        if self._lost:
+            self._lost -= 1
+            raise ConnectionResetError
+        return kind(responses=rows)
+
+
+def deletions(broker, log, monkeypatch, lost, latest=6):
+    log.create("clicks")
+    found = Deletions(broker, lost)
+    monkeypatch.setitem(fake_broker.SERVED, ApiKey.DELETE_TOPICS, (1, latest))
+    monkeypatch.setitem(fake_broker.FLEXIBLE_FROM, ApiKey.DELETE_TOPICS, 4)
+    monkeypatch.setattr(broker, "_delete_topics", found, raising=False)
+    return found
+
+
+def test_a_deletion_whose_answer_was_lost_does_not_delete_the_topic_that_came_after(log, broker, monkeypatch):
+    broker.topic_ids["clicks"] = "ab" * 16
+    found = deletions(broker, log, monkeypatch, lost=2)
+    with Cluster(broker.address) as cluster:
+        assert Admin(cluster).delete_topics(["clicks"]) == {"clicks": None}
+    assert found.asked == ["clicks", None, None]
+
+
+@pytest.mark.parametrize(("topic_id", "latest"), [("", 6), ("ab" * 16, 5)])
+def test_a_deletion_by_name_is_not_repeated_and_the_reason_is_given(log, broker, monkeypatch, topic_id, latest):
+    if topic_id:
+        broker.topic_ids["clicks"] = topic_id
+    found = deletions(broker, log, monkeypatch, lost=1, latest=latest)
+    with (
+        Cluster(broker.address) as cluster,
+        pytest.raises(OutcomeUnknown, match="deletion of clicks: the controller may"),
+    ):
+        Admin(cluster).delete_topics(["clicks"])
+    assert found.asked == ["clicks"]
+
+
+def test_a_topic_that_was_deleted_meanwhile_is_unknown(log, broker, monkeypatch):
+    broker.topic_ids["clicks"] = "ab" * 16
+    deletions(broker, log, monkeypatch, lost=0)
+    with Cluster(broker.address) as cluster:
+        admin = Admin(cluster)
+        monkeypatch.setattr(admin, "_topic_ids", lambda names: dict.fromkeys(names, "ef" * 16))
+        assert admin.delete_topics(["clicks"])["clicks"].code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def test_a_bad_setting_is_an_error_that_names_it(admin, topic):

@@ -38,9 +38,9 @@ def consumer_of(cluster, positions, ends=None, **options):
     return Consumer(cluster, positions, ends, **options)
 
 
-def read(consumer, polls=1_000):
-    """All records until the consumer is done, by partition."""
-    found = {}
+def read(consumer, polls=1_000, found=None):
+    """All records until the consumer is done, by partition; also in `found`."""
+    found = {} if found is None else found
     for _ in range(polls):
         if consumer.is_done:
             return found
@@ -120,6 +120,23 @@ def test_an_offset_out_of_range_names_partition_and_offset(clicks, cluster):
     with pytest.raises(KafkaError, match="clicks-2 at offset 101") as failure:
         read(consumer_of(cluster, {CLICKS[2]: 101}, {CLICKS[2]: 200}))
     assert failure.value.code is ErrorCode.OFFSET_OUT_OF_RANGE
+
+
+def test_what_others_have_is_returned_before_the_failure_of_one_partition_is_raised(clicks, cluster):
+    consumer = consumer_of(cluster, {CLICKS[0]: 0, CLICKS[1]: 90, CLICKS[2]: 101})
+    found = {}
+    with pytest.raises(KafkaError, match="clicks-2 at offset 101"):
+        read(consumer, found=found)
+    assert found == {CLICKS[0]: clicks.records(CLICKS[0]), CLICKS[1]: clicks.records(CLICKS[1])[90:]}
+    assert consumer.positions == {CLICKS[0]: 100, CLICKS[1]: 100, CLICKS[2]: 101}
+
+
+def test_a_failure_that_was_not_raised_yet_ends_with_the_assignment(clicks, cluster):
+    consumer = consumer_of(cluster, {CLICKS[0]: 0, CLICKS[2]: 101})
+    while not consumer.poll(0.05):
+        pass
+    consumer.assign({CLICKS[0]: 95}, {CLICKS[0]: 100})
+    assert [record.offset for record in read(consumer)[CLICKS[0]]] == [*range(95, 100)]
 
 
 def test_a_batch_that_does_not_match_its_checksum_is_never_handed_out(clicks, cluster):

@@ -61,7 +61,7 @@ def test_a_mark_that_was_read_before_its_topic_went_does_not_delete_the_next_one
     follow(node, znodes.TOPICS)
     gate.answer(2)  # marks, names
     late = gate.hold()
-    node.active.begin_deletions(["t"])
+    node.active.begin_deletion("t", "")
     for _ in range(5):
         node.publish()
         node.owner.follow()
@@ -165,7 +165,7 @@ def test_what_is_read_of_a_topic_that_went_meanwhile_is_nobody_s(new_node, ensem
     [late] = gate.carry_out()
     node.zk.ensemble.gate = None
     node.run(node.active.mark("t"))
-    node.active.begin_deletions(["t"])
+    node.active.begin_deletion("t", "")
     node.publish()
     for _ in range(5):
         node.owner.follow()

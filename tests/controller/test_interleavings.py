@@ -311,7 +311,7 @@ class World:
             if not context.known.has(name):
                 raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "no topic")
             await context.active.mark(name)
-            context.active.begin_deletions([name])
+            context.active.begin_deletion(name, "")
 
         def outcome(failure, _task, before):
             if failure is None:

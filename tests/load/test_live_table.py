@@ -8,6 +8,7 @@ import pytest
 
 import headrace
 from headrace.arrow.errors import DataLoss
+from headrace.arrow.planner import plan
 from headrace.ids import TopicPartition
 from headrace.load.errors import TopicReplaced
 from headrace.load.live_table import LiveTable, read_moment, table
@@ -66,6 +67,17 @@ def test_decoded_columns_of_the_log_are_those_of_the_history(log, broker, tmp_pa
         table("clicks", history=path, columns="page")
 
 
+def test_dead_letters_of_the_log_are_left_out_whatever_columns_are_read(log, broker, tmp_path):
+    for value in (b'{"ms": %d}', b"bad %d"):
+        fill(log, count=2, value=value)
+    load_inline(broker, tmp_path / "out", decode=json("ms long"), decode_mode="dead")
+    for value in (b"bad %d", b'{"ms": %d}'):
+        fill(log, count=2, value=value)
+    given = {"history": tmp_path / "out", "bootstrap_servers": broker.address, "decode": json("ms long")}
+    found = table("clicks", columns="ms", decode_mode="dead", **given)
+    assert found.read_all()["ms"].to_pylist() == [0, 1, 6, 7]
+
+
 def test_where_the_log_was_shortened_a_newer_commit_is_read(log, broker, tmp_path):
     path = tmp_path / "out"
     name = fill(log, count=10)
@@ -98,6 +110,26 @@ def test_a_topic_made_again_is_an_error(log, broker, tmp_path):
     broker.topic_ids = {"clicks": "cd" * 16}
     with pytest.raises(TopicReplaced, match="deleted and created again"):
         offsets(table("clicks", history=tmp_path / "out", bootstrap_servers=broker.address))
+
+
+@pytest.mark.parametrize("count", [3, 10, 15])
+@pytest.mark.parametrize("is_list", [True, False])
+def test_a_topic_made_again_is_noticed_whatever_was_planned_of_it(log, broker, tmp_path, count, is_list):
+    """Shorter than what was loaded, as long, and longer; also where the plan is Spark's, which is no list of ranges."""
+    name = fill(log, count=10)
+    broker.topic_ids = {"clicks": "ab" * 16}
+    load_inline(broker, tmp_path / "out")
+    log.cut(name, 0)
+    fill(log, count=count, value=b"new %d")
+    broker.topic_ids = {"clicks": "cd" * 16}
+    with pytest.raises(TopicReplaced, match="deleted and created again after it was loaded"):
+        read_moment(
+            ParquetTarget(tmp_path / "out"),
+            "clicks",
+            broker.address,
+            lambda options: plan(options) if is_list else iter(plan(options)),
+            sleep=lambda _s: None,
+        )
 
 
 def test_a_commit_after_the_moment_changes_nothing(log, broker, tmp_path):

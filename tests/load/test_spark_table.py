@@ -7,7 +7,9 @@ import pytest
 
 from headrace.ids import TopicPartition
 from headrace.load.audit_report import audit
+from headrace.load.errors import TopicReplaced
 from headrace.load.loader import load
+from headrace.protocol.record_batch import Record
 from headrace.spark import table
 from headrace.spark.decoding import csv, json
 from tests.load.loading import fill, load_inline, offsets_in
@@ -46,6 +48,31 @@ def test_a_frame_has_history_and_log_each_record_once(spark, log, broker, tmp_pa
     assert sorted(row.offset for row in frame.collect()) == [*range(15)]
     assert frame.columns == ["key", "value", "topic", "partition", "offset", "timestamp", "timestampType"]
     assert frame.where("offset >= 8").groupBy("topic").count().first()["count"] == 7
+
+
+def test_a_topic_made_again_is_an_error(spark, log, broker, tmp_path):
+    name = fill(log, count=10)
+    broker.topic_ids = {"clicks": "ab" * 16}
+    load_inline(broker, tmp_path / "out")
+    log.cut(name, 0)
+    fill(log, count=15, value=b"new %d")
+    broker.topic_ids = {"clicks": "cd" * 16}
+    with pytest.raises(TopicReplaced, match="deleted and created again"):
+        table(spark, "clicks", history=tmp_path / "out", bootstrap_servers=broker.address)
+
+
+@pytest.mark.parametrize(("bad_times", "wanted"), [("dead", [0, 1]), ("null", [0, 1, 2]), ("nearest", [0, 1, 2])])
+def test_a_time_that_no_column_holds_stops_no_query(spark, log, broker, tmp_path, bad_times, wanted):
+    """A producer that writes nanoseconds; the load that makes a dead letter of it is yet to come."""
+    name = fill(log, count=2)
+    given = {"history": tmp_path / "out", "bootstrap_servers": broker.address, "bad_times": bad_times}
+    log.append(name, [Record(0, 2**62, b"k", b"v")])
+    assert sorted(row.offset for row in table(spark, "clicks", **given).select("offset").collect()) == wanted
+    load_inline(broker, tmp_path / "out", bad_times=bad_times)
+    log.append(name, [Record(0, 2**62, b"k", b"v")])
+    found = table(spark, "clicks", **given).where("partition = 0").selectExpr("offset", "timestamp is null").collect()
+    assert sorted(row.offset for row in found) == (wanted if bad_times == "dead" else [*wanted, 3])
+    assert {row.offset for row in found if row[1]} == ({2, 3} if bad_times == "null" else set())
 
 
 def test_decoded_columns_and_dead_letters(spark, log, broker, tmp_path):

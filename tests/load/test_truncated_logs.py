@@ -15,7 +15,7 @@ from headrace.ids import TopicPartition
 from headrace.load import live_table
 from headrace.load.audit_report import audit
 from headrace.load.contents import contents_of
-from headrace.load.errors import OutOfRange
+from headrace.load.errors import OutOfRange, TopicReplaced
 from headrace.load.loader import Loader
 from headrace.load.options import LoadOptions
 from headrace.load.parquet_target import ParquetTarget
@@ -86,6 +86,34 @@ def test_a_table_that_was_taken_back_is_loaded_again_from_what_the_log_has(log, 
     assert offsets_in(tmp_path / "out")["clicks", 0] == [*range(180)]
     assert ParquetTarget(tmp_path / "out").read().epochs() == {name: 4}
     assert audit(tmp_path / "out", is_deep=True).faults == []
+
+
+def test_a_table_is_not_taken_back_where_the_topic_was_made_again(loaded, log, broker, tmp_path):
+    load_at_once(broker, tmp_path / "out")
+    broker.topic_ids = {"clicks": "ab" * 16}
+    fill(log, count=10)
+    load_at_once(broker, tmp_path / "out")  # it knows the id from now on
+    broker.topic_ids = {"clicks": "cd" * 16}
+    with pytest.raises(TopicReplaced, match=r"clicks was deleted.*Nothing was changed"):
+        rewind("clicks", tmp_path / "out", "earliest", bootstrap_servers=broker.address)
+    assert offsets_in(tmp_path / "out")["clicks", 0] == [*range(160)]
+
+
+def test_a_topic_made_again_while_a_round_is_planned_is_not_loaded_as_the_one_before(
+    loaded, log, broker, tmp_path, monkeypatch
+):
+    broker.topic_ids = {"clicks": "ab" * 16}
+    fill(log, count=10)
+
+    def made_again(cluster, *_arguments):
+        broker.topic_ids = {"clicks": "cd" * 16}
+        cluster.refresh(["clicks"])
+        return {}
+
+    monkeypatch.setattr("headrace.load.loader.changed_records", made_again)
+    with pytest.raises(TopicReplaced, match="while a round of it was planned"):
+        load_at_once(broker, tmp_path / "out")
+    assert offsets_in(tmp_path / "out")["clicks", 0] == [*range(150)]
 
 
 def test_a_later_leader_of_the_same_log_is_no_reason(loaded, log, broker, tmp_path):
@@ -194,6 +222,110 @@ def test_a_load_that_does_not_repeat_waits_for_a_leader_first(log, broker, tmp_p
     options = LoadOptions(broker.address, "clicks|views", contents_of(None, None, "fail"))
     done = Loader(options, ParquetTarget(tmp_path / "out"), sleep=nap, executor=InlineTasks).run()
     assert done.records == 17
+
+
+@pytest.mark.parametrize("every_s", [None, 0.01])
+def test_what_can_not_be_loaded_is_raised_when_all_others_are(loaded, log, broker, tmp_path, every_s):
+    """Retention was faster in one partition, and a topic was made again."""
+    path = tmp_path / "out"
+    broker.topic_ids = {"views": "ab" * 16}
+    fill(log, "views", count=7)
+    load_at_once(broker, path)
+    fill(log, count=30)
+    log.starts[loaded] = 160
+    fill(log, partition=1, count=5)
+    broker.topic_ids = {"views": "cd" * 16}
+    fill(log, "views", count=7)
+    with pytest.raises((OutOfRange, TopicReplaced)) as failure:
+        load_at_once(broker, path, every_s=every_s)
+    assert "views was deleted and created again" in str(failure.value)
+    assert "clicks-0: offsets 150..160 after the last commit" in str(failure.value)
+    found = offsets_in(path)
+    assert found == {("clicks", 0): [*range(150)], ("clicks", 1): [*range(5)], ("views", 0): [*range(7)]}
+
+
+def test_where_a_partition_begins_is_committed_though_another_can_not_be_loaded(loaded, log, broker, tmp_path):
+    """Else a load from the latest offset would begin later each time."""
+    path = tmp_path / "out"
+    fill(log, count=30)
+    log.starts[loaded] = 160
+    views = fill(log, "views", count=7)
+    with pytest.raises(OutOfRange, match="clicks-0"):
+        load_at_once(broker, path, start="latest")
+    fill(log, "views", count=7)
+    with pytest.raises(OutOfRange, match="clicks-0"):
+        load_at_once(broker, path, start="latest")
+    assert offsets_in(path)["views", 0] == [*range(7, 14)]
+    assert ParquetTarget(path).read().next_offset(views) == 14
+
+
+def test_a_commit_above_the_last_stable_offset_is_no_loss(loaded, log, broker, tmp_path):
+    """It was read up to the high watermark, and is continued without records of open transactions."""
+    path = tmp_path / "out"
+    broker.stable[loaded] = 140
+    assert load_at_once(broker, path, read_committed=True).commits == 0
+    given = {"history": path, "bootstrap_servers": broker.address, "columns": "offset"}
+    assert live_table.table("clicks", read_committed=True, **given).read_all().num_rows == 150
+    fill(log, count=10)
+    assert live_table.table("clicks", read_committed=True, **given).read_all().num_rows == 150
+    assert live_table.table("clicks", read_committed=False, **given).read_all().num_rows == 160
+    broker.stable[loaded] = 155
+    assert load_at_once(broker, path, read_committed=True).records == 5
+    log.cut(loaded, 100)
+    with pytest.raises(OutOfRange, match="the last commit is at 155, the log ends at 100"):
+        load_at_once(broker, path, read_committed=True)
+
+
+@pytest.fixture
+def late(log, broker, tmp_path):
+    """A partition that came after the first load, and lost its first 50 records before the next one."""
+    fill(log, count=10)
+    load_at_once(broker, tmp_path / "out")
+    for _ in range(2):
+        name = fill(log, partition=1, count=50)
+    log.starts[name] = 50
+    return name
+
+
+def test_what_a_later_partition_lost_before_its_first_load_is_an_error_or_a_gap(late, log, broker, tmp_path):
+    path = tmp_path / "out"
+    with pytest.raises(OutOfRange, match=r"clicks-1: offsets 0\.\.50 are no longer in the log"):
+        load_at_once(broker, path)
+    assert load_at_once(broker, path, out_of_range="skip").records == 0
+    assert load_at_once(broker, path, out_of_range="earliest").records == 50
+    assert offsets_in(path)["clicks", 1] == [*range(50, 100)]
+    found = audit(path)
+    assert ([one.gaps for one in found.partitions], found.faults) == ([(), ((0, 50),)], [])
+
+
+def test_a_table_says_what_a_later_partition_lost(late, log, broker, tmp_path):
+    found = live_table.table("clicks", history=tmp_path / "out", bootstrap_servers=broker.address)
+    with pytest.raises(DataLoss, match=r"clicks-1 came after the last commit.*begins at 50"):
+        found.read_all()
+    log.starts[late] = 0
+    assert found.read_all().num_rows == 110
+
+
+@pytest.mark.parametrize(("start", "first"), [("latest", 100), ("earliest", 50), (70, 70)])
+def test_a_partition_that_had_no_leader_at_the_first_load_begins_where_that_says(log, broker, tmp_path, start, first):
+    path = tmp_path / "out"
+    name = TopicPartition("clicks", 1)
+    fill(log, count=10)
+    for _ in range(2):
+        fill(log, partition=1, count=50)
+    log.starts[name] = 50
+    broker.leaders[name] = 9
+    load_at_once(broker, path, every_s=0.01, is_stopped=_after(3), start=start)
+    assert ParquetTarget(path).read().offsets["clicks"].waiting == {1}
+    fill(log, count=5)
+    load_at_once(broker, path, every_s=0.01, is_stopped=_after(3), start=start)
+    del broker.leaders[name]
+    load_at_once(broker, path, start=start)
+    fill(log, partition=1, count=5)
+    load_at_once(broker, path, start=start)
+    assert offsets_in(path)["clicks", 1] == [*range(first, 105)]
+    after = ParquetTarget(path).read().offsets["clicks"]
+    assert (after.next_offsets, after.waiting) == ({0: 15, 1: 105}, frozenset())
 
 
 def test_where_no_leader_at_all_responds_the_load_fails(log, broker, tmp_path, monkeypatch):

@@ -16,7 +16,9 @@ pytestmark = [pytest.mark.scenario, pytest.mark.timeout(300)]
 TOPIC = "truncated"
 RATE = 20
 QUIET_S = 3
-OF_AN_UNCLEAN_LEADER = {r"committed records are cut, the leader does not have them": "what was lost is said"}
+OF_AN_UNCLEAN_LEADER = {
+    r"acknowledged records may be lost .* reason=they are cut, the leader does not have them": "what was lost is said"
+}
 
 
 @pytest.mark.parametrize("kind", ["java", "native"])

@@ -29,7 +29,9 @@ def table(region):
     return ClusterTable(region)
 
 
-@pytest.mark.parametrize("row", [OLD, NEW, NEW._replace(isr=None, offline=None), OLD._replace(is_halted=True)])
+@pytest.mark.parametrize(
+    "row", [OLD, NEW, NEW._replace(isr=None, offline=None), OLD._replace(is_halted=True), OLD._replace(is_held=True)]
+)
 def test_a_row_reads_as_it_was_written_and_touches_no_other(table, row):
     table.write(3, pack_row(row))
     assert table.read(3) == row

@@ -4,6 +4,7 @@ import os
 import uuid
 from types import SimpleNamespace
 
+import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
@@ -11,6 +12,8 @@ import pytest
 from headrace.ids import TopicPartition
 from headrace.spark import parquet as parquet_module
 from headrace.spark import write_parquet
+from headrace.spark.reading import reading_of
+from headrace.spark.scan import scan_options
 from tests.support.altered import altered
 
 
@@ -112,6 +115,83 @@ def test_what_can_not_be_written_fails_at_once(
     with pytest.raises(failure, match=reason):
         write_parquet(spark, "clicks", directory, bootstrap_servers=broker.address, **arguments)
     assert [path.name for path in tmp_path.iterdir() if path.name != "log"] == ["file"]
+
+
+class Repeated:
+    """Tasks as Spark runs them when a first attempt is lost after its first range: all again; and one that is late."""
+
+    def __init__(self, tasks):
+        self._tasks = tasks
+        self.lost = []
+
+    def mapInArrow(self, write, _schema):
+        self._write = write
+        return self
+
+    def collect(self):
+        task = pa.RecordBatch.from_pydict({"descriptor": [b"\n".join(one.to_bytes() for one in self._tasks[0])]})
+        self.lost = [self._write(iter([task])) for _attempt in range(2)]
+        for attempt in self.lost:
+            next(attempt)
+        return [SimpleNamespace(**row) for batch in self._write(iter([task])) for row in batch.to_pylist()]
+
+
+@pytest.fixture
+def repeated(monkeypatch):
+    from headrace.arrow.planner import plan
+
+    def planned(_spark, given, *_):
+        parsed = scan_options(given, None, None, None)
+        return reading_of(parsed, None, None), plan(parsed)
+
+    monkeypatch.setattr(parquet_module, "planned", planned)
+    monkeypatch.setattr(parquet_module, "tasks_of", lambda _spark, ranges, *_: [ranges])
+    monkeypatch.setattr(parquet_module, "located_tasks", lambda _spark, tasks: Repeated(tasks))
+
+
+@pytest.mark.usefixtures("repeated")
+def test_a_task_that_is_repeated_has_one_file_a_range(clicks, broker, tmp_path):
+    target = tmp_path / "out"
+    rows = write_parquet(None, "clicks", target, bootstrap_servers=broker.address)
+    assert sorted(str(path) for path in target.iterdir()) == sorted(row.path for row in rows)
+    assert pq.read_table(target).num_rows == 200 == sum(row.rows for row in rows)
+
+
+@pytest.mark.usefixtures("repeated")
+def test_files_are_on_the_disk_before_overwrite_removes_the_old_ones(clicks, broker, tmp_path, monkeypatch):
+    target, seen = tmp_path / "out", []
+    write_parquet(None, "clicks", target, bootstrap_servers=broker.address)
+    old = sorted(target.iterdir())
+
+    def synced_fd(descriptor):
+        seen.append((os.readlink(f"/proc/self/fd/{descriptor}"), old[0].exists()))
+
+    monkeypatch.setattr(parquet_module, "os", altered(os, fsync=synced_fd))
+    rows = write_parquet(None, "clicks", target, bootstrap_servers=broker.address, mode="overwrite")
+    synced = [path for path, old_is_there in seen if old_is_there]
+    assert str(target) in synced
+    for row in rows:
+        name = row.path.rpartition("/")[2]
+        assert any(name in path for path in synced), "the file itself"
+    assert sorted(str(path) for path in target.iterdir()) == sorted(row.path for row in rows)
+
+
+@pytest.mark.usefixtures("repeated")
+def test_files_that_the_driver_does_not_see_are_an_error_and_nothing_is_named(clicks, broker, tmp_path, monkeypatch):
+    target = tmp_path / "out"
+    collect = Repeated.collect
+
+    def elsewhere(frame):
+        rows = collect(frame)
+        next(target.glob(".clicks-1-*")).unlink()
+        for path in target.glob(".clicks-1-*"):
+            path.unlink()
+        return rows
+
+    monkeypatch.setattr(Repeated, "collect", elsewhere)
+    with pytest.raises(FileNotFoundError):
+        write_parquet(None, "clicks", target, bootstrap_servers=broker.address)
+    assert list(target.iterdir()) == []
 
 
 def test_an_interrupt_leaves_no_hidden_file(spark, clicks, broker, tmp_path, monkeypatch):

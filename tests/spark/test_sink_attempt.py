@@ -1,6 +1,6 @@
 """A row of an exactly-once sink is stored once: whoever dies, whoever wakes up late, and what can't be known is said.
 
-Holds: spark/sink_floors.py, spark/sink_task.py, spark/row_digest.py, spark/foreign_rows.py
+Holds: spark/sink_floors.py, spark/sink_repeats.py, spark/sink_task.py, spark/row_digest.py, spark/foreign_rows.py
 """
 
 import json
@@ -10,7 +10,7 @@ import pytest
 from pyspark.errors import PySparkException
 
 from headrace.client.producer import DeliveryFailed
-from headrace.errors import ErrorCode
+from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import TopicPartition
 from headrace.protocol.apis import ApiKey
 from headrace.spark.errors import RowsDiffer, StaleCheckpoint
@@ -118,6 +118,47 @@ def test_what_leaders_have_forgotten_is_found_in_the_log_after_a_start(writer, o
     with pytest.raises(DeliveryFailed, match="UNKNOWN_PRODUCER_ID"):
         writer.write_task(iter([rows(range(50))]), RESTARTED)
     assert values(out) == list(range(there))
+
+
+@pytest.mark.parametrize("stored", [range(10, 30), range(10, 20)], ids=["all", "some"])
+def test_what_leaders_have_forgotten_is_found_by_the_next_attempt_of_the_same_run(options, out, broker, stored):
+    """`headrace.producer.ids.max`: the idlest are evicted, and an unknown producer begins with any sequence."""
+    committed(options, 0, rows(range(10)))
+    writer, task = HeadraceStreamWriter(options), TASK._replace(batch=1)
+    writer.write_task(iter([rows(stored)]), task)
+    broker.forget_producers()
+    broker.takes_unknown_producers = True
+    again = task._replace(attempt=1)
+    assert writer.write_task(iter([rows(range(10, 30))]), again).records == 20 - len(stored)
+    assert values(out) == list(range(30))
+
+
+def test_a_leader_of_more_producers_than_it_tells_at_once_is_asked_again(options, out, broker):
+    out.create("out", 2)
+
+    def spread(number):
+        values = [b"v%d" % value for value in range(30 * number, 30 * number + 30)]
+        return iter([pa.record_batch({"value": values, "partition": pa.array([0, 1, 2] * 10, pa.int32())})])
+
+    for number in range(3):
+        HeadraceStreamWriter(options).write_task(spread(number), TASK._replace(number=number))
+    broker.described_max = 2
+    asked = broker.asked[ApiKey.DESCRIBE_PRODUCERS]
+    assert HeadraceStreamWriter(options).write_task(spread(0), TASK).records == 0
+    assert broker.asked[ApiKey.DESCRIBE_PRODUCERS] == asked + 3
+    broker.fail[ApiKey.DESCRIBE_PRODUCERS, ErrorCode.INVALID_REQUEST] = 1
+    with pytest.raises(KafkaError, match="INVALID_REQUEST"):
+        HeadraceStreamWriter(options).write_task(spread(0), TASK)
+
+
+def test_rows_that_a_forgotten_producer_wrote_twice_are_said_to_be_there_twice(options, out, broker):
+    committed(options, 0, rows(range(10)))
+    writer, task = HeadraceStreamWriter(options), TASK._replace(batch=1)
+    for _ in range(2):  # a zombie that writes all of its rows again
+        writer.write_task(iter([rows(range(10, 13))]), task)
+        broker.forget_producers()
+    with pytest.raises(RowsDiffer, match="rows 0 to 2 of out-0 are in the log twice"):
+        writer.write_task(iter([rows(range(10, 13))]), task._replace(attempt=1))
 
 
 def test_a_whole_attempt_whose_word_was_lost_writes_nothing_more(writer, out):
@@ -270,6 +311,36 @@ def test_two_attempts_at_once_store_each_row_once_and_the_second_is_refused(writ
 
 
 @pytest.mark.parametrize(
+    ("task", "other"),
+    [
+        (TASK._replace(batch=1, attempt=1), TASK._replace(batch=1)),
+        (TASK._replace(batch=1), TASK._replace(batch=1, attempt=1)),
+        (RESTARTED._replace(batch=1), TASK._replace(batch=1)),
+    ],
+    ids=["given-up", "copied", "of-the-run-before"],
+)
+@pytest.mark.parametrize("order", [range(10, 20), [11, 10, *range(12, 20)]], ids=["same", "another"])
+def test_attempts_at_once_with_rows_in_another_order_are_seen_when_all_is_acknowledged(
+    broker, out, options, task, other, order
+):
+    """Both look before either writes; the other one stores its first row and dies. A batch of one row has the same sequences."""
+    committed(options, 0, rows(range(10)))
+    given = {"kafka.bootstrap.servers": broker.address, "topic": "out", "headrace.exactly.once": "true"}
+    writer = HeadraceStreamWriter(parse_sink_options({**given, "kafka.batch.size": "1"}))
+
+    def slow():
+        writer.write_task(iter([rows([10])]), other)
+        yield rows(order)
+
+    if order[0] == 10:
+        assert writer.write_task(slow(), task).records == 10
+        assert values(out) == list(range(20))
+        return
+    with pytest.raises(RowsDiffer, match=r"the 10 rows of partition out-0 are not the 10 of this attempt"):
+        writer.write_task(slow(), task)
+
+
+@pytest.mark.parametrize(
     ("again", "reason"),
     [
         ([0, 1, 2, 30, *range(4, 50)], "row 3 of partition out-0 is not the one that an earlier attempt wrote there"),
@@ -332,6 +403,24 @@ def test_tasks_whose_rows_are_alike_go_on(options, out, die_after):
     assert len(values(out)) == 4 * 102
 
 
+def test_tasks_with_a_run_of_the_same_rows_go_on_where_the_option_names_their_micro_batch(broker, options, out):
+    """An upstream producer stored a batch twice; the driver died when the first task was done."""
+    mine = [rows([number, *range(10, 18), 2 + number]) for number in range(2)]
+    HeadraceStreamWriter(options).write_task(iter([mine[0]]), TASK)
+    second = RESTARTED._replace(number=1)
+    given = {"kafka.bootstrap.servers": broker.address, "topic": "out", "headrace.exactly.once": "true"}
+
+    def go_on(**alike):
+        writer = HeadraceStreamWriter(parse_sink_options({**given, **alike}))
+        return writer.write_task(iter([mine[1]]), second).records
+
+    for alike in ({}, {"headrace.exactly.once.alike": "1"}):
+        with pytest.raises(RowsDiffer, match=r"start it with option headrace\.exactly\.once\.alike 0$"):
+            go_on(**alike)
+    assert go_on(**{"headrace.exactly.once.alike": "0"}) in (9, 10)  # what was sent before it was refused is there
+    assert values(out) == [0, *range(10, 18), 2, 1, *range(10, 18), 3]
+
+
 def test_rows_that_were_deleted_meanwhile_are_told(writer, out, die_after):
     die_after(writer, TASK)
     out.starts[OUT0] = 5
@@ -366,6 +455,23 @@ def test_floors_that_are_gone_cost_a_walk_from_the_start(writer, out, broker, ca
     HeadraceStreamWriter(writer._options).write_task(iter([rows(range(50))]), third._replace(run="run 2"))
     assert values(out, OUT0) == list(range(50))
     assert "floors of a sink are gone" in caplog.text
+
+
+@pytest.mark.parametrize("written", [5, 15], ids=["below-the-floor", "beyond-it"])
+def test_rows_are_found_in_a_log_that_was_cut_below_the_floor(options, out, broker, caplog, written):
+    """An unclean election took the end of a committed micro-batch; the next one wrote from there on, and was interrupted."""
+    broker.epochs = {OUT0: [(0, 0)], OUT1: [(0, 0)]}
+    for number in range(20):
+        committed(options, number, rows([number]))
+    out.cut(OUT0, 10)
+    broker.epochs[OUT0] = [(0, 0), (1, 10)]
+    broker.forget_producers()
+    task = TASK._replace(batch=20)
+    HeadraceStreamWriter(options).write_task(iter([rows(range(20, 20 + written))]), task)
+    again = task._replace(run="run 2")
+    assert HeadraceStreamWriter(options).write_task(iter([rows(range(20, 50))]), again).records == 30 - written
+    assert values(out, OUT0) == [*range(10), *range(20, 50)]
+    assert "a sink's topic was truncated partition=out-0 floor=20 from=10" in caplog.text
 
 
 def test_ids_differ_by_query_task_and_round_of_epochs():

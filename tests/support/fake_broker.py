@@ -147,10 +147,13 @@ class FakeBroker:
     leaders            partition -> node id of its leader, where that is not this broker
     aborted            (producer id, first offset) of aborted transactions, told with every fetch
     topic_ids          topic -> its id as 32 hex digits, of those that have one
+    stable             partition -> last stable offset, where a transaction is open
     committed          (group, partition) -> (offset, metadata)
     committed_epochs   the same -> the leader epoch committed with it
     epochs             partition -> [(leader epoch, its first offset)], of those that have epochs
     leader_epochs      partition -> the leader's epoch, where it is not the last of these
+    described_max      producers told by one answer, beyond those of its first partition with some
+    takes_unknown_producers   with any sequence, as since KIP-360
     asked              requests by api key
     """
 
@@ -164,10 +167,13 @@ class FakeBroker:
         self.leaders: dict[TopicPartition, int] = {}
         self.aborted: list[tuple[int, int]] = []
         self.topic_ids: dict[str, str] = {}
+        self.stable: dict[TopicPartition, int] = {}
         self.committed: dict[tuple[str, TopicPartition], tuple[int, str]] = {}
         self.committed_epochs: dict[tuple[str, TopicPartition], int] = {}
         self.epochs: dict[TopicPartition, list[tuple[int, int]]] = {}
         self.leader_epochs: dict[TopicPartition, int] = {}
+        self.takes_unknown_producers = False
+        self.described_max = 1 << 30
         self._sequences: dict[tuple[int, TopicPartition], tuple[int, int]] = {}  # epoch, the next one
         self._stored: dict[tuple[int, TopicPartition], tuple[int, int, int, int]] = {}  # the last batch, and its offset
         self._producer_ids = itertools.count(77)
@@ -292,7 +298,9 @@ class FakeBroker:
                         kind.ListOffsetsPartitionResponse(
                             partition_index=row.partition_index,
                             error_code=error,
-                            offset=self._offset_at(TopicPartition(topic.name, row.partition_index), row.timestamp),
+                            offset=self._offset_at(
+                                TopicPartition(topic.name, row.partition_index), row.timestamp, request.isolation_level
+                            ),
                             leader_epoch=self.leader_epoch(TopicPartition(topic.name, row.partition_index)),
                         )
                         for row in topic.partitions
@@ -302,9 +310,9 @@ class FakeBroker:
             ]
         )
 
-    def _offset_at(self, name: TopicPartition, timestamp: int) -> int:
+    def _offset_at(self, name: TopicPartition, timestamp: int, isolation_level: int) -> int:
         if timestamp == -1:
-            return self.log.ends[name]
+            return self.stable.get(name, self.log.ends[name]) if isolation_level else self.log.ends[name]
         if timestamp == -2:
             return self.log.starts[name]
         return next((record.offset for record in self.log.records(name) if record.timestamp_ms >= timestamp), -1)
@@ -360,6 +368,8 @@ class FakeBroker:
                 return ErrorCode.INVALID_PRODUCER_EPOCH
             if header.producer_epoch > epoch:
                 due = 0
+            if not due and header.base_sequence and self.takes_unknown_producers:
+                due = header.base_sequence
             if not due and header.base_sequence:
                 return ErrorCode.UNKNOWN_PRODUCER_ID
             if header.base_sequence < due:
@@ -377,6 +387,7 @@ class FakeBroker:
     def _describe_producers(self, request: Any, error: int) -> Any:
         kind = messages.DescribeProducersResponse
         topics = []
+        told = 0
         for topic in request.topics:
             rows = []
             for index in topic.partition_indexes:
@@ -385,6 +396,12 @@ class FakeBroker:
                     for (producer_id, name), (epoch, due) in self._sequences.items()
                     if name == (topic.name, index)
                 ]
+                if told and told + len(states) > self.described_max:
+                    rows.append(
+                        kind.PartitionResponse(index, ErrorCode.INVALID_REQUEST, "ask for fewer partitions at a time")
+                    )
+                    continue
+                told += len(states)
                 rows.append(kind.PartitionResponse(partition_index=index, error_code=error, active_producers=states))
             topics.append(kind.TopicResponse(name=topic.name, partitions=rows))
         return kind(topics=topics)

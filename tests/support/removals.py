@@ -19,6 +19,7 @@ CALLS = frozenset(
         "truncate_to",
         "restart_at",
         "remove_file",
+        "remove_durably",
         "remove_tree",
         "put_aside",
     )

@@ -122,7 +122,7 @@ def _commit(machine: GroupMachine, group: Group, event: Commit) -> None:
     request, date_ms = event.request, machine.date_ms
     expire_ms = min(date_ms + request.retention_ms, LONG_MAX) if request.retention_ms >= 0 else NO_EXPIRY_MS
     prefix, in_flight = request.key_prefix, group.in_flight
-    is_known, short_bytes, forgotten = machine.is_known, machine.short_bytes, machine.forgotten
+    is_known, short_bytes = machine.is_known, machine.short_bytes
     if len(prefix) * len(request.rows) > COMMIT_PREFIX_BYTES_MAX:
         machine.refuse(event, _E.INVALID_COMMIT_OFFSET_SIZE)
         return
@@ -130,7 +130,7 @@ def _commit(machine: GroupMachine, group: Group, event: Commit) -> None:
     records: list[KeyValue] = []
     faults: dict[int, ErrorCode] = {}  # by ordinal
     for topic, partition, suffix, place, metadata, stamp_ms in request.rows:
-        if not is_known(topic, partition) or len(metadata) > short_bytes or topic in forgotten:
+        if not is_known(topic, partition) or len(metadata) > short_bytes:
             fault = _fault_of(machine, topic, partition, metadata)
             if fault:
                 faults[len(records) + len(faults)] = fault
@@ -150,8 +150,6 @@ def _fault_of(machine: GroupMachine, topic: str, partition: int, metadata: bytes
     """Why one offset can't be stored."""
     if not machine.is_known(topic, partition):
         return _E.UNKNOWN_TOPIC_OR_PARTITION
-    if topic in machine.forgotten:
-        return _E.COORDINATOR_NOT_AVAILABLE  # a moment later its predecessor's offsets are gone
     if len(metadata) > machine.short_bytes and _is_long(machine, metadata):
         return _E.OFFSET_METADATA_TOO_LARGE
     return _E.NONE

@@ -27,16 +27,13 @@ class RetryTime(NamedTuple):
 class DeletedTopics:
     """What has to be forgotten in one partition.
 
-    A topic of that name may be there again before its predecessor's offsets are gone. Until then it has none: commits for it are refused,
-    and made again by clients, since a commit that was taken would be removed with the others.
-
     names   of topics some of whose offsets may be here, or in the log
     """
 
     __slots__ = ("_error", "_groups_left", "_retry_timer", "_under_way", "names")
 
-    def __init__(self, names: set[str]) -> None:
-        self.names = names
+    def __init__(self) -> None:
+        self.names: set[str] = set()
         self._under_way: frozenset[str] = frozenset()
         self._groups_left = 0
         self._error = ErrorCode.NONE

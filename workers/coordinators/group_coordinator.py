@@ -67,7 +67,7 @@ class GroupCoordinator:
     ) -> None:
         self._machine = GroupMachine(name, ROWS, config, new_id, new_timer, has_timers, is_known)
         self._loader = Loader(name)
-        self._deleted = DeletedTopics(self._machine.forgotten)
+        self._deleted = DeletedTopics()
         self._by_type: dict[Any, Callable[[Any], None]] = {
             AppendFailed: self._fail,
             Upkeep: self._upkeep,
@@ -211,7 +211,7 @@ class GroupCoordinator:
         """
         if self.is_loading:
             return _E.COORDINATOR_LOAD_IN_PROGRESS, {}
-        return _E.NONE, fetch_offsets(self.groups.get(group_id), topics, require_stable, self._deleted.names)
+        return _E.NONE, fetch_offsets(self.groups.get(group_id), topics, require_stable)
 
     def describe(self, group_id: str, with_operations: bool) -> messages.DescribeGroupsResponse.DescribedGroup:
         """A `DescribedGroup`; a group that is not there is described as Dead."""

@@ -31,7 +31,6 @@ class GroupMachine:
     date_ms       its date, for what is stored
     groups        by their id
     handed_out    member ids that were handed out, the oldest first -> their group
-    forgotten     names of topics that were deleted, whose offsets are not all gone yet
     expired       offsets that went by the present Upkeep
     cleared       outcomes of OffsetsForgotten, whose tombstones are settled in this step
     is_loading    until the log was read
@@ -44,7 +43,7 @@ class GroupMachine:
     """
 
     __slots__ = (
-        "_rows", "cleared", "config", "date_ms", "effects", "expired", "forgotten", "groups", "handed_out", "has_timers", "is_known",
+        "_rows", "cleared", "config", "date_ms", "effects", "expired", "groups", "handed_out", "has_timers", "is_known",
         "is_loading", "name", "new_id", "new_timer", "now_ms", "short_bytes",
     )  # fmt: skip
 
@@ -70,7 +69,6 @@ class GroupMachine:
         self.groups: dict[str, Group] = {}
         self.handed_out: dict[str, Group] = {}
         self.expired = 0
-        self.forgotten: set[str] = set()
         self.cleared: list[ErrorCode] = []
         self.is_loading = True
         self.short_bytes = min(config.metadata_bytes_max, METADATA_BYTES_MAX)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from headrace.errors import ErrorCode
@@ -27,19 +27,13 @@ Fetched = dict[str, list[tuple[int, CommittedOffset, ErrorCode]]]
 
 
 def fetch_offsets(
-    group: Group | None,
-    topics: Iterable[tuple[str, Sequence[int]]] | None,
-    require_stable: bool,
-    forgotten: Container[str] = (),
+    group: Group | None, topics: Iterable[tuple[str, Sequence[int]]] | None, require_stable: bool
 ) -> Fetched:
-    """Committed offsets of partitions, or of all that the group has; -1 where nothing is committed.
-
-    forgotten   topics that were deleted, whose offsets are not gone yet: nothing is committed of them
-    """
+    """Committed offsets of partitions, or of all that the group has; -1 where nothing is committed."""
     known = {} if group is None or group.state is GroupState.DEAD else group.offsets
     found: Fetched = {}
     if topics is None:
-        pairs = {suffix: pair for suffix in known if (pair := read_suffix(suffix))[0] not in forgotten}
+        pairs = {suffix: read_suffix(suffix) for suffix in known}
         if group is not None and require_stable:
             pairs.update({suffix: read_suffix(suffix) for held in group.transactions.values() for suffix in held})
     else:
@@ -54,7 +48,7 @@ def fetch_offsets(
         if may_wait and group is not None and group.is_unstable(suffix):
             row = (index, NO_OFFSET, _E.UNSTABLE_OFFSET_COMMIT)
         else:
-            value = known.get(suffix) if name not in forgotten else None
+            value = known.get(suffix)
             row = (index, NO_OFFSET if value is None else decode_offset(value), _E.NONE)
         found.setdefault(name, []).append(row)
     return found

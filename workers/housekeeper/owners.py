@@ -49,7 +49,7 @@ class Owners:
     ) -> bool:
         """Ask for the oldest segments to go, and for a roll first where the active one is older than a time.
 
-        hosted                       as it was before the segments were looked at: a log that was cut since, or had some swapped, refuses
+        hosted                       as it was before the segments were scanned: a log that was cut since, or had some swapped, refuses
         rule, largest_timestamp_ms   why they go, and the youngest record in them: for the log line
         returns                      False, where too much waits for the owner already
         """
@@ -70,10 +70,13 @@ class Owners:
         body = b"".join(SWAPPED_SEGMENT.pack(*one) for one in segments)
         return self._ask(hosted.owner, RequestKind.SWAP_SEGMENTS, header + body, on_answer)
 
-    def note_synced(self, hosted: Hosted, recovery_point: int) -> bool:
-        """Say that everything below an offset is synced; False: too much waits already."""
-        body = SYNCED_ENTRY.pack(hosted.slot, hosted.row.key, hosted.row.segments_version, recovery_point)
-        return self._ask(hosted.owner, RequestKind.NOTE_SYNCED, body, _no_matter)
+    def note_synced(self, hosted: Hosted, since_version: int, recovery_point: int, on_answer: OnAnswer) -> bool:
+        """Say that everything below an offset is synced; False: too much waits already.
+
+        since_version   of the row from whose recovery point on it was synced: a log that was cut since refuses
+        """
+        body = SYNCED_ENTRY.pack(hosted.slot, hosted.row.key, since_version, recovery_point)
+        return self._ask(hosted.owner, RequestKind.NOTE_SYNCED, body, on_answer)
 
     def _ask(self, owner: int, kind: RequestKind, body: bytes, on_answer: OnAnswer) -> bool:
         def on_reply(status: ReplyStatus, reply: memoryview) -> None:
@@ -91,7 +94,3 @@ def _error_in(reply: memoryview) -> ErrorCode | None:
     except (struct.error, ValueError) as failure:
         _log.warning("owner's answer refused reason=%s", failure)
         return None
-
-
-def _no_matter(_error: ErrorCode | None) -> None:
-    """What was only told has no answer that matters."""

@@ -4,6 +4,10 @@ Runs in: the housekeeper. The owner is told (`owners.py`), so that a flush or a 
 would sync every segment once more, and might not be through in its share of the stop. A pass comes every second, and most
 logs rest: one whose row says what it said when nothing was left to do costs no system call.
 
+Where a log is synced, its row says (docs/decisions/017): the owner knows which files it opened, and what was cut off them. A
+checkpoint does not: it speaks of whatever lay there when it was written. So a pass begins at the row's recovery point, and
+what it adds counts once the owner has taken it. The owner refuses what was synced of another log than it has now.
+
 Source: Kafka `UnifiedLog.flush`, `LogManager.checkpointLogRecoveryOffsets`.
 """
 
@@ -12,13 +16,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from headrace.clock import Clock
+from headrace.errors import ErrorCode
 from headrace.ids import TopicPartition
 from headrace.log.disk import TOO_MANY_FILES
 from headrace.log.names import segment_bases
 from headrace.log.segments.segment import sync_segment
-from headrace.log.state.checkpoints import RECOVERY_POINT_FILE
+from headrace.log.state.checkpoints import CLEANER_OFFSET_FILE, RECOVERY_POINT_FILE
 from headrace.shm.partition_table import PartitionRow
 from headrace.shm.seat import Seat
 from headrace.workers.housekeeper.checkpoints import Checkpoints
@@ -32,8 +38,22 @@ SEGMENTS_PER_NOTE = 32
 _log = logging.getLogger(__name__)
 
 
+class _Synced(NamedTuple):
+    """What this process has synced of one log.
+
+    key, generation   of the row that it began with
+    since_version     the log's `segments_version` in that row: the owner refuses what is older than its last cut
+    point             everything below it is synced
+    """
+
+    key: int
+    generation: int
+    since_version: int
+    point: int
+
+
 class SegmentSync:
-    """Recovery points by partition, of the replicas as of the last pass.
+    """How far each log is synced, of the replicas as of the last pass.
 
     take_offline   called with a log directory and the reason, where a sync failed
     """
@@ -54,12 +74,12 @@ class SegmentSync:
         self._quarantine = quarantine
         self._take_offline = take_offline
         self._disk = WatchedDisk(seat, clock)
-        self._points: dict[TopicPartition, tuple[int, int]] = {}  # key, everything below it is synced
-        self._told: dict[TopicPartition, tuple[int, int]] = {}  # the same, as their owners know it
+        self._known: dict[TopicPartition, _Synced] = {}
+        self._told: dict[TopicPartition, _Synced] = {}  # the same, as their owners were told
         self._done: dict[TopicPartition, tuple[int, ...]] = {}  # what their row said when nothing was left to do
 
     def run(self) -> bool:
-        """One pass; returns whether a name is another topic's since the last one, or no topic's."""
+        """One pass; returns whether a file says of a name what is of another log, or of no topic."""
         serving = {one.name: one for one in self._replicas.in_service()}
         is_news = self._follow(serving)
         for name, one in serving.items():
@@ -67,34 +87,59 @@ class SegmentSync:
                 continue
             hosted = self._replicas.place(one)
             if hosted is not None:
+                is_news |= self._forget_other(hosted)
                 self._quarantine.run(("sync", hosted.slot, hosted.row.key), name, self._sync, hosted)
         return is_news
 
-    def recovery_point(self, hosted: Hosted) -> int:
-        """Everything below it is synced. raises OSError"""
-        known = self._points.get(hosted.name)
-        if known is None or known[0] != hosted.row.key:
-            point = max(0, self._checkpoints.offset(RECOVERY_POINT_FILE, hosted))
-            self._points[hosted.name] = known = (hosted.row.key, point)
-        return min(max(known[1], hosted.row.recovery_point), hosted.row.log_end_offset)
+    def _forget_other(self, hosted: Hosted) -> bool:
+        """Whether the checkpoints are of what lay there before: they vouch for more than the log's owner does, or has.
+
+        What was compacted of that says nothing of this log either, or of what comes after a cut: a tombstone would go before what
+        it deletes.
+        """
+        row = hosted.row
+        cleaned = self._checkpoints.offset(CLEANER_OFFSET_FILE, hosted)
+        if (
+            self._checkpoints.offset(RECOVERY_POINT_FILE, hosted) <= row.recovery_point
+            and cleaned <= row.log_end_offset
+        ):
+            return False
+        if cleaned > row.recovery_point:
+            try:
+                entry = {hosted.name: (hosted.topic_id, row.recovery_point)}
+                self._checkpoints.write(hosted.log_dir, CLEANER_OFFSET_FILE, entry)
+            except OSError as failure:
+                _log.error("checkpoint not written directory=%s reason=%s", hosted.log_dir, failure)
+        return True
+
+    def _synced(self, hosted: Hosted) -> _Synced:
+        """What is known of the log that its owner has now."""
+        row, known = hosted.row, self._known.get(hosted.name)
+        if known is None or (known.key, known.generation) != (row.key, row.generation):
+            known = _Synced(row.key, row.generation, row.segments_version, row.recovery_point)
+        return known._replace(point=max(known.point, row.recovery_point))
 
     def _follow(self, serving: dict[TopicPartition, Serving]) -> bool:
         """What was synced of a topic says nothing of another one by its name."""
-        known = self._points.items()
-        gone = [name for name, (key, _) in known if name not in serving or serving[name].row.key != key]
+        known = self._known.items()
+        gone = [name for name, one in known if name not in serving or serving[name].row.key != one.key]
         for name in gone:
-            del self._points[name]
-            self._told.pop(name, None)
-            self._done.pop(name, None)
+            self._forget(name)
             if name in serving and not serving[name].topic.topic_id:  # one with an id is told from another by that
                 hosted = self._replicas.place(serving[name])
                 if hosted is not None:
                     self._checkpoints.forget(hosted.log_dir, name, "")
         return bool(gone)
 
+    def _forget(self, name: TopicPartition) -> None:
+        self._known.pop(name, None)
+        self._told.pop(name, None)
+        self._done.pop(name, None)
+
     def _sync(self, hosted: Hosted) -> None:
         row, directory = hosted.row, hosted.directory
-        point = max(self.recovery_point(hosted), row.log_start_offset)
+        synced = self._synced(hosted)
+        point = max(synced.point, row.log_start_offset)
         if point < row.end_segment:
             try:
                 for done, (base_offset, end_offset) in enumerate(
@@ -105,7 +150,7 @@ class SegmentSync:
                     except FileNotFoundError:
                         pass  # deleted meanwhile
                     if not done % SEGMENTS_PER_NOTE:  # a stop need not wait for the rest
-                        self._note(hosted, end_offset)
+                        self._note(hosted, synced, end_offset)
                 point = row.end_segment
             except FileNotFoundError:
                 return  # deleted, or moved to another log directory, since the replicas were listed
@@ -113,17 +158,24 @@ class SegmentSync:
                 if failure.errno not in TOO_MANY_FILES:
                     self._take_offline(hosted.log_dir, f"segments of {hosted.name} not synced: {failure}")
                 return
-        self._note(hosted, point)
+        self._note(hosted, synced, point)
 
-    def _note(self, hosted: Hosted, point: int) -> None:
+    def _note(self, hosted: Hosted, synced: _Synced, point: int) -> None:
         """Remember how far a log is synced, and tell its owner."""
-        known = (hosted.row.key, point)
-        self._points[hosted.name] = known
-        is_news = point > hosted.row.recovery_point and self._told.get(hosted.name) != known
-        if is_news and self._replicas.is_current(hosted) and self._owners.note_synced(hosted, point):
-            self._told[hosted.name] = known
-        if point >= hosted.row.end_segment and point <= hosted.row.recovery_point:
-            self._done[hosted.name] = _what_counts(hosted.row)
+        name, row = hosted.name, hosted.row
+        self._known[name] = known = synced._replace(point=point)
+
+        def on_answer(error: ErrorCode | None) -> None:
+            if error == ErrorCode.INVALID_REQUEST and self._told.get(name) == known:
+                self._forget(name)  # it was another log: from its row again
+
+        is_news = point > row.recovery_point and self._told.get(name) != known
+        if is_news and self._replicas.is_current(hosted):
+            self._told[name] = known
+            if not self._owners.note_synced(hosted, known.since_version, point, on_answer):
+                del self._told[name]
+        if row.end_segment <= point <= row.recovery_point:
+            self._done[name] = _what_counts(row)
 
 
 def _what_counts(row: PartitionRow) -> tuple[int, ...]:

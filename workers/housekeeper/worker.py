@@ -175,7 +175,7 @@ class Housekeeper(duty_cycle.Process):
             _log.error("clean-shutdown marker not written directory=%s reason=%s", log_dir, failure)
 
     def _sync_rolled_segments(self) -> None:
-        if self._sync.run():  # what the files say of a name must not be another topic's for long
+        if self._sync.run():  # what the files say of a name must not be another log's for long
             self._due_ms.update(dict.fromkeys(CHECKPOINT_FILES, 0))
 
     def _write_checkpoint(self, file_name: str) -> None:
@@ -202,7 +202,7 @@ class Housekeeper(duty_cycle.Process):
 
     def _offset(self, file_name: str, hosted: Hosted) -> int:
         if file_name == RECOVERY_POINT_FILE:
-            return self._sync.recovery_point(hosted)
+            return min(hosted.row.recovery_point, hosted.row.log_end_offset)
         return hosted.row.high_watermark if file_name == REPLICATION_OFFSET_FILE else hosted.row.log_start_offset
 
     def _note_unwritten(self, log_dir: Path, file_name: str, failure: OSError) -> None:

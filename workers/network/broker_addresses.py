@@ -7,8 +7,9 @@ Runs in: a network worker. Until peers are authenticated, the address is all tha
                                              the address to which the peer has connected
 
 Hosts are looked up when the view has other brokers, and names again while a stranger asks (BROKER_NAMES_AGAIN_MS), since the
-broker of a name may have moved. A broker whose network hides its address, or that connects from another of its addresses than it
-registers, is a stranger: `headrace.broker.requests.any.address=true` turns the check off (docs/operations.md).
+broker of a name may have moved, or while nothing was ever found of one. A broker whose network hides its address, or that connects
+from another of its addresses than it registers, is a stranger: `headrace.broker.requests.any.address=true` turns the check off
+(docs/operations.md).
 
 What is found of a connection is kept with it until the addresses change, so that a follower's fetch costs one comparison.
 
@@ -71,6 +72,7 @@ class BrokerAddresses:
         self._brokers: Mapping[int, BrokerView] = {}
         self._found: dict[str, frozenset[str]] = {}  # by host as it is registered
         self._unresolved: dict[str, None] = {}  # hosts that are looked up
+        self._unfound: frozenset[str] = frozenset()  # hosts of which nothing was ever found
         self._all: frozenset[str] = frozenset()
         self._has_neighbour = False  # a broker is registered under an address of this machine
         self._asked_ms = 0  # when names were looked up last
@@ -98,6 +100,16 @@ class BrokerAddresses:
         self._gather()
 
     @property
+    def has_unfound(self) -> bool:
+        """Whether nothing was ever found of a broker's host: any peer may be that broker."""
+        return bool(self._unfound)
+
+    def look_up_unfound(self, now_ms: int) -> None:
+        """Now and then: names of which nothing was ever found are looked up again, whether or not a stranger asks."""
+        if self._unfound and now_ms - self._asked_ms >= BROKER_NAMES_AGAIN_MS:
+            self._look_up(self._unfound, now_ms)
+
+    @property
     def is_waiting(self) -> bool:
         """Whether names are being looked up."""
         return bool(self._unresolved)
@@ -115,7 +127,7 @@ class BrokerAddresses:
             if addresses:
                 self._found[host] = addresses
             elif self._notices.is_due(host, None, now_ms):
-                _log.warning("a broker's host is not found, its requests are refused host=%s", host)
+                _log.warning("a broker's host is not found, its requests are not taken host=%s", host)
         if done:
             self._gather()
         return done
@@ -143,6 +155,7 @@ class BrokerAddresses:
 
     def _gather(self) -> None:
         found = frozenset(address for addresses in self._found.values() for address in addresses)
+        self._unfound = frozenset(broker.host for broker in self._brokers.values()) - self._found.keys()
         if found != self._all:
             self._all = found
             self._has_neighbour = any(map(is_of_this_machine, found))

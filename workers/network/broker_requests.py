@@ -7,6 +7,7 @@ and delete files. Until peers are authenticated, they are taken from the address
     it has not: the view, or a name, may be out of date     held, BROKER_REQUEST_WAIT_MS_MAX, and checked again
     it still has not, and this node follows the cluster     CLUSTER_AUTHORIZATION_FAILED, a log line
     the same, and it does not: the view says nothing        the connection closes, so that a controller asks again
+    the same, and a broker's name was never found           the connection closes, too
 
 Fetch, ListOffsets and OffsetForLeaderEpoch of a follower are refused at once where they are taken: followers ask again.
 
@@ -106,7 +107,7 @@ class BrokerRequests:
 
     def _refuse(self, exchange: Exchange) -> None:
         self._complain(exchange.connection, exchange.api_key)
-        if not self._context.is_control_current():
+        if not self._context.is_control_current() or self._context.addresses.has_unfound:
             exchange.close_connection("a request of brokers from an address of none, as far as this node knows")
             return
         response = messages.class_of(f"{ApiKey(exchange.api_key).api_name}Response")

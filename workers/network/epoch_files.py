@@ -10,7 +10,6 @@ Bound: EPOCH_FILES_MAX partitions, the least recently used go first.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import OrderedDict
 
 from headrace.ids import NO_EPOCH
@@ -58,9 +57,3 @@ class EpochFiles:
         if len(self._read) > EPOCH_FILES_MAX:
             self._read.popitem(last=False)
         return entries
-
-
-def epoch_of(entries: Epochs, offset: int) -> int:
-    """The epoch in which the record at an offset was written, or would be; -1 where that is not known."""
-    index = bisect_right(entries, offset, key=lambda entry: entry[1])
-    return entries[index - 1][0] if index else NO_EPOCH

@@ -441,6 +441,7 @@ class NetworkLoop(Process):
 
     def _check_connections(self) -> None:
         """Once a second: trickled frames, readers that don't read, idle connections, a listener that paused or refused."""
+        self._context.addresses.look_up_unfound(self._context.now_ms)
         if self._refused > 1:
             _log.warning("connections refused count=%d reason=max.connections", self._refused)
         self._refused = 0

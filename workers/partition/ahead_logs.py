@@ -14,7 +14,7 @@ from typing import Final
 from headrace.errors import ErrorCode
 from headrace.limits import OPENED_LOGS_PER_REQUEST_MAX
 from headrace.runtime.mailbox import Mailbox
-from headrace.shm.messages import AHEAD_LOG, OPENED_RESULT, ReplyStatus, RequestKind
+from headrace.shm.messages import AHEAD_LOG, LOG_HAS_NO_ID, OPENED_RESULT, ReplyStatus, RequestKind
 from headrace.workers.partition.replica import Replica
 
 RETRY_MS: Final = 200
@@ -74,5 +74,6 @@ def _pack(replica: Replica) -> bytes:
     one = replica.ahead
     assert one is not None
     return AHEAD_LOG.pack(
-        replica.slot, replica.key, one.end_offset, one.parted_at, one.epoch, one.leader, one.leader_epoch
-    )
+        replica.slot, replica.key, one.end_offset, one.parted_at, one.epoch, one.leader, one.leader_epoch,
+        LOG_HAS_NO_ID * replica.is_nameless,
+    )  # fmt: skip

@@ -1,6 +1,9 @@
 """What the checkpoint files of all log directories said when this worker started, and what it has learnt since.
 
 Runs in: a partition worker. The housekeeper writes the files; they are read once.
+
+A replica that is deleted leaves its recovery point in a file for a while. Is it back before that goes (a reassignment that was
+taken back), the file speaks of another log: how far the former one reached is kept, so that the new one can doubt it.
 """
 
 from __future__ import annotations
@@ -10,7 +13,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
-from headrace.ids import TopicPartition
+from headrace.ids import PartitionKey, TopicPartition, partition_key
+from headrace.limits import DELETED_LOGS_KNOWN_MAX
 from headrace.log.state.checkpoints import LOG_START_OFFSET_FILE, RECOVERY_POINT_FILE
 from headrace.log.state.topic_checkpoints import TopicCheckpoints
 
@@ -22,6 +26,7 @@ class KnownCheckpoints:
 
     def __init__(self, log_dirs: Iterable[Path]) -> None:
         self._by_dir: dict[Path, TopicCheckpoints] = {}
+        self._left: dict[PartitionKey, int] = {}  # how far those reached that were deleted, the oldest first
         for log_dir in log_dirs:
             self._by_dir[log_dir] = TopicCheckpoints({}, {})
             try:
@@ -48,15 +53,29 @@ class KnownCheckpoints:
         """Whether a file of any directory says something of a partition."""
         return any(self._entry(file_name, name, topic_id, one) is not None for one in self._by_dir)
 
-    def forget(self, name: TopicPartition) -> None:
-        """The partition was deleted: another of its name starts empty."""
-        for checkpoints in self._by_dir.values():
-            checkpoints.forget(name)
+    def doubted_until(self, name: TopicPartition, topic_id: str) -> int:
+        """How much a file may say, in vain, of a log that begins now: what it says of the one before it."""
+        found = [self._entry(RECOVERY_POINT_FILE, name, topic_id, one) or 0 for one in self._by_dir]
+        return max([self._left.get(partition_key(*name, topic_id), 0), *found])
+
+    def forget(self, name: TopicPartition, key: PartitionKey, end_offset: int) -> None:
+        """The partition was deleted, and reached up to an offset: another of its name starts empty."""
+        known = [one.offsets.get(RECOVERY_POINT_FILE, {}).get(name, 0) for one in self._by_dir.values()]
+        reached = max([end_offset, self._left.pop(key, 0), *known])
+        if reached:
+            self._left[key] = reached
+            if len(self._left) > DELETED_LOGS_KNOWN_MAX:
+                del self._left[next(iter(self._left))]
+        self._drop(name)
 
     def remember(self, name: TopicPartition, topic_id: str, offsets: Mapping[str, int], log_dir: Path) -> None:
         """Where a partition stood when its log was closed, by file: newer than what was read."""
-        self.forget(name)
+        self._drop(name)
         self._by_dir.setdefault(log_dir, TopicCheckpoints({}, {})).remember(name, topic_id, offsets)
+
+    def _drop(self, name: TopicPartition) -> None:
+        for checkpoints in self._by_dir.values():
+            checkpoints.forget(name)
 
     def _entry(self, file_name: str, name: TopicPartition, topic_id: str, log_dir: Path) -> int | None:
         checkpoints = self._by_dir.get(log_dir)

@@ -20,10 +20,11 @@ from typing import Final
 from headrace.errors import HeadraceError
 from headrace.ids import TopicPartition
 from headrace.limits import DIRECTORY_CHECK_INTERVAL_MS, DIRECTORY_ROOM_AGAIN
-from headrace.log.disk import Disk
+from headrace.log.disk import Disk, is_exhausted
 from headrace.log.names import STRAY_SUFFIX, aside_name, copied_partition
 from headrace.log.recovery.log_reach import LogReach
 from headrace.log.state.checkpoints import PARTITION_MAX, PARTITION_METADATA_FILE, is_number, read_partition_metadata
+from headrace.log.state.truncation_mark import doubt_all
 from headrace.shm.seat import Seat
 
 _UNBOUNDED: Final = 2**63
@@ -40,6 +41,8 @@ class LogDirectories:
 
     usable   those that have not failed
     full     those with too little room
+    replaced partitions in whose place another topic's log was found, and put aside
+    suspect  those whose logs may have lost what was not synced when this life of the node began
     copies   by partition, what moves have begun in them, found or in flight; `replica_moves.py` writes it
     """
 
@@ -53,6 +56,8 @@ class LogDirectories:
         self._headroom_bytes = 0  # what may be written before the free space is checked again
         self.usable = list(self._bits)
         self.full: set[Path] = set()
+        self.replaced: set[TopicPartition] = set()
+        self.suspect = frozenset(map(Path, seat.wiring.suspect_directories))
         self.copies: dict[TopicPartition, list[Path]] = {}
         self.had_failed_at_start = len(self.usable) < len(seat.wiring.settings["log.dirs"])
         self._follow_failures()
@@ -111,9 +116,17 @@ class LogDirectories:
     def put_aside(self, directory: Path, suffix: str, *, is_durable: bool = True) -> Path:
         """A partition's directory under another name, which is returned. raises OSError
 
+        What people may give its name back to (-stray) says that nothing of it counts as synced: the checkpoints are of another log.
+
         is_durable   it does not come back with the next start; without it the caller syncs its parent
         """
         target = directory.with_name(aside_name(_COPY_ENDING.sub("", directory.name), suffix))
+        if suffix == STRAY_SUFFIX:
+            try:
+                doubt_all(directory, self._disk)
+            except OSError as failure:
+                if not is_exhausted(failure):
+                    raise
         self._disk.rename(directory, target)
         if is_durable:
             self._disk.sync_directory(directory.parent)
@@ -135,6 +148,7 @@ class LogDirectories:
         for found in self.find(name):
             found_id = read_partition_metadata(found / PARTITION_METADATA_FILE)
             if found_id and topic_id and found_id != topic_id:  # deleted while this directory was away
+                self.replaced.add(name)
                 _log.error(
                     "stray directory renamed, remove it if its records are not needed partition=%s topic_id=%s its_topic_id=%s"
                     " renamed_to=%s",

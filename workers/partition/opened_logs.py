@@ -19,8 +19,10 @@ from headrace.shm.messages import (
     LOG_HAS_NO_MARK,
     LOG_IS_MISSING,
     LOG_IS_WHOLE,
+    LOG_WAS_ANOTHER,
     LOG_WAS_CLOSED,
     LOG_WAS_CUT,
+    LOG_WAS_SYNCED,
     OPENED_LOG,
     OPENED_RESULT,
     ReplyStatus,
@@ -39,6 +41,7 @@ class OpenedLog(NamedTuple):
     was_cut          batches were damaged at its end
     is_whole         its directory is not suspect
     has_mark         there was a high watermark to compare it with
+    was_synced       each append to it was synced before its answer
     """
 
     replica: Replica
@@ -48,6 +51,7 @@ class OpenedLog(NamedTuple):
     was_cut: bool
     is_whole: bool
     has_mark: bool
+    was_synced: bool
 
     @property
     def is_short(self) -> bool:
@@ -56,19 +60,24 @@ class OpenedLog(NamedTuple):
 
     def pack(self) -> bytes:
         flags = LOG_WAS_CLOSED * self.was_closed | LOG_WAS_CUT * self.was_cut | LOG_IS_WHOLE * self.is_whole
-        flags |= LOG_HAS_NO_MARK * (not self.has_mark)
+        flags |= LOG_HAS_NO_MARK * (not self.has_mark) | LOG_WAS_SYNCED * self.was_synced
         epoch = self.replica.log.epochs.latest
         return OPENED_LOG.pack(self.replica.slot, self.replica.key, self.end_offset, self.high_watermark, epoch, flags)
 
 
 class MissingLog(NamedTuple):
-    """A replica that counts as in sync, and has no log here."""
+    """A replica that counts as in sync, and has no log here.
+
+    was_another   another topic's log had its place, and was put aside with an ERROR
+    """
 
     slot: int
     key: PartitionKey
+    was_another: bool = False
 
     def pack(self) -> bytes:
-        return OPENED_LOG.pack(self.slot, self.key, 0, 0, NO_EPOCH, LOG_IS_MISSING)
+        flags = LOG_IS_MISSING | LOG_WAS_ANOTHER * self.was_another
+        return OPENED_LOG.pack(self.slot, self.key, 0, 0, NO_EPOCH, flags)
 
 
 class OpenedLogs:

@@ -74,6 +74,7 @@ class Replica:
     is_wary               since that was found once, nothing is cut off its log but after `parted_from`
     parted_from           the leader whose log has parted from ours so that records would be cut; NO_LEADER: none. If it is to be
                           followed all the same, an operator has accepted that
+    is_nameless           its directory had no topic id: it may be of an earlier topic of the name
     is_unproven           nobody has compared its log's last batch with its leader's since it was opened
     min_insync_replicas   that acks=all asks for: no more than there are replicas
     """
@@ -100,6 +101,7 @@ class Replica:
         "is_doubted",
         "is_full",
         "is_halted",
+        "is_nameless",
         "is_unproven",
         "is_wary",
         "isr",
@@ -152,6 +154,7 @@ class Replica:
         self.is_wary = False
         self.parted_from = NO_LEADER
         self.is_unproven = False
+        self.is_nameless = False
         self.records_appended = 0
         self.bytes_appended = 0
         self._table = table
@@ -190,6 +193,8 @@ class Replica:
         """
         if self.state is RowState.OFFLINE or self.is_doubted or self.ahead is not None:
             return False
+        if view.is_held:
+            view = view._replace(leader=NO_LEADER)
         if self._is_past(view):
             return False
         state = RowState.LEADER if view.leader == self._node_id else RowState.FOLLOWER
@@ -202,6 +207,7 @@ class Replica:
             self._note_leader_epoch()  # there was no room for it, maybe
             return False
         no_room: StorageExhausted | None = None
+        was_epoch_begun = self.log.epochs.latest == view.leader_epoch  # who led in it may have asked for another ISR
         is_new_epoch = view.leader_epoch != self.leader_epoch
         is_new_leader = (
             state is RowState.LEADER and self.state is not RowState.LEADER
@@ -218,7 +224,7 @@ class Replica:
         self.leader_epoch = view.leader_epoch
         self.leader_id = view.leader
         self.is_halted = view.is_halted
-        self._follow_followers(is_new_epoch)
+        self._follow_followers(is_new_epoch, was_epoch_begun=was_epoch_begun)
         self.advance_high_watermark()
         self.publish()
         self._moved.note_role(self)
@@ -252,11 +258,14 @@ class Replica:
 
     def note_proven(self) -> None:
         """The last batch of its log is its leader's as well."""
-        self.is_unproven = self.is_wary = False
+        self.is_unproven = self.is_wary = self.is_nameless = False
         self.parted_from = NO_LEADER
 
-    def _follow_followers(self, is_new_epoch: bool) -> None:
-        """Know the followers of this role; of a new epoch nothing is known yet."""
+    def _follow_followers(self, is_new_epoch: bool, *, was_epoch_begun: bool) -> None:
+        """Know the followers of this role; of a new epoch nothing is known yet.
+
+        was_epoch_begun   the log has this epoch already
+        """
         followers = self.followers
         self._follow_minimum()
         if self.state is not RowState.LEADER or not {*self.replicas, *self.isr} - {self._node_id}:
@@ -268,7 +277,8 @@ class Replica:
             end_offset = self.log.log_end_offset
             is_noted = bool(entries) and entries[-1][0] == self.leader_epoch
             epoch_start = entries[-1][1] if is_noted else end_offset
-            is_unsure = self._live.is_successor and followers is None and not set(self.replicas) <= set(self.isr)
+            may_be_asked = followers is None and (self._live.is_successor or was_epoch_begun)
+            is_unsure = may_be_asked and not set(self.replicas) <= set(self.isr)
             self.told_end = min(max(self.told_end, epoch_start), end_offset)
             self.followers = Followers(
                 self._node_id, self.replicas, self.isr, self.min_insync_replicas, end_offset, epoch_start, self._live,
@@ -340,7 +350,9 @@ class Replica:
         else:
             self._marked = self._place_of(high_watermark, self._marked)
             hw_segment, hw_position = self._marked[1]
-        stable_offset = log.producers.last_stable_offset(high_watermark)
+        stable_offset = max(
+            log.producers.last_stable_offset(high_watermark), min(log.log_start_offset, high_watermark)
+        )  # a transaction's first segments may have been deleted
         if stable_offset == high_watermark:
             lso_segment, lso_position = hw_segment, hw_position
         else:
@@ -423,7 +435,7 @@ class Replica:
             self._note_place()
         results = log.append_as_leader(batches, self.leader_epoch, now_ms)
         if log.config.flush_before_ack:
-            log.flush()
+            log.flush_before_answer()
         records = log.log_end_offset - start_offset
         if records:
             self.records_appended += records
@@ -456,7 +468,7 @@ class Replica:
             except HeadraceError as failure:
                 refusal = failure
             if log.config.flush_before_ack:
-                log.flush()  # the leader takes the next fetch offset for a promise
+                log.flush_before_answer()  # the leader takes the next fetch offset for a promise
         self.high_watermark = max(self.high_watermark, min(high_watermark, log.log_end_offset))
         log.advance_log_start(min(log_start_offset, self.high_watermark))
         if (log.log_end_offset, log.log_start_offset, self.high_watermark) != was:

@@ -86,7 +86,9 @@ class ReplicaCloser:
         """
         self._beat()
         name = TopicPartition(doomed.topic, doomed.partition)
-        self._checkpoints.forget(name)
+        row = self._table.read(doomed.slot)
+        end_offset = row.log_end_offset if row is not None and row.key == doomed.key else 0
+        self._checkpoints.forget(name, doomed.key, max(end_offset, replica.log.log_end_offset if replica else 0))
         if replica is not None:
             replica.log.abandon()
         places = self._directories.find(name)

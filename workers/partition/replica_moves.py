@@ -364,17 +364,22 @@ class ReplicaMoves:
                 self._discard(replica, directory, "there is another")
                 continue
             try:
-                self._resume(replica, directory, is_alone=not set(partition.isr) - {self._replicas.node_id})
+                is_alone = not set(partition.isr) - {self._replicas.node_id}
+                self._resume(replica, directory, is_alone=is_alone or self._may_lack_its_end(replica, directory))
             except (HeadraceError, OSError) as failure:
                 self._forget(name, directory)
                 self._discard(replica, directory, failure)
                 if isinstance(failure, NotTheSame):
                     self._start_over(replica, directory.parent)
 
+    def _may_lack_its_end(self, replica: Replica, directory: Path) -> bool:
+        """Whether the machine went down: the others in sync may have gone down with it, and lack the same."""
+        return not self._directories.suspect.isdisjoint((replica.log.directory.parent, directory.parent))
+
     def _resume(self, replica: Replica, directory: Path, *, is_alone: bool) -> None:
         """raises HeadraceError, OSError
 
-        is_alone   no other replica is in sync: what the log has lost, none may have
+        is_alone   what the log has lost, no other replica may have
         """
         copy = resume_copy(replica, directory, self._replicas.logs)
         log, future = replica.log, copy.future

@@ -120,7 +120,7 @@ class ReplicaOpener:
             if (not is_first or self._directories.has_failed) and self._is_missing(topic, partition, directory):
                 return None
             log, high_watermark, known_mark, was_closed, has_mark = self._open_log(
-                name, topic.topic_id, directory, config, row if is_ours else None
+                name, topic.topic_id, directory, config, row if is_ours else None, len(partition.replicas) == 1
             )
         except Exception as failure:  # ours to mend where it is neither Headrace's nor the system's; the others open
             if is_exhausted(failure):
@@ -143,9 +143,12 @@ class ReplicaOpener:
             high_watermark, self._moved, self._failures.take, self._live, told_end,
         )  # fmt: skip
         is_whole = str(log.directory.parent) not in self._seat.wiring.suspect_directories
-        opened = OpenedLog(replica, log.log_end_offset, known_mark, was_closed, log.was_cut, is_whole, has_mark)
+        opened = OpenedLog(
+            replica, log.log_end_offset, known_mark, was_closed, log.was_cut, is_whole, has_mark, log.was_synced
+        )
         self.opened.append(opened)
         replica.is_doubted = opened.is_short
+        replica.is_nameless = not log.is_named
         replica.is_unproven = not (is_ours and row.state in IN_SERVICE) and log.log_end_offset > log.log_start_offset
         return replica
 
@@ -156,6 +159,11 @@ class ReplicaOpener:
         del self._missing[missing.slot]
         self._may_be_made[missing.slot] = missing.key
         return True
+
+    @property
+    def has_awaited(self) -> bool:
+        """Whether the controller has not answered for a log that is missing."""
+        return bool(self._missing)
 
     def is_awaited(self, slot: int, key: PartitionKey) -> bool:
         """Whether a log is missing, and the controller has not answered yet."""
@@ -170,7 +178,8 @@ class ReplicaOpener:
             return False
         if self._missing.get(slot) != key:
             self._missing[slot] = key
-            self.opened.append(MissingLog(slot, key))
+            was_another = TopicPartition(topic.name, partition.index) in self._directories.replaced
+            self.opened.append(MissingLog(slot, key, was_another))
             _log.warning(
                 "no log found for an in-sync replica, the controller process is asked before one is made partition=%s-%d",
                 topic.name,
@@ -206,16 +215,24 @@ class ReplicaOpener:
             )
 
     def _open_log(
-        self, name: TopicPartition, topic_id: str, directory: Path, config: LogConfig, row: PartitionRow | None
+        self,
+        name: TopicPartition,
+        topic_id: str,
+        directory: Path,
+        config: LogConfig,
+        row: PartitionRow | None,
+        is_sole: bool,
     ) -> tuple[PartitionLog, int, int, bool, bool]:
         """The log, its high watermark, the one that its last owner left, whether the last stop closed it, whether it left a mark.
 
         raises HeadraceError, OSError
 
-        row   of an owner before us, in this boot
+        row       of an owner before us, in this boot
+        is_sole   the partition has no other replica
         """
         trusted = None
         is_clean = row is None and str(directory.parent) in self._seat.wiring.clean_directories
+        is_clean = is_clean and name not in self._failures.unclean  # it was open since, and not closed
         log_dir = directory.parent
         high_watermark = self._checkpoints.offset(REPLICATION_OFFSET_FILE, name, topic_id, log_dir)
         known_mark = high_watermark
@@ -234,7 +251,10 @@ class ReplicaOpener:
             log_start_offset = max(log_start_offset, row.log_start_offset)
         if not directory.is_dir():
             self._created_in.add(directory.parent)
-            log_start_offset = recovery_point = 0  # checkpoints of another by this name, from before ids
+            log_start_offset = 0  # checkpoints of another by this name, from before ids
+            recovery_point = self._checkpoints.doubted_until(
+                name, topic_id
+            )  # nothing of that is in the log: its mark says so
             high_watermark = known_mark = high_watermark if row is not None else 0
         log = self._logs.open(
             name,
@@ -245,6 +265,7 @@ class ReplicaOpener:
                 recovery_point=recovery_point,
                 trusted=trusted,
                 log_start_offset=log_start_offset,
+                is_sole=is_sole,
             ),
             topic_id,
         )

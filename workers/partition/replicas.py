@@ -132,6 +132,11 @@ class Replicas:
         return bool(self._unopened)
 
     @property
+    def has_awaited(self) -> bool:
+        """Whether a log is missing, and the controller process has not said what becomes of its replica."""
+        return self._opener.has_awaited
+
+    @property
     def has_flush_times(self) -> bool:
         """Whether a log is flushed by the clock (`flush.ms`)."""
         return bool(self._configs.timed)

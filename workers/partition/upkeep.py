@@ -116,13 +116,17 @@ class Upkeep:
         reply(UPKEEP_RESULT.pack(self._change(slot, key, swap) or error))
 
     def _note_synced(self, _version: int, body: memoryview, reply: Reply) -> None:
-        slot, key, as_of_version, offset = SYNCED_ENTRY.unpack(body)
+        slot, key, since_version, offset = SYNCED_ENTRY.unpack(body)
+        error = ErrorCode.NONE
 
         def note(replica: Replica) -> None:
-            if replica.log.note_synced(offset, as_of_version):
+            nonlocal error
+            if since_version < replica.log.segments.cut_version:
+                error = ErrorCode.INVALID_REQUEST  # it was another log that was synced
+            elif replica.log.note_synced(offset, since_version):
                 replica.publish()
 
-        reply(UPKEEP_RESULT.pack(self._change(slot, key, note)))
+        reply(UPKEEP_RESULT.pack(self._change(slot, key, note) or error))
 
     def _change(self, slot: int, key: PartitionKey, change: Callable[[Replica], None]) -> ErrorCode:
         """Do something to a replica in service, which may fail it."""

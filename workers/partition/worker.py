@@ -196,8 +196,8 @@ class PartitionWorker(duty_cycle.Process):
         )
 
     def is_ready(self) -> bool:
-        """Whether everything that a view wants is open."""
-        return self._view_version > 0 and not self._replicas.has_unopened
+        """Whether everything that a view wants is open, and each log that is missing was judged by the controller process."""
+        return self._view_version > 0 and not self._replicas.has_unopened and not self._replicas.has_awaited
 
     def drain(self) -> bool:
         """Open, move and fetch nothing more; what lies in the rings is answered."""

@@ -33,7 +33,7 @@ def left_of(ensemble, name):
 
 def begin(node, name):
     node.run(node.active.mark(name))
-    node.active.begin_deletions([name])
+    node.active.begin_deletion(name, "")
     node.publish()
 
 
@@ -441,7 +441,7 @@ def test_a_process_killed_between_the_steps_of_a_deletion_is_followed_by_one_tha
     make(node, "t")
     steps = [
         lambda: node.run(node.active.mark("t")),
-        lambda: node.active.begin_deletions(["t"]),
+        lambda: node.active.begin_deletion("t", ""),
         node.publish,
         node.owner.follow,
     ]
@@ -483,7 +483,7 @@ def test_a_deletion_counts_only_words_that_come_after_it(new_node, ensemble):
     node.owner.follow()
     node.owner.follows = False
     node.run(node.active.mark("t"))
-    node.active.begin_deletions(["t"])
+    node.active.begin_deletion("t", "")
     node.turn()  # not published yet
     assert znodes.topic_path("t") in ensemble.nodes
     node.publish()

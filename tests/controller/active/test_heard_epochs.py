@@ -45,15 +45,19 @@ def test_a_live_broker_that_is_ahead_decides_until_it_has_raised_the_epoch(heard
 
 
 def test_one_whose_log_is_not_open_yet_may_be_ahead(heard, ensemble):
-    hold(ensemble, 2, HeldReplica("", parted_at=0, parted_from=-1, parted_in=-2))
+    hold(ensemble, 2, HeldReplica("", parted_at=0, parted_from=-1, parted_in=ERA))
     ensemble.run(heard.refresh())
-    assert heard.is_disputed(PLACE, state(2))
+    assert heard.is_disputed(PLACE, state(ERA + 2))
+    assert not heard.is_disputed(PLACE, state(2 * ERA))
+    hold(ensemble, 2, AHEAD._replace(parted_in=ERA))  # it is open, and was away in the era before
+    ensemble.run(heard.refresh())
+    assert heard.is_disputed(PLACE, state(ERA + 2))
 
 
 @pytest.mark.parametrize(("broker", "held"), [
     (3, AHEAD),  # it is away
     (1, HeldReplica("", end_offset=9, end_epoch=5)),  # it may have lost something, and is not ahead
-    (1, AHEAD._replace(parted_in=5)),  # it parted from a leader in one epoch: that one's followers may lead
+    (1, AHEAD._replace(parted_in=5, parted_from=3)),  # it parted from a leader in one epoch: that one's followers may lead
 ])  # fmt: skip
 def test_others_do_not(heard, ensemble, broker, held):
     hold(ensemble, broker, held)

@@ -6,6 +6,7 @@ Holds: controller/active/state_changes.py, controller/active/liveness.py
 import pytest
 
 from headrace.controller.active import leaders, state_changes
+from headrace.controller.active.effects import NOBODY
 from headrace.controller.active.isr_notifications import read_states
 from headrace.controller.active.leaders import Leaders
 from headrace.controller.active.replica_states import ReplicaStatus
@@ -97,6 +98,21 @@ def test_where_nobody_in_sync_lives_the_last_members_stay_in_the_isr(node, ensem
     node.turn()
     assert state_of(ensemble, "t", 0)[:3] == (1, 2, (1,))
     assert state_of(ensemble, "t", 1)[:3] == (1, 2, (1,))
+
+
+def test_a_replica_that_is_released_by_a_state_that_the_controller_has_not_read_yet_is_online(node, ensemble):
+    """Its broker wrote it (decision 071), and answers the request of the state before: the note of it comes later."""
+    create(node, (1, 2))
+    part = part_of(node, Leaders)
+    for broker in (1, 2):
+        part.leaders_answered(broker, {("t", 0): ErrorCode.KAFKA_STORAGE_ERROR})
+    node.turn()
+    assert state_of(ensemble, "t", 0).leader == NO_LEADER
+    part.leaders_answered(2, {("t", 0): ErrorCode.STALE_CONTROLLER_EPOCH})
+    put_state(ensemble, "t", 0, leader=NO_LEADER, leader_epoch=ERA, isr=(2,))
+    node.run(read_states(node.active.term, [("t", 0)]))
+    node.turn()
+    assert state_of(ensemble, "t", 0)[:3] == (2, ERA + 1, (2,))
 
 
 def test_brokers_that_go_at_once_all_stay_in_an_isr_of_theirs(node, ensemble):
@@ -207,6 +223,20 @@ def test_an_override_that_allows_an_unclean_election_has_it_held(node, ensemble)
     assert state_of(ensemble, "t", 0)[:3] == (2, 2, (2,))
 
 
+@pytest.mark.parametrize("value", ["true", "false"])
+def test_so_it_does_where_it_is_allowed_for_all_brokers_while_they_run(node, ensemble, value):
+    create(node, (1, 2))
+    put_state(ensemble, "t", 0, isr=(1,))
+    node.react(znodes.topic_path("t"))
+    remove(ensemble, 1)
+    node.turn()
+    path = znodes.broker_config_path(znodes.ALL_BROKERS)
+    ensemble.put(path, znodes.encode_config({"unclean.leader.election.enable": value}))
+    ensemble.put(f"{znodes.CONFIG_CHANGE_PREFIX}0000000000", znodes.encode_config_change(path))
+    node.turn()
+    assert state_of(ensemble, "t", 0).leader == (2 if value == "true" else NO_LEADER)
+
+
 def test_replicas_whose_directory_failed_go_offline_and_come_back_with_their_broker(node, ensemble):
     create(node, (1, 2), (2, 1), (1,))
     part = part_of(node, Leaders)
@@ -260,6 +290,32 @@ def test_nobody_is_elected_over_a_broker_whose_log_is_ahead_of_the_state(node, e
     node.run(read_states(node.active.term, [("t", 0)]))
     node.turn()
     assert state_of(ensemble, "t", 0)[:3] == (2, ERA + 1, (2,))
+
+
+ELECTIONS = {
+    "offline": lambda states, topic: states.elect_offline([(topic, 0)], is_unclean=True),
+    "preferred": lambda states, topic: states.elect_preferred([(topic, 0)]),
+    "reassigned": lambda states, topic: states.elect_reassigned({(topic, 0): (3, 1)}),
+    "shutdown": lambda states, topic: states.elect_for_shutdown([(topic, 0)]),
+}
+
+
+@pytest.mark.parametrize("call", ELECTIONS.values(), ids=ELECTIONS)
+def test_no_election_takes_place_while_a_live_broker_disputes_the_state(node, ensemble, call):
+    create(node, (1, 2, 3))
+    put_state(ensemble, "t", 0, leader=2, leader_epoch=3)
+    node.react(znodes.topic_path("t"))
+    if call is ELECTIONS["shutdown"]:
+        node.active.term.liveness.shutting_down.add(2)
+    before = state_of(ensemble, "t", 0)
+    held = HeldReplica("", end_offset=9, end_epoch=9, parted_at=3, parted_from=2, parted_in=3)
+    ensemble.put(held_znodes.held_path(3, "t"), held_znodes.encode_held({0: held}))
+    states = node.active.term.states
+    assert node.run(call(states, node.known.topics["t"])).refused == {("t", 0): NOBODY}
+    assert state_of(ensemble, "t", 0) == before
+    ensemble.remove(held_znodes.held_path(3, "t"))
+    assert node.run(call(states, node.known.topics["t"])).written
+    assert state_of(ensemble, "t", 0).leader_epoch == 10  # that one was heard of
 
 
 def test_who_is_elected_is_so_above_every_leader_epoch_that_was_heard_of(node, ensemble):

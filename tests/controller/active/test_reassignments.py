@@ -1,6 +1,6 @@
 """Reassignments over a fake ZooKeeper: node 0 is the active controller, brokers 1 to 6 are znodes, and what they do the tests write.
 
-Holds: controller/zookeeper/admin_znodes.py, controller/active/wishes.py
+Holds: controller/zookeeper/admin_znodes.py, controller/active/wishes.py, controller/active/held_targets.py
 """
 
 import json
@@ -12,9 +12,10 @@ from headrace.controller.active.broker_requests import leaders_request, metadata
 from headrace.controller.active.unwanted_replicas import unwanted_of
 from headrace.controller.admin import a04_leader_and_isr
 from headrace.controller.cluster import events
-from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper import held_znodes, znodes
 from headrace.controller.zookeeper.admin_znodes import encode_reassignment
 from headrace.controller.zookeeper.errors import ControllerMoved, ZkConflict, ZkLost
+from headrace.controller.zookeeper.held_znodes import HeldReplica
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import NO_LEADER
 from headrace.limits import REASSIGNMENT_STOP_WAIT_MS
@@ -138,6 +139,48 @@ def test_it_ends_when_the_target_is_in_sync(node, ensemble):
     assert assignment(ensemble)[1:4] == (((4, 5, 6), (1, 2, 3), (1, 2, 3)), {}, {})
     assert listed(node) == {}
     assert node.channels.told[-1] == ("metadata", "t", [0], None)
+
+
+def hold(ensemble, broker, held):
+    ensemble.put(held_znodes.held_path(broker, "t"), held_znodes.encode_held({0: held}))
+
+
+HOLDS = {
+    "of the target": (4, HeldReplica("", end_offset=9, end_epoch=0)),
+    "disputing": (2, HeldReplica("", end_offset=9, end_epoch=5, parted_at=3, parted_from=1, parted_in=0)),
+}
+
+
+@pytest.mark.parametrize(("broker", "held"), HOLDS.values(), ids=HOLDS)
+def test_one_that_is_almost_over_waits_until_nobody_holds_it(node, ensemble, broker, held):
+    """It would delete what the held one may have lost."""
+    alter(node, {0: (4, 5, 6)})
+    node.channels.told.clear()
+    hold(ensemble, broker, held)
+    catch_up(ensemble)
+    before = state(ensemble)
+    node.follow()
+    assert not stops(node)
+    assert state(ensemble) == before
+    assert assignment(ensemble).removing == {0: (1, 2, 3)}
+    ensemble.remove(held_znodes.held_path(broker, "t"))
+    node.now_ms += reassignments.RECHECK_MS
+    node.tasks.run(1000)
+    node.turn()
+    assert (state(ensemble).leader, set(state(ensemble).isr)) == (4, {4, 5, 6})
+
+
+@pytest.mark.parametrize(("broker", "held"), HOLDS.values(), ids=HOLDS)
+def test_one_that_is_held_is_not_begun(node, ensemble, broker, held):
+    before = state(ensemble)
+    hold(ensemble, broker, held)
+    assert alter(node, {0: (4, 5, 6), 1: (4, 5, 6)}) == {0: ErrorCode.LEADER_NOT_AVAILABLE, 1: None}
+    assert state(ensemble) == before
+
+
+def test_a_hold_of_an_earlier_topic_of_the_name_holds_nothing_up(node, ensemble):
+    hold(ensemble, 4, HeldReplica("0f" * 16, end_offset=9, end_epoch=0))
+    assert alter(node, {0: (4, 5, 6)}) == {0: None}
 
 
 def test_an_isr_that_nobody_told_of_is_found_by_time(node, ensemble):

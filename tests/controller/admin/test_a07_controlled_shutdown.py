@@ -168,7 +168,7 @@ def test_a_broker_epoch_of_before_is_refused(node, ensemble):
 def test_a_topic_that_is_being_deleted_holds_up_nobody(node, ensemble):
     create(node, (1, 2))
     node.run(node.active.mark("t"))
-    node.active.begin_deletions(["t"])
+    node.active.begin_deletion("t", "")
     assert ask(node, 1) == (ErrorCode.NONE, [])
     assert state_of(ensemble, "t", 0)[:3] == (1, 0, (1, 2))
 

@@ -157,7 +157,7 @@ def test_a_topic_that_is_there_or_on_its_way_out_exists_already(new_node):
     node = new_node()
     codes(node, topic("t"))
     assert codes(node, topic("t")) == {"t": ErrorCode.TOPIC_ALREADY_EXISTS}
-    node.active.begin_deletions(["t"])
+    node.active.begin_deletion("t", "")
     assert codes(node, topic("t")) == {"t": ErrorCode.TOPIC_ALREADY_EXISTS}
 
 
@@ -197,7 +197,7 @@ def test_a_topic_deleted_while_its_creation_waits_does_not_wait_for_ever(new_nod
     node = new_node()
     waiting = ask(node, topic("t"))
     node.run(node.active.mark("t"))
-    node.active.begin_deletions(["t"])
+    node.active.begin_deletion("t", "")
     assert answer(waiting)["t"].error_code == 0
 
 
@@ -272,7 +272,7 @@ def test_topics_for_which_the_view_has_no_room_are_not_made(new_node, monkeypatc
     assert len(node.view.topics) == made
     for name in list(node.view.topics):
         node.run(node.active.mark(name))
-    node.active.begin_deletions(list(node.view.topics))
+        node.active.begin_deletion(name, "")
     node.publish()
     assert not node.view.topics  # as doomed replicas they have room too
     assert len(node.view.doomed) == made

@@ -1,5 +1,8 @@
+import copy
+
 import pytest
 
+from headrace.controller.active.reservations import Future
 from headrace.controller.admin import a20_delete_topics
 from headrace.controller.zookeeper import znodes
 from headrace.errors import ErrorCode
@@ -67,6 +70,25 @@ def test_an_unknown_topic_fails_by_itself(new_node):
     assert codes(waiting) == {"t": ErrorCode.NONE, "ghost": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
 
 
+def test_a_topic_created_again_while_its_name_is_waited_for_is_not_deleted_by_the_old_id(new_node, monkeypatch):
+    node = new_node()
+    make(node, "t")
+    context_active = node.context.active
+    old = node.context.known.topics["t"]
+
+    async def made_again(name):
+        again = node.context.known.topics[name] = copy.copy(old)
+        again.topic_id = "cd" * 16
+
+    monkeypatch.setattr(context_active, "wait_free", made_again)
+    state = messages.DeleteTopicsRequest.DeleteTopicState(name=None, topic_id=bytes.fromhex(old.topic_id))
+    request = messages.DeleteTopicsRequest(topics=[state], timeout_ms=1000)
+    waiting = node.handle(
+        a20_delete_topics.handle, 6, memoryview(bytes(encode_request(ApiKey.DELETE_TOPICS, 6, request)))
+    )
+    assert list(codes(waiting, version=6).values()) == [ErrorCode.UNKNOWN_TOPIC_ID]
+
+
 def test_deletion_can_be_switched_off(new_node):
     node = new_node(delete_topic_enable="false")
     make(node, "t")
@@ -95,3 +117,56 @@ def test_an_office_lost_in_the_middle_leaves_the_rest_to_the_next_controller(new
     assert waiting.poll(0) is None
     node.turn()
     assert codes(waiting) == {"t": ErrorCode.NONE}
+
+
+def drive(node):
+    """Have everything run that waits for nothing else."""
+    for _ in range(100):
+        node.agent.note(node.zk.take_changes())
+        node.now_ms = max(node.now_ms, node.agent.next_ms(True) or 0) + 10
+        node.agent.follow()
+        node.tasks.run(1_000)
+        node.publish()
+        node.owner.follow()
+        node.agent.settle()
+
+
+@pytest.mark.parametrize("version", [5, 6])
+def test_a_topic_that_is_created_again_while_others_are_marked_is_another_one(new_node, ensemble, monkeypatch, version):
+    node = new_node()
+    make(node, "a")
+    make(node, "b")
+    ids = {name: topic.topic_id for name, topic in node.known.topics.items()}
+    gate, mark = Future(), node.active.mark
+
+    async def mark_late(name):
+        if name == "b":
+            await gate
+        await mark(name)
+
+    monkeypatch.setattr(node.active, "mark", mark_late)
+    kind = messages.DeleteTopicsRequest.DeleteTopicState
+    request = messages.DeleteTopicsRequest(
+        topics=[kind(name=None, topic_id=bytes.fromhex(ids[name])) for name in "ab"],
+        topic_names=list("ab"),
+        timeout_ms=1 << 30,
+    )
+    body = memoryview(bytes(encode_request(ApiKey.DELETE_TOPICS, version, request)))
+    task = node.tasks.start(a20_delete_topics.handle(node.context, version, body), lambda _task: None)
+    drive(node)
+    assert znodes.topic_path("a") not in ensemble.nodes
+    again = node.tasks.start(node.active.create("a", ((0,),), {}), lambda _task: None)
+    drive(node)
+    gate.complete(None)
+    drive(node)
+    assert codes(task.result(), version=version) == {"a": ErrorCode.NONE, "b": ErrorCode.NONE}
+    assert node.known.topics["a"].topic_id == again.result()
+    assert list(node.known.topics) == ["a"]
+    assert znodes.topic_path("a") in ensemble.nodes
+
+
+def test_a_mark_that_returns_after_its_name_is_another_s_begins_nothing(new_node):
+    node = new_node()
+    make(node, "t")
+    node.active.begin_deletion("t", "cd" * 16)
+    assert not node.active.is_deleting("t")

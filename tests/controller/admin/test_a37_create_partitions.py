@@ -94,7 +94,7 @@ def test_a_topic_on_its_way_out_does_not_grow(new_node):
     node = new_node()
     make(node, "t")
     node.run(node.active.mark("t"))
-    node.active.begin_deletions(["t"])
+    node.active.begin_deletion("t", "")
     assert codes(node, wish("t", 2)) == {"t": ErrorCode.INVALID_TOPIC_EXCEPTION}
 
 

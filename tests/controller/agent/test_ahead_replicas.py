@@ -7,7 +7,7 @@ from headrace.controller.zookeeper import held_znodes, znodes
 from headrace.errors import ErrorCode
 from headrace.ids import partition_key
 from headrace.leader_eras import ERA
-from headrace.shm.messages import AHEAD_LOG, OPENED_RESULT
+from headrace.shm.messages import AHEAD_LOG, LOG_HAS_NO_ID, OPENED_RESULT
 from tests.controller.agent.test_holds import ID, NODE, REPLICAS, SECOND, THIRD, Rig, lost_lines
 
 DONE = OPENED_RESULT.pack(ErrorCode.NONE)
@@ -21,10 +21,10 @@ def rig(new_node, ensemble):
     return rig
 
 
-def ahead(rig, parted_at=50, leader=THIRD, epoch=1, end=550, log_epoch=4):
+def ahead(rig, parted_at=50, leader=THIRD, epoch=1, end=550, log_epoch=4, flags=0):
     """What its owner tells."""
     slot = rig.known.slots.get("t", 0)
-    body = AHEAD_LOG.pack(slot, partition_key("t", 0, ID), end, parted_at, log_epoch, leader, epoch)
+    body = AHEAD_LOG.pack(slot, partition_key("t", 0, ID), end, parted_at, log_epoch, leader, epoch, flags)
     return rig.holds.take_ahead(memoryview(body))
 
 
@@ -36,14 +36,15 @@ def test_it_is_held_and_its_owner_answered_once_that_is_stored_and_in_the_view(r
     rig.ends = {SECOND: {}, THIRD: {}}
     rig.check()
     assert rig.node.answer(pending) == DONE
-    assert rig.view()[0] == -1
+    assert rig.is_held
+    assert rig.view()[0] == THIRD, "clients go there"
     assert rig.stored == {"t"}
     assert rig.node.agent.rows.outcome(topic, 0, 1) is ErrorCode.KAFKA_STORAGE_ERROR
     assert "ZooKeeper has a state of the past partition=t-0" in caplog.text
     assert rig.known.held["t", 0].waits_for == (SECOND, THIRD)
     rig.state((SECOND, THIRD), THIRD, epoch=2)  # without us, and led by the same one: it is held on
     rig.check()
-    assert rig.view()[0] == -1
+    assert rig.is_held
 
 
 def test_as_the_best_it_becomes_the_isr_in_an_epoch_of_the_next_era(rig, caplog):
@@ -77,6 +78,46 @@ def test_whose_state_was_raised_by_another_is_held_no_more_and_says_so(rig):
     rig.check()
     assert not rig.known.held
     assert rig.events == events + 1  # the controller took it for one that can't serve
+    assert not rig.stored
+
+
+def test_it_is_held_on_whoever_is_elected_until_an_operator_has_decided(rig):
+    """A controller counts leader epochs on, above that of its log: that says nothing of its records."""
+    ahead(rig)
+    rig.ends = {SECOND: {("t", 0): LogEnd(1, 550)}, THIRD: {("t", 0): LogEnd(1, 60)}}
+    rig.check()
+    rig.ends = {SECOND: {("t", 0): LogEnd(5, 550)}, THIRD: {("t", 0): LogEnd(1, 60)}}
+    rig.state((SECOND, THIRD), SECOND, epoch=5)
+    rig.check()
+    assert rig.stored == {"t"}
+    assert rig.is_held
+    assert rig.known.held["t", 0].waits_for == (SECOND,)
+
+
+def test_one_without_a_topic_id_is_for_an_operator_and_stays_so(rig, caplog):
+    """Its directory may be of an earlier topic of the name: later epochs in it say nothing of the records that are acknowledged now."""
+    ahead(rig, flags=LOG_HAS_NO_ID, parted_at=400)
+    rig.ends = {SECOND: {("t", 0): LogEnd(0, 300)}, THIRD: {("t", 0): LogEnd(0, 300)}}
+    rig.check()
+    assert rig.stored_state()[:3] == (THIRD, 1, REPLICAS)
+    assert "its directory had no topic id" in caplog.text
+    rig.begin()
+    rig.join(after_power_loss=False)
+    ahead(rig)  # its directory has the id by now
+    rig.check()
+    assert rig.stored_state()[:3] == (THIRD, 1, REPLICAS)
+    rig.ensemble.put(held_znodes.accept_loss_path(("t", 0)))
+    rig.check()
+    assert rig.stored_state()[:3] == (-1, ERA, (THIRD,))
+    assert "first_offset=0" in lost_lines(caplog)[0]
+
+
+def test_a_replica_that_is_moved_off_the_node_is_held_no_more(rig):
+    ahead(rig)
+    rig.ends = {SECOND: {}, THIRD: {}}
+    rig.check()
+    rig.known.topics["t"].replicas = ((SECOND, THIRD),)
+    rig.check()
     assert not rig.stored
 
 
@@ -124,7 +165,7 @@ def test_what_a_process_before_found_is_held_on_and_told_again_it_is_the_same(ri
     rig.check()
     rig.begin()
     rig.join(after_power_loss=False)
-    assert rig.view()[0] == -1
+    assert rig.is_held
     rig.opened(end=550, epoch=4)
     ahead(rig, parted_at=70, leader=-1, epoch=3)
     held = rig.known.held["t", 0]

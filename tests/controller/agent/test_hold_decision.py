@@ -33,9 +33,20 @@ def test_a_later_epoch_is_the_better_log_and_then_a_greater_end():
     assert decided({SECOND: LogEnd(-1, 0), THIRD: LogEnd(-1, 0)}, own=LogEnd(-1, 0)).act is Act.RELEASE
 
 
-def test_where_the_last_epoch_is_not_told_the_greater_end_is_the_better_log():
-    assert decided({SECOND: LogEnd(EPOCH_UNKNOWN, 90), THIRD: SHORTER}) == (Act.HAND_OVER, SECOND, ())
-    assert decided({SECOND: LogEnd(EPOCH_UNKNOWN, 87), THIRD: SHORTER}) == (Act.RELEASE, NODE, ())
+def test_where_the_last_epoch_is_not_told_the_greater_end_is_the_better_log_of_those_in_sync():
+    others = {SECOND: LogEnd(EPOCH_UNKNOWN, 90), THIRD: SHORTER}
+    assert decided(others, (NODE, SECOND)) == (Act.WAIT, SECOND, (SECOND,))
+    assert decided({SECOND: LogEnd(EPOCH_UNKNOWN, 88), THIRD: SHORTER}) == (Act.RELEASE, NODE, ())
+
+
+def test_to_a_longer_log_out_of_the_isr_whose_epoch_is_not_told_nothing_is_given_away():
+    """It may be the tail of a leader of before, which nobody acknowledged."""
+    others = {SECOND: LogEnd(EPOCH_UNKNOWN, 90), THIRD: SAME}
+    for is_proven in YES_OR_NO:
+        assert decided(others, is_proven=is_proven) == (Act.WAIT, NODE, (SECOND,))
+        assert decided(others, is_proven=is_proven, is_accepted=True) == (Act.RELEASE, NODE, ())
+    assert decided(others, is_late=True) == (Act.RELEASE, NODE, ())
+    assert decided({SECOND: LogEnd(EPOCH_UNKNOWN, 95), THIRD: LONGER}, is_accepted=True) == (Act.HAND_OVER, THIRD, ())
 
 
 @pytest.mark.parametrize("is_missing", YES_OR_NO)
@@ -125,3 +136,11 @@ def test_where_another_log_in_sync_is_known_a_missing_one_is_no_loss():
     assert decided(others, (NODE, SECOND), **flags) == (Act.WAIT, SECOND, (SECOND,))
     assert decided({SECOND: MISSING, THIRD: MISSING}, (NODE, SECOND), **flags).act is Act.RELEASE
     assert decided({SECOND: None, THIRD: LONGER}, (NODE, SECOND), **flags).act is Act.WAIT
+
+
+def test_a_missing_log_hands_nothing_over_where_another_in_sync_one_decides():
+    """That one lost its end as well: by itself it would give way to the better one, and for it this log is not known."""
+    flags = {"own": MISSING, "is_missing": True, "is_proven": True}
+    others = {SECOND: SHORTER, THIRD: LONGER}
+    assert decided(others, (NODE, SECOND), **flags) == (Act.WAIT, THIRD, (SECOND,))
+    assert decided(others, (NODE, SECOND), **flags, is_accepted=True) == (Act.HAND_OVER, THIRD, ())

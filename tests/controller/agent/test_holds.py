@@ -1,7 +1,7 @@
 """Replicas that may have lost what they acknowledged: who is held, what the others are told, when it ends. Over a fake ZooKeeper.
 
-Holds: controller/agent/owed_elections.py, controller/agent/accepted_losses.py, controller/agent/missing_logs.py,
-controller/agent/hold_reports.py, controller/agent/opened_report.py
+Holds: controller/agent/accepted_losses.py, controller/agent/hold_reports.py, controller/agent/opened_report.py,
+controller/agent/other_ends.py
 """
 
 import logging
@@ -20,8 +20,10 @@ from headrace.shm.messages import (
     LOG_HAS_NO_MARK,
     LOG_IS_MISSING,
     LOG_IS_WHOLE,
+    LOG_WAS_ANOTHER,
     LOG_WAS_CLOSED,
     LOG_WAS_CUT,
+    LOG_WAS_SYNCED,
     OPENED_LOG,
     OPENED_RESULT,
 )
@@ -113,6 +115,11 @@ class Rig:
         return partition.leader, partition.isr
 
     @property
+    def is_held(self):
+        """In the view."""
+        return self.node.seat.view.read().topics["t"].partitions[0].is_held
+
+    @property
     def stored(self):
         prefix = f"{held_znodes.held_by_path(NODE)}/"
         return {path.removeprefix(prefix) for path in self.ensemble.nodes if path.startswith(prefix)}
@@ -157,19 +164,38 @@ def test_a_process_that_is_killed_leaves_its_holds_to_the_next(rig):
     assert rig.view() == (-1, (NODE,)), "closed in order since, it lacks all the same what it lost before"
 
 
-def test_a_topic_that_syncs_before_it_acknowledges_is_not_held(rig):
-    rig.put(leader=NODE, **{"headrace.flush.before.ack": "true"})
+@pytest.mark.parametrize("flags", [0, LOG_WAS_CUT, LOG_HAS_NO_MARK])
+def test_a_log_that_was_synced_before_each_answer_is_not_held(rig, flags):
+    rig.put(leader=NODE)
     rig.join()
+    assert rig.view() == (-1, (NODE,)), "until its owner has said so"
+    rig.opened(flags=flags | LOG_WAS_SYNCED)
     rig.check()
     assert rig.view() == (NODE, (NODE,))
     assert not rig.stored
 
 
-def test_a_node_that_syncs_before_it_acknowledges_holds_nothing(new_node, ensemble):
-    rig = Rig(new_node, ensemble, **{"headrace.flush.before.ack": "true"})
+def test_by_another_process_after_the_power_loss_too(rig):
     rig.put(leader=NODE)
     rig.join()
+    rig.begin()
+    rig.join(after_power_loss=False)
+    rig.opened(flags=LOG_WAS_SYNCED)
+    rig.check()
     assert rig.view() == (NODE, (NODE,))
+
+
+@pytest.mark.parametrize("is_of_node", [False, True])
+def test_the_setting_as_it_is_now_says_nothing_of_what_was_acknowledged_before(new_node, ensemble, is_of_node):
+    """It is turned on after the power loss, before the nodes start."""
+    setting = {"headrace.flush.before.ack": "true"}
+    rig = Rig(new_node, ensemble, **(setting if is_of_node else {}))
+    rig.put(leader=NODE, **({} if is_of_node else setting))
+    rig.join()
+    rig.opened(flags=LOG_WAS_CUT)
+    rig.check()
+    assert rig.view() == (-1, (NODE,))
+    assert rig.known.held["t", 0].is_proven
 
 
 def test_a_log_that_was_closed_in_order_is_not_held(rig):
@@ -431,10 +457,10 @@ def test_of_the_logs_in_sync_the_least_says_from_where_on_records_may_be_lost(ri
     assert "first_offset=75 " in lost_lines(caplog)[0]
 
 
-def missing(rig, **changes):
+def missing(rig, flags=LOG_IS_MISSING, **changes):
     rig.put(**changes)
     rig.join(after_power_loss=False)
-    return rig.opened(end=0, epoch=-1, flags=LOG_IS_MISSING)
+    return rig.opened(end=0, epoch=-1, flags=flags)
 
 
 def test_a_replica_in_sync_without_a_log_is_held_until_others_are_known(rig, caplog):
@@ -487,7 +513,8 @@ def test_a_sole_replica_without_a_log_is_held_where_a_disk_may_not_be_mounted(ri
     missing(rig, replicas=(NODE,), leader=NODE, epoch=epoch)
     rig.check()
     assert rig.view() == (-1 if is_new else NODE, (NODE,))
-    assert bool(lost_lines(caplog)) is (not is_new and epoch > 0)
+    assert bool(lost_lines(caplog)) is not is_new
+    assert rig.stored_state().leader_epoch == epoch + (not is_new), "readers notice that offsets begin again"
     if is_new:
         rig.check(1_000_000)
         assert rig.known.held
@@ -495,6 +522,13 @@ def test_a_sole_replica_without_a_log_is_held_where_a_disk_may_not_be_mounted(ri
         rig.check()
         assert rig.view() == (NODE, (NODE,))
         assert "first_offset=0 " in lost_lines(caplog)[0]
+
+
+def test_where_another_topic_s_log_had_its_place_its_owner_has_said_so(rig, caplog):
+    missing(rig, LOG_IS_MISSING | LOG_WAS_ANOTHER, replicas=(NODE,), leader=NODE)
+    rig.check()
+    assert rig.view() == (NODE, (NODE,))
+    assert not lost_lines(caplog)
 
 
 def test_a_loss_is_accepted_of_the_hold_that_was_shown(rig):

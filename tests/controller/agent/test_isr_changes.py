@@ -3,9 +3,11 @@
 import pytest
 
 from headrace.controller.agent.isr_changes import IsrChanges
+from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ZkLost
 from headrace.controller.zookeeper.tasks import Future
 from headrace.errors import ErrorCode
+from headrace.ids import NO_EPOCH
 from headrace.limits import ISR_ANSWER_MS_MAX
 from headrace.shm.messages import ALTER_ISR_HEADER, ALTER_ISR_KNOWN, ALTER_ISR_RESULT, ALTER_ISR_WANTED
 from tests.controller.admin.told import Controller
@@ -46,11 +48,11 @@ def node(new_node, controller):
     return node
 
 
-def entry(node, index=0, known=(0, 7), wanted=(0,), leader_epoch=4, **changes):
+def entry(node, index=0, known=(0, 7), wanted=(0,), leader_epoch=4, epochs=None, **changes):
     row = node.view.topics["t"].partitions[index]
     slot, key = changes.get("slot", row.slot), changes.get("key", row.key)
     header = ALTER_ISR_HEADER.pack(slot, key, leader_epoch, len(known), len(wanted))
-    members = (ALTER_ISR_WANTED.pack(broker, 100 + broker) for broker in wanted)
+    members = (ALTER_ISR_WANTED.pack(broker, (epochs or {}).get(broker, 100 + broker)) for broker in wanted)
     return b"".join((header, *map(ALTER_ISR_KNOWN.pack, known), *members))
 
 
@@ -169,7 +171,33 @@ def test_a_session_that_ends_leaves_the_outcome_unknown_and_the_next_change_is_a
     assert said(node, waits) == [NONE]
 
 
+def test_what_the_view_does_not_have_at_the_deadline_is_unknown_to_the_leader(node, controller):
+    """It would acknowledge by the ISR of before, while the controller's has one more."""
+    pending = ask(node, entry(node, 0))
+    answer(node, controller.state(0, 4, (0,), 1))
+    assert node.known.topics["t"].states[0].isr == (0,)
+    node.now_ms += ISR_ANSWER_MS_MAX
+    assert said(node, pending) == [ErrorCode.REQUEST_TIMED_OUT]
+
+
 def test_a_controller_that_does_not_answer_is_not_waited_for_forever(node):
     pending = ask(node, entry(node))
     node.now_ms += ISR_ANSWER_MS_MAX
     assert said(node, pending) == [ErrorCode.REQUEST_TIMED_OUT]
+
+
+def test_a_broker_that_has_started_again_since_it_caught_up_does_not_join(node, controller, ensemble):
+    """The change waited while this process was stopped; before AlterPartition v3 nobody else asks for its epoch."""
+    controller.lead(node, "t", node.topic_id, {0: controller.state(0, 5, (0,), 1)}, (0, 7))
+    controller.broker(7)
+    epoch = node.run(node.zk.get(znodes.broker_path(7))).created_zxid
+    wanted = {"known": (0,), "wanted": (0, 7), "leader_epoch": 5}
+    for told in (epoch - 1, epoch + 1):
+        assert said(node, ask(node, entry(node, **wanted, epochs={7: told}))) == [ErrorCode.INELIGIBLE_REPLICA]
+    assert not node.active.asked
+    for told in (epoch, NO_EPOCH):
+        ask(node, entry(node, **wanted, epochs={7: told}))
+        assert [one.state.isr for one in node.active.asked.pop()] == [(0, 7)]
+        answer(node, ErrorCode.REQUEST_TIMED_OUT)
+    ensemble.remove(znodes.broker_path(7))
+    assert said(node, ask(node, entry(node, **wanted, epochs={7: epoch}))) == [ErrorCode.INELIGIBLE_REPLICA]

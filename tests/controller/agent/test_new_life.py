@@ -1,11 +1,13 @@
 import itertools
 import time
 
+from headrace.controller.agent import new_life
 from headrace.controller.agent.new_life import begin_epochs, end_life_before
 from headrace.controller.zookeeper import held_znodes, znodes
 from headrace.controller.zookeeper.held_znodes import HeldReplica
 from headrace.controller.zookeeper.tasks import Tasks
 from headrace.controller.zookeeper.znodes import PartitionState, TopicAssignment
+from headrace.ids import NO_LEADER
 
 NODE, OTHER, THIRD = 1, 2, 3
 BROKER = znodes.encode_broker("here", 9092, None, 5)
@@ -106,6 +108,18 @@ def test_where_no_controller_acts_it_goes_on_and_says_which_partitions(ensemble,
     assert wait(begin(ensemble, OTHER), wait_ms_max=0)[0] == [("t", 0)]
     [line] = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
     assert "partitions=1 some=t-0" in line
+
+
+def test_a_member_that_lives_and_is_elected_by_no_controller_is_not_waited_for_long(ensemble, monkeypatch, caplog):
+    """Its log directory has failed. The whole node would wait for it."""
+    monkeypatch.setattr(new_life, "LEADERLESS_MS", 20)
+    put_topic(ensemble, "t", (NODE, OTHER), leader=NO_LEADER)
+    put_topic(ensemble, "led", (NODE, OTHER), leader=OTHER)
+    steps = [lambda: None, lambda: put_state(ensemble, "led", (OTHER,))]
+    left, count = wait(begin(ensemble, OTHER), steps=steps)
+    assert left == []
+    assert count > 2
+    assert not [one for one in caplog.records if one.levelname == "ERROR"]
 
 
 def test_a_member_that_holds_its_own_replica_is_not_waited_for(ensemble):

@@ -406,6 +406,24 @@ def test_an_override_that_nobody_can_read_is_as_it_was_known_or_left_out(new_nod
     assert json.loads(ensemble.data(path))["config"]["retention.ms"] == "soon"
 
 
+@pytest.mark.parametrize("policy", ["compact", "compact,delete", "delete", None])
+@pytest.mark.parametrize("key", ["retention.ms", "retention.bytes", "cleanup.policy"])
+def test_nothing_is_deleted_while_an_override_that_says_what_is_was_never_read(new_node, ensemble, caplog, key, policy):
+    path = znodes.topic_config_path("t")
+    policies = {"cleanup.policy": policy} if policy else {}
+    ensemble.put(path, znodes.encode_config({"retention.ms": "5", "retention.bytes": "5", **policies, key: "soon"}))
+    ensemble.put(znodes.topic_path("t"), znodes.encode_topic(TopicAssignment(znodes.new_uuid(), ((0,),))))
+    node = new_node()
+    node.turn()
+    policies = {"cleanup.policy": "delete"} if key == "cleanup.policy" else policies
+    assert node.view.topics["t"].configs == {**policies, "retention.bytes": "-1", "retention.ms": "-1"}
+    assert f"no record of the topic is deleted by retention, an override can't be read topic=t key={key}" in caplog.text
+    ensemble.put(path, znodes.encode_config({"retention.ms": "7"}))
+    ensemble.put(f"{znodes.CONFIG_CHANGES}/config_change_0000000001", znodes.encode_config_change("t"))
+    node.turn()
+    assert node.view.topics["t"].configs == {"retention.ms": "7"}
+
+
 def test_what_did_not_change_is_not_made_again_for_a_view(new_node, monkeypatch):
     node = new_node()
     for name in ("a", "b"):

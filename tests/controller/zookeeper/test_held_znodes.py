@@ -11,7 +11,7 @@ def test_held_replicas_are_read_as_they_were_written():
     held = {
         3: HeldReplica("0f" * 16, is_proven=True, end_offset=88, end_epoch=4, high_watermark=120, waits_for=(2, 7)),
         0: HeldReplica("0f" * 16, is_sole=True),
-        1: HeldReplica("0f" * 16, is_proven=True, parted_at=0, parted_from=3, parted_in=7),
+        1: HeldReplica("0f" * 16, is_proven=True, parted_at=0, parted_from=3, parted_in=7, is_nameless=True),
     }
     assert [held[index].is_ahead for index in (0, 1, 3)] == [False, True, False]
     assert held_znodes.decode_held("/x", held_znodes.encode_held(held)) == held

@@ -27,6 +27,8 @@ from headrace.log.state.checkpoints import (
     write_offset_checkpoint,
     write_partition_metadata,
 )
+from headrace.log.state.synced_mark import SYNCED_FILE
+from headrace.log.state.truncation_mark import TRUNCATION_FILE
 from headrace.protocol.message_set import build_message_set
 from headrace.protocol.record_batch import Record, build_batch
 from tests.support.log_damage import BATCHES, RECORDS_PER_BATCH, flip, tree, write_log
@@ -329,6 +331,15 @@ def test_noise_in_every_file_is_judged_and_never_a_traceback(tmp_path_factory, d
         for base in folder.bases
     ]
     log_dir_check.join_segments(folder, reports, log_dir_check.Checkpoints({}), directory.parent, False)
+
+
+def test_marks_of_ours_are_files_of_a_log(log_dir):
+    (log_dir / "topic-0" / SYNCED_FILE).touch()
+    (log_dir / "topic-0" / TRUNCATION_FILE).touch()
+    (log_dir / "topic-0" / "strange").touch()
+    assert [note.what for note in notes(check(log_dir)) if "is no file of a log" in note.what] == [
+        "strange is no file of a log"
+    ]
 
 
 def test_what_is_no_file_does_not_stop_the_check(log_dir):

@@ -10,8 +10,10 @@ from dataclasses import replace
 
 import pytest
 
+from headrace.log.batch_walk import walk
 from headrace.log.config import LogConfig
-from headrace.log.names import STRAY_SUFFIX, aside_name
+from headrace.log.names import LOG_SUFFIX, STRAY_SUFFIX, SUFFIXES, aside_name, path_of
+from headrace.log.state.compacted_offset import raise_compacted
 from headrace.log.state.producer_snapshot import BadSnapshot, read_snapshot
 from tests.support.fake_clock import NOW_MS
 from tests.support.log_fixtures import batch
@@ -117,18 +119,86 @@ def test_a_log_start_above_the_end_costs_no_record(maker, caplog):
     assert "ERROR" in caplog.text
 
 
-@pytest.mark.parametrize("policy", [{}, {"is_compacted": True}])
-def test_a_hole_between_segments_is_no_reason_to_give_up_what_follows(maker, policy):
-    """Compaction left it, and the policy was changed since."""
-    end = written(maker, 100)
-    bases = sorted(maker.directory.glob("*.log"))
+COMPACTED = replace(CONFIG, is_compacted=True)
+
+
+def holed(maker, config, how):
+    """A log whose segment 1 ends with its fourth batch, or is not there: (first missing offset, base of the next segment)."""
+    written(maker, 100, config)
+    bases = sorted(int(path.stem) for path in maker.directory.glob("*.log"))
     assert len(bases) > 3
-    for path in maker.directory.glob(f"{bases[1].stem}.*"):
-        path.unlink()
-    log = maker.open(replace(CONFIG, **policy))
-    assert state(log)[:2] == end[:2]
-    assert len(log.segment_bases) == len(bases) - 1
-    assert aside(maker) == {}
+    path = path_of(maker.directory, bases[1], LOG_SUFFIX)
+    if how == "not there":
+        for suffix in SUFFIXES:
+            path_of(maker.directory, bases[1], suffix).unlink(missing_ok=True)
+        return bases[1], bases[2]
+    with open(path, "rb") as file:
+        fourth = list(walk(file.fileno(), 0, os.path.getsize(path), bases[1], False))[3]
+    os.truncate(path, fourth.position + fourth.size)  # what was written back when the file ended there
+    return fourth.last_offset + 1, bases[2]
+
+
+@pytest.mark.parametrize("how", ["ends early", "not there"])
+@pytest.mark.parametrize(
+    ("made", "opened", "compacted", "is_lost"),
+    [
+        (CONFIG, CONFIG, None, True),
+        (CONFIG, COMPACTED, None, False),  # an older version may have compacted it
+        (COMPACTED, COMPACTED, None, True),
+        (COMPACTED, CONFIG, None, True),
+        (COMPACTED, COMPACTED, -1, True),
+        (COMPACTED, COMPACTED, 0, False),
+        (COMPACTED, CONFIG, 0, False),  # the policy was changed since
+        (CONFIG, CONFIG, 5, False),
+    ],
+)
+def test_a_hole_between_segments_is_a_loss_unless_compaction_can_have_made_it(
+    maker, caplog, how, made, opened, compacted, is_lost
+):
+    first_missing, following = holed(maker, made, how)
+    if compacted is not None:
+        raise_compacted(maker.directory, following + compacted, 0, maker.disk)
+    log = maker.open(opened)
+    assert log.was_cut == is_lost
+    if is_lost:
+        assert log.log_end_offset == first_missing
+        assert int(min(aside(maker)).split(".")[0]) == following
+        assert f"first_missing_offset={first_missing} last_missing_offset={following - 1}" in caplog.text
+    else:
+        assert log.log_end_offset == 100
+        assert aside(maker) == {}
+        assert "missing" not in caplog.text
+
+
+def test_a_hole_between_segments_is_no_reason_to_give_up_what_follows(maker):
+    """Where compaction left it, and the policy was changed since."""
+    _first, following = holed(maker, COMPACTED, "not there")
+    raise_compacted(maker.directory, following, 0, maker.disk)
+    log = maker.open(CONFIG)
+    assert (log.log_end_offset, aside(maker)) == (100, {})
+
+
+def test_a_log_that_has_no_other_replica_keeps_what_follows_a_hole_and_says_what_is_missing(maker, caplog):
+    first_missing, following = holed(maker, CONFIG, "ends early")
+    log = maker.open(CONFIG, is_sole=True)
+    assert (log.log_end_offset, log.was_cut, aside(maker)) == (100, False, {})
+    assert (
+        f"acknowledged records may be lost, there is no other replica directory={maker.directory}"
+        f" first_missing_offset={first_missing} last_missing_offset={following - 1}" in caplog.text
+    )
+
+
+def test_a_followers_segment_begins_where_its_log_ends_whatever_the_leader_compacted(maker):
+    log = maker.open(COMPACTED)
+    for number in range(60):
+        one = batch()
+        one[0:8] = (number * 10).to_bytes(8, "big")
+        log.append_as_follower(one, NOW_MS)
+    assert len(log.segment_bases) > 1
+    assert all(base % 10 == 1 for base in log.segment_bases[1:])
+    log.abandon()
+    again = maker.open(COMPACTED)
+    assert (again.log_end_offset, again.was_cut) == (591, False)
 
 
 def test_a_long_name_put_aside_is_one_that_file_systems_take():

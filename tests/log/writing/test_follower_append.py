@@ -5,7 +5,9 @@ import os
 import pytest
 
 from headrace.log.config import LogConfig
+from headrace.log.index_layout import RELATIVE_OFFSET_MAX
 from headrace.log.reading.reader import LogReader
+from headrace.log.state.compacted_offset import compacted_offset
 from headrace.log.writing.follower_append import OffsetsOutOfOrder
 from headrace.protocol.message_set import build_message_set
 from headrace.protocol.record_batch import CorruptRecord, Record, iterate_batches
@@ -40,7 +42,8 @@ def test_offsets_are_kept_and_may_leave_gaps(follower):
         one[0:8] = offset.to_bytes(8, "big")
     log.append_as_follower(memoryview(b"".join(batches)), NOW_MS)
     assert log.log_end_offset == 3_000_000_001
-    assert log.end_segment == 3_000_000_000
+    assert log.end_segment == 3_000_000_000 - RELATIVE_OFFSET_MAX
+    assert compacted_offset(log.directory) == log.end_segment, "no loss"
     reader = LogReader(log.directory)
     reader.refresh(1)
     found = [header.base_offset for _p, header, _d in iterate_batches(all_bytes(log))]

@@ -5,12 +5,16 @@ Holds: log/writing/validator.py, log/segments/segment.py
 
 import errno
 import os
+import shutil
 
 import pytest
 from crc32c import crc32c
 
 from headrace.errors import ErrorCode, StorageFailed
 from headrace.log.config import LogConfig
+from headrace.log.names import LOG_SUFFIX, SUFFIXES, path_of
+from headrace.log.segments.stray import put_aside
+from headrace.log.state.truncation_mark import TRUNCATION_FILE, TruncationMark, doubt_all
 from headrace.protocol.record_batch import (
     CONTROL_BIT,
     LOG_APPEND_TIME_BIT,
@@ -308,11 +312,81 @@ def test_what_was_synced_before_a_truncation_says_nothing(maker):
     log.truncate_to(5)
     log.append_as_leader([batch() for _ in range(30)], 0, NOW_MS)
     assert not log.note_synced(synced, version)
-    assert not log.note_synced(synced, log.segments_version)  # by what it knew from before
     assert log.recovery_point <= 5
+    mark = maker.directory / TRUNCATION_FILE
+    assert mark.exists()
+    assert log.note_synced(log.end_segment, log.segments_version)  # since the cut, from the recovery point on
+    assert not mark.exists()
     log.flush()
     log.append_as_leader([batch() for _ in range(30)], 0, NOW_MS)
     assert log.note_synced(log.end_segment, log.segments_version)
+
+
+@pytest.mark.parametrize("is_cut_short", [True, False], ids=["segments lost", "all of it lost"])
+def test_a_checkpoint_above_the_end_of_a_log_vouches_for_nothing_that_is_written_later(maker, is_cut_short):
+    """The directory was removed by hand, or segments of it: the file says what it said until the housekeeper writes it."""
+    config = LogConfig(segment_bytes=2000)
+    log = maker.open(config)
+    for _ in range(40):
+        log.append_as_leader([batch()], 0, NOW_MS)
+    log.flush()
+    point = log.end_segment
+    log.close()
+    for base in log.segment_bases[1 if is_cut_short else 0 :]:
+        for suffix in SUFFIXES:
+            path_of(maker.directory, base, suffix).unlink(missing_ok=True)
+    log = maker.open(config, recovery_point=point)
+    assert log.recovery_point == log.log_end_offset < point
+    for _ in range(60):
+        log.append_as_leader([batch()], 0, NOW_MS)
+    bases = log.segment_bases
+    victim = next(base for base in bases if base > log.recovery_point)
+    assert victim < point
+    log.abandon()
+    with open(path_of(maker.directory, victim, LOG_SUFFIX), "r+b") as file:
+        file.seek(400)
+        file.write(bytes(600))  # a page that was never written out
+    again = maker.open(config, recovery_point=point)
+    assert again.was_cut
+    assert again.log_end_offset < bases[bases.index(victim) + 1]
+
+
+def test_a_log_that_is_closed_before_it_has_grown_again_leaves_what_its_checkpoint_says_in_doubt(maker):
+    """The stop may be over before the housekeeper's last checkpoint."""
+    log = maker.open(LogConfig(segment_bytes=2000))
+    for _ in range(60):
+        log.append_as_leader([batch()], 0, NOW_MS)
+    log.flush()
+    point = log.end_segment
+    log.truncate_to(20)
+    log.close()
+    assert TruncationMark(maker.directory, maker.disk).bound(point) <= 20
+    log = maker.open(LogConfig(segment_bytes=2000), clean=True)
+    assert log.recovery_point == 20
+    for _ in range(60):
+        log.append_as_leader([batch()], 0, NOW_MS)
+    log.close()
+    assert not (maker.directory / TRUNCATION_FILE).exists()
+
+
+def test_what_was_put_aside_counts_as_synced_by_no_checkpoint_once_it_has_its_name_again(maker):
+    config = LogConfig(segment_bytes=2000)
+    log = maker.open(config)
+    for _ in range(40):
+        log.append_as_leader([batch()], 0, NOW_MS)
+    bases = log.segment_bases
+    log.close()
+    aside = put_aside(maker.directory, bases, maker.disk, doubt_all)
+    shutil.rmtree(maker.directory)
+    aside.rename(maker.directory)
+    with open(path_of(maker.directory, bases[1], LOG_SUFFIX), "r+b") as file:
+        file.seek(400)
+        file.write(bytes(600))
+    log = maker.open(config, recovery_point=bases[-1], clean=True)
+    assert log.was_cut
+    assert log.log_end_offset < bases[2]
+    log.close()
+    assert not maker.open(config, recovery_point=log.log_end_offset, clean=True).was_cut
 
 
 @pytest.mark.parametrize("is_first", [True, False])

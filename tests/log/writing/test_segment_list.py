@@ -1,6 +1,7 @@
 """The list by itself: how it grows and shrinks, what its version says, and what a failing disk does to it."""
 
 import errno
+import os
 
 import pytest
 
@@ -10,6 +11,7 @@ from headrace.log.group_file import encode_group
 from headrace.log.names import path_of
 from headrace.log.recovery.log_loader import LoadedLog
 from headrace.log.segments.segment import Segment
+from headrace.log.state.compacted_offset import COMPACTED_FILE, begin_compacted, compacted_offset
 from headrace.log.writing.failure_latch import FailureLatch
 from headrace.log.writing.segment_list import SegmentList
 from tests.support.fake_clock import FakeClock
@@ -141,6 +143,42 @@ def test_a_swap_puts_the_first_ones_file_in_the_place_of_all(segments, tmp_path)
     assert segments.swap([(0, 10), (10, 10)], segments.version)
     assert (segments.bases, segments.rolled_bytes) == ([0, 20, 30], 13)
     assert path_of(tmp_path / "t-0", 0, ".log").read_bytes() == b"abc"
+
+
+class FullAtTheName(Disk):
+    def replace_file(self, path, data, *, is_durable=True):
+        raise OSError(errno.ENOSPC, "injected")
+
+
+def test_a_swap_says_before_it_begins_that_holes_below_its_end_are_no_loss(tmp_path):
+    renames = []
+    disk = RenamingFails(1 << 30)
+    disk.rename = lambda source, target: (renames.append(target.name), os.replace(source, target))
+    segments = make(tmp_path / "t-0", disk)
+    grow(segments, 4)
+    write_cleaned(tmp_path / "t-0", 0)
+    assert segments.swap([(0, 10), (10, 10)], segments.version)
+    assert renames[0] == COMPACTED_FILE
+    assert compacted_offset(tmp_path / "t-0") == 40, "before it was known, everything may have been compacted"
+    begin_compacted(tmp_path / "t-0", disk)
+    write_cleaned(tmp_path / "t-0", 20, 30)
+    assert segments.swap([(20, 10)], segments.version)
+    assert compacted_offset(tmp_path / "t-0") == 30
+    write_cleaned(tmp_path / "t-0", 0)
+    assert segments.swap([(0, 3)], segments.version)
+    assert compacted_offset(tmp_path / "t-0") == 30, "it never falls"
+    segments.active.close()
+
+
+def test_a_swap_for_whose_note_there_is_no_room_goes_on_without_one(tmp_path):
+    segments = make(tmp_path / "t-0")
+    grow(segments, 3)
+    begin_compacted(tmp_path / "t-0", Disk())
+    write_cleaned(tmp_path / "t-0", 0)
+    segments._disk = FullAtTheName()
+    assert segments.swap([(0, 10), (10, 10)], segments.version)
+    assert compacted_offset(tmp_path / "t-0") is None, "0 would call its holes a loss"
+    segments.active.close()
 
 
 def test_a_list_that_is_loaded_again_is_another_to_everyone(segments, tmp_path):

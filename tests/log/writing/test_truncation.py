@@ -2,10 +2,14 @@
 
 import mmap
 import random
+import shutil
 
 import pytest
 
 from headrace.log.config import LogConfig
+from headrace.log.names import LOG_SUFFIX, path_of
+from headrace.log.state.compacted_offset import raise_compacted
+from headrace.log.state.truncation_mark import TruncationMark
 from headrace.protocol.record_batch import iterate_batches
 from tests.support.fake_clock import NOW_MS
 from tests.support.log_fixtures import all_bytes, batch, facts, fill
@@ -36,6 +40,52 @@ def test_a_truncated_log_is_as_if_the_rest_had_never_been(leader, follower, seed
     assert facts(source) == facts(reference)
     source.abandon()
     assert facts(leader.open(CONFIG)) == facts(reference)
+
+
+def compacted_at_random(maker, chance):
+    """A log some of whose segments lack batches: at their end, in their middle, or all of them; returns its batches."""
+    log = maker.open(CONFIG)
+    for number in range(80):
+        log.append_as_leader([batch(chance.randint(1, 4))], number // 20, NOW_MS)
+    bases, end = log.segment_bases, log.log_end_offset
+    log.abandon()
+    for base in bases[:-1]:
+        path = path_of(maker.directory, base, LOG_SUFFIX)
+        data = path.read_bytes()
+        batches = [data[at : at + header.size_bytes] for at, header, _data in iterate_batches(data)]
+        first = chance.randrange(len(batches) + 1)
+        kept = batches[:first] + chance.choice([[], batches[chance.randint(first, len(batches)) :]])
+        path.write_bytes(b"".join(kept))
+    raise_compacted(maker.directory, bases[-1], 0, maker.disk)
+    return end
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_log_with_holes_ends_at_or_before_where_it_is_cut_and_goes_on_from_there(leader, seed):
+    """Compaction removes batches up to a segment's end: the next batch is in the next segment, and above the cut."""
+    chance = random.Random(seed)
+    end = compacted_at_random(leader, chance)
+    offsets = chance.sample(range(1, end), 25)
+    original = leader.directory
+    for offset in offsets:
+        leader.directory = original.with_name(f"cut-{offset}")
+        shutil.copytree(original, leader.directory)
+        log = leader.open(CONFIG)
+        log.flush()
+        before = {header.base_offset: header.last_offset for _at, header, _data in iterate_batches(all_bytes(log))}
+        assert log.truncate_to(offset)
+        kept = {header.base_offset: header.last_offset for _at, header, _data in iterate_batches(all_bytes(log))}
+        assert kept == {base: last for base, last in before.items() if last < offset}
+        assert max([0, *(last + 1 for last in kept.values())]) <= log.log_end_offset <= offset
+        assert all(start <= log.log_end_offset for _epoch, start in log.epochs.entries)
+        assert TruncationMark(leader.directory, leader.disk).bound(end) <= log.log_end_offset
+        one = batch()
+        one[0:8] = offset.to_bytes(8, "big")
+        log.append_as_follower(one, NOW_MS)
+        log.abandon()
+        again = leader.open(CONFIG)
+        assert (again.log_end_offset, again.was_cut) == (offset + 1, False)
+        again.abandon()
 
 
 def test_who_has_mapped_what_is_cut_keeps_it(maker):

@@ -94,6 +94,17 @@ def test_a_record_among_others_is_what_it_is_alone():
         assert set(reasons) == {index for index, (_v, _r, reason) in enumerate(picked) if reason}, seed
 
 
+@pytest.mark.parametrize("between", [b",", b";", b"|", b"\x1e", b" and ", b"\xef\xbb\xbf", b"", b"\n", b" NaN "])
+@pytest.mark.parametrize("name", [b"Nina", b"nina", b"Ida"])
+def test_a_record_of_two_documents_makes_no_other_one_bad(between, name):
+    """Names have an N or an I, which Python's json leaves to pyarrow; pyarrow counts documents."""
+    good, poison = b'{"a": 1, "s": "x"}', b'{"s": "' + name + b'"}' + between + b'{"a": 1}'
+    for picked in ([good, poison, good, good], [poison, poison, good], [good, poison], [poison, good, poison, good]):
+        rows, reasons = decoded(picked)
+        assert set(reasons) == {index for index, one in enumerate(picked) if one is poison}
+        assert rows == [NOTHING if one is poison else (1, "x") for one in picked]
+
+
 def test_no_two_of_them_make_a_third():
     """Each pair, with good records around: an open string or brace never takes in the next record."""
     good = NASTY[0]

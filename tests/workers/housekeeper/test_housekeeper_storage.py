@@ -16,7 +16,9 @@ from headrace.errors import StorageExhausted
 from headrace.ids import TopicPartition, partition_key
 from headrace.limits import OPENING_SLICE_MS
 from headrace.log import disk as disk_module
+from headrace.log.names import LOG_SUFFIX, path_of
 from headrace.log.state.checkpoints import (
+    CLEANER_OFFSET_FILE,
     LOG_START_OFFSET_FILE,
     RECOVERY_POINT_FILE,
     read_offset_checkpoint,
@@ -25,7 +27,7 @@ from headrace.log.state.checkpoints import (
 from headrace.log.state.topic_checkpoints import CHECKPOINT_TOPICS_FILE, seal
 from headrace.log.writing.partition_log import PartitionLog
 from headrace.shm.cluster_view import EMPTY_VIEW, DoomedReplica
-from headrace.shm.messages import REQUEST_HEADER
+from headrace.shm.messages import REQUEST_HEADER, ReplyStatus
 from headrace.workers.housekeeper import checkpoints, segment_sync
 from headrace.workers.housekeeper.hosted import HostedReplicas
 from headrace.workers.housekeeper.worker import Housekeeper
@@ -35,7 +37,7 @@ from headrace.workers.partition.upkeep import Upkeep
 from tests.support.altered import altered
 from tests.support.answered_replicas import AnsweredReplicas
 from tests.support.fake_clock import NOW_MS, FakeClock
-from tests.support.fake_seat import FakeSeat, Followed, view_of
+from tests.support.fake_seat import TOPIC_ID, FakeSeat, Followed, view_of
 from tests.support.log_fixtures import batch
 
 SETTINGS = {"log.segment.bytes": "2000", "log.flush.offset.checkpoint.interval.ms": "60000"}
@@ -79,10 +81,17 @@ class Owner:
 
     def commit(self):
         handlers = Upkeep(self.node.replicas.by_slot, lambda slot: False, RecordDeletions(), LiveBrokers(0)).handlers()
+
+        def answer(number, response):
+            on_reply = self.node.housekeeper._mailbox._asked[1].pop(number)
+            on_reply(ReplyStatus.ANSWERED, memoryview(response))
+
         while self.requests:
             request = memoryview(self.requests.pop(0))
-            _id, kind, version, _begun = REQUEST_HEADER.unpack_from(request)
-            handlers[kind](version, request[REQUEST_HEADER.size :], lambda response: None)
+            number, kind, version, _begun = REQUEST_HEADER.unpack_from(request)
+            handlers[kind](
+                version, request[REQUEST_HEADER.size :], lambda response, number=number: answer(number, response)
+            )
 
 
 class Processes:
@@ -232,6 +241,88 @@ def test_what_was_synced_of_a_deleted_topic_vouches_for_no_other_of_its_name(nod
     node.fill(0, 3)
     node.work()
     assert node.checkpoint()[TopicPartition("t", 0)] == 0
+
+
+def gone_and_back(node, how):
+    """The partition 0 of the only topic has an empty log in its place; returns it."""
+    view, log = node.seat.view.now, node.replicas.by_slot[0].log
+    partition = view.topics["t"].partitions[0]
+    if how == "removed while the node is stopped":
+        node.stop()
+        shutil.rmtree(log.directory)
+        node = node.restart(view)
+    else:
+        node.follow(view_of(doomed=[DoomedReplica("t", 0, partition.slot, partition.key)]))
+        if how == "reassigned":
+            node.work()
+        node.follow(view)  # within log.segment.delete.delay.ms: the same topic id
+    return node, node.replicas.by_slot[0].log
+
+
+@pytest.fixture(params=["reassigned", "reassigned at once", "removed while the node is stopped"])
+def replaced(tmp_path, request):
+    """A node with a checkpoint of a log that is gone, and another in its place that has grown beyond that."""
+    (tmp_path / "b").mkdir()
+    for number in range(5):
+        (tmp_path / "b" / f"other{number}").mkdir()  # each log begins in the emptier directory
+    node = Node(tmp_path, view_of(("t", 1)))
+    node.fill(0)
+    node.work()
+    node.write_checkpoints()
+    node, log = gone_and_back(node, request.param)
+    assert (log.log_end_offset, log.recovery_point) == (0, 0)
+    node.fill(0, 80)
+    return node, log, node.checkpoint()[TopicPartition("t", 0)]
+
+
+def test_the_checkpoint_of_a_log_that_is_gone_vouches_for_no_other_in_its_place(replaced):
+    node, log, known = replaced
+    victim = log.segment_bases[1]
+    assert known > victim, "the file is as old as it may be"
+    node.kill()
+    with open(path_of(log.directory, victim, LOG_SUFFIX), "r+b") as file:
+        file.seek(400)
+        file.write(bytes(600))  # a page that the power loss took
+    again = node.restart(node.seat.view.now).replicas.by_slot[0].log
+    assert again.was_cut
+    assert victim <= again.log_end_offset < known
+
+
+def test_all_of_a_log_is_synced_that_lies_in_the_place_of_another(replaced, monkeypatch):
+    node, log, _known = replaced
+    synced = []
+    monkeypatch.setattr(segment_sync, "sync_segment", lambda directory, base, disk: synced.append(base))
+    for _ in range(3):
+        node.work()
+    assert set(synced) == set(log.segment_bases[:-1])
+    assert log.segments.unsynced == []
+    node.write_checkpoints()
+    assert log.recovery_point == node.checkpoint()[TopicPartition("t", 0)] == log.end_segment
+
+
+def test_what_was_compacted_of_a_log_that_is_gone_is_dirty_in_another_in_its_place(replaced):
+    node, log, _known = replaced
+    log_dir = log.directory.parent
+    node.housekeeper._checkpoints.write(log_dir, CLEANER_OFFSET_FILE, {TopicPartition("t", 0): (TOPIC_ID, 500)})
+    node.work()
+    assert read_offset_checkpoint(log_dir / CLEANER_OFFSET_FILE)[TopicPartition("t", 0)] <= log.recovery_point
+
+
+def test_a_log_that_was_cut_is_synced_from_where_its_owner_says(node, monkeypatch):
+    """Between two passes: what was synced before the cut says nothing of what was written over it."""
+    log = node.fill(0)
+    node.work()
+    before = log.recovery_point
+    synced = []
+    monkeypatch.setattr(segment_sync, "sync_segment", lambda directory, base, disk: synced.append(base))
+    node.replicas.by_slot[0].truncate(20)
+    node.fill(0)
+    node.write_checkpoints()
+    node.write_checkpoints()
+    node.write_checkpoints()
+    assert log.recovery_point == log.end_segment > before
+    assert {base for base in log.segment_bases[:-1] if base >= 20} <= set(synced)
+    assert node.checkpoint()[TopicPartition("t", 0)] == log.recovery_point
 
 
 def test_what_was_put_aside_is_removed_by_people_alone(node):
@@ -488,6 +579,25 @@ def test_what_the_checkpoints_say_of_a_deleted_replica_goes_with_its_directory(n
     node.write_checkpoints()  # removes the directories
     node.write_checkpoints()
     assert node.checkpoint() == {}
+
+
+def test_a_log_that_was_released_and_could_not_be_closed_is_not_what_the_last_stop_closed(node, monkeypatch):
+    assert node.stop() == [True, True]
+    node = node.restart(view_of(("t", 1)))
+    log = node.fill(0)
+
+    def refuse(_log):
+        raise StorageExhausted("no room")
+
+    monkeypatch.setattr(PartitionLog, "finish", refuse)
+    node.follow(view_of(("other", 1)))  # which takes its slot
+    monkeypatch.undo()
+    node.follow(view_of(("other", 1), ("t", 1)))
+    again = node.replicas.by_slot[1].log
+    assert again is not log
+    assert again.log_end_offset == log.log_end_offset
+    assert again.recovery_point < again.end_segment
+    assert again.segments.unsynced == log.segment_bases[:-1]
 
 
 def test_an_owner_learns_what_was_synced_for_it(node):

@@ -93,6 +93,23 @@ def test_a_name_is_looked_up_again_where_its_broker_started_again_or_a_stranger_
     assert addresses.admits(connection("192.0.2.10"))
 
 
+def test_a_name_of_which_nothing_was_ever_found_is_looked_up_by_time(addresses):
+    resolver = FakeResolver()
+    known(addresses, resolver, "north", now_ms=100_000)
+    assert addresses.has_unfound
+    resolver.names["north"] = ["192.0.2.7"]
+    addresses.look_up_unfound(100_000 + BROKER_NAMES_AGAIN_MS - 1)
+    assert not addresses.is_waiting, "a moment ago"
+    addresses.look_up_unfound(100_000 + BROKER_NAMES_AGAIN_MS)
+    addresses.turn(110_000)
+    assert addresses.admits(connection("192.0.2.7"))
+    assert not addresses.has_unfound
+    resolver.names.clear()
+    addresses.look_again(200_000)
+    addresses.turn(200_000)
+    assert not addresses.has_unfound, "what was found of it counts"
+
+
 def test_what_was_found_of_a_name_counts_while_it_is_not_found_any_more(addresses):
     resolver = FakeResolver(north=["192.0.2.7"])
     known(addresses, resolver, "north")

@@ -144,6 +144,16 @@ def test_a_node_that_does_not_follow_the_cluster_refuses_so_that_it_is_asked_aga
     assert client.recv(100) == b""
 
 
+def test_while_a_brokers_name_was_never_found_a_stranger_may_be_that_broker(rig):
+    """It asks again over another connection; by then there may be an address."""
+    register(rig, "name-of-a-broker.invalid")
+    client = send(rig, ApiKey.LEADER_AND_ISR)
+    rig.clock.ms += BROKER_REQUEST_WAIT_MS_MAX
+    rig.turn_until(lambda: not rig.connections)
+    assert client.recv(100) == b""
+    assert not forwarded(rig)
+
+
 def test_strangers_hold_a_bounded_number_of_requests(rig):
     for _ in range(BROKER_REQUESTS_HELD_MAX):
         send(rig, ApiKey.STOP_REPLICA)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headrace.shm.messages import AHEAD_LOG, OPENED_RESULT, ReplyStatus, RequestKind
+from headrace.shm.messages import AHEAD_LOG, LOG_HAS_NO_ID, OPENED_RESULT, ReplyStatus, RequestKind
 from headrace.shm.partition_table import RowState
 from headrace.workers.partition.ahead_logs import RETRY_MS, AheadLogs
 from tests.support.fake_seat import TOPIC_ID, view_of
@@ -50,12 +50,29 @@ def test_a_leader_epoch_that_went_back_is_told_once_it_is_answered_the_role_is_a
     replica = node.replicas.by_slot[0]
     assert (replica.state, replica.leader_epoch) == (RowState.LEADER, 5)
     ahead.tell(0)
-    [([(slot, key, end, parted_at, epoch, leader, leader_epoch)], _reply)] = mailbox.asked
-    assert (slot, key, end, parted_at, epoch, leader, leader_epoch) == (0, replica.key, 0, 0, 5, 0, 3)
+    [([told], _reply)] = mailbox.asked
+    assert told == (0, replica.key, 0, 0, 5, 0, 3, 0)
     node.replicas.follow(view(70_000))
     assert replica.leader_epoch == 5  # the controller does not know yet
     mailbox.answer()
     assert replica.leader_epoch == 70_000
+
+
+@pytest.mark.parametrize(("topic_id", "has_id", "flags"), [
+    (TOPIC_ID, True, 0), (TOPIC_ID, False, LOG_HAS_NO_ID), ("", True, LOG_HAS_NO_ID), ("", False, LOG_HAS_NO_ID),
+])  # fmt: skip
+def test_one_whose_directory_had_no_topic_id_says_so(tmp_path, topic_id, has_id, flags):
+    """An earlier topic of the name may have left it, with later epochs."""
+    node = Node(tmp_path)
+    node.replicas.follow(with_id(view_of(("t", 1, {}, 5)), TOPIC_ID if has_id else ""))
+    node.append(0, 3)
+    [replica] = node.replicas.by_slot.values()
+    replica.log.abandon()
+    again = Node(tmp_path)
+    again.replicas.follow(with_id(view_of(("t", 1, {}, 3)), topic_id))
+    mailbox, ahead = told_of(again)
+    ahead.tell(0)
+    assert [rows[0][-1] for rows, _reply in mailbox.asked] == [flags]
 
 
 def test_what_is_not_answered_is_told_again(node):

@@ -143,7 +143,7 @@ def test_a_request_before_a_change_of_leaders_is_answered_beside_what_its_succes
     rig.lead(epoch=2)
     rig.follow()
     rig.host.clock.now_ms += 600_000
-    rig.host.clock.date_ms += 600_000  # in the cycle that loads them again, the offsets expire
+    rig.host.clock.expiry_ms += 600_000  # in the cycle that loads them again, the offsets expire
     rig.host.do_work()
     assert rig.error_of(got) == "NOT_COORDINATOR"
     assert rig.committed() == -1
@@ -168,7 +168,7 @@ def test_expiry_is_looked_for_at_its_interval(tmp_path):
     rig.commit(7)
     rig.host.do_work()
     rig.host.clock.now_ms += 599_999
-    rig.host.clock.date_ms += 600_000
+    rig.host.clock.expiry_ms += 600_000
     rig.host.do_work()
     assert rig.committed() == 7
     rig.host.clock.now_ms += 1

@@ -120,30 +120,6 @@ def test_offsets_that_can_not_be_removed_are_removed_later(rig, caplog):
     assert rig.committed() == -1
 
 
-def test_a_topic_that_is_made_again_while_its_predecessor_s_offsets_are_not_gone_has_none_and_takes_none(rig):
-    """The retry removed a commit of the new topic, which had been answered."""
-    rig.load()
-    rig.commit(41)
-    rig.host.do_work()
-    rig.replica.min_insync_replicas = 2
-    rig.follow(topics=(), deleted=GONE)
-    rig.host.do_work()
-    rig.follow(topic_id="id2")
-    rig.replica.min_insync_replicas = 1
-    assert rig.committed() == -1
-    assert rig.error_of(rig.commit(500)) == "COORDINATOR_NOT_AVAILABLE"
-    rig.host.do_work()
-    rig.host.clock.now_ms += deleted_topics.RETRY_MS
-    rig.host.do_work()
-    assert rig.host.has_followed
-    got = rig.commit(500)
-    rig.host.do_work()
-    assert rig.error_of(got) == "NONE"
-    rig.host.clock.now_ms += deleted_topics.RETRY_MS
-    rig.host.do_work()
-    assert rig.committed() == 500
-
-
 def test_further_deletions_wait_for_the_retry_of_those_that_failed(rig, caplog):
     rig.load()
     rig.follow(topics=("t", "t2"))

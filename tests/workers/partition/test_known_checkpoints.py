@@ -1,12 +1,13 @@
 """What the checkpoints of several log directories say of one replica."""
 
-from headrace.ids import TopicPartition
+from headrace.ids import TopicPartition, partition_key
 from headrace.log.state.checkpoints import (
     LOG_START_OFFSET_FILE,
     RECOVERY_POINT_FILE,
     REPLICATION_OFFSET_FILE,
     write_offset_checkpoint,
 )
+from headrace.workers.partition import known_checkpoints
 from headrace.workers.partition.known_checkpoints import KnownCheckpoints
 
 NAME = TopicPartition("t", 0)
@@ -51,5 +52,19 @@ def test_a_log_that_was_closed_is_remembered_in_its_directory(tmp_path):
     checkpoints.remember(NAME, "", {RECOVERY_POINT_FILE: 50}, one)
     assert checkpoints.offset(RECOVERY_POINT_FILE, NAME, "", one) == 50
     assert checkpoints.offset(RECOVERY_POINT_FILE, NAME, "", two) == 0
-    checkpoints.forget(NAME)
+    checkpoints.forget(NAME, partition_key(*NAME), 70)
     assert checkpoints.offset(RECOVERY_POINT_FILE, NAME, "", one) == 0
+
+
+def test_what_a_file_may_still_say_of_a_replica_that_was_deleted_is_known(tmp_path, monkeypatch):
+    monkeypatch.setattr(known_checkpoints, "DELETED_LOGS_KNOWN_MAX", 2)
+    checkpoints, _one, _two = known(tmp_path, one=(1, 40, 5), two=(90, 95, 7))
+    assert checkpoints.doubted_until(NAME, "") == 90
+    checkpoints.forget(NAME, partition_key(*NAME), 70)
+    assert checkpoints.doubted_until(NAME, "") == 90
+    assert checkpoints.doubted_until(NAME, "0" * 32) == 0  # another topic
+    checkpoints.forget(NAME, partition_key(*NAME), 120)
+    assert checkpoints.doubted_until(NAME, "") == 120
+    for number in (1, 2):
+        checkpoints.forget(TopicPartition("t", number), partition_key("t", number), 5)
+    assert checkpoints.doubted_until(NAME, "") == 0  # long ago

@@ -10,6 +10,7 @@ from headrace.shm.messages import (
     LOG_IS_WHOLE,
     LOG_WAS_CLOSED,
     LOG_WAS_CUT,
+    LOG_WAS_SYNCED,
     OPENED_LOG,
     OPENED_RESULT,
     ReplyStatus,
@@ -155,6 +156,16 @@ def test_a_log_that_was_cut_and_one_that_was_closed_are_told_so(node):
     opened.tell(0)
     assert mailbox.asked[0][0][0][2:] == (4, 0, LEADER_EPOCH, LOG_WAS_CUT | LOG_IS_WHOLE | LOG_HAS_NO_MARK)
     assert LOG_WAS_CLOSED != LOG_WAS_CUT
+
+
+def test_a_log_whose_appends_were_synced_before_their_answers_is_told_so(node):
+    synced = with_id(view_of(("t", 1, {"headrace.flush.before.ack": "true"}, LEADER_EPOCH)), TOPIC_ID)
+    node.replicas.follow(synced)
+    node.append(0, 5)
+    again = machine_down(node)  # and is without the setting now
+    mailbox, opened = told_of(again)
+    opened.tell(0)
+    assert mailbox.asked[0][0][0][-1] == LOG_WAS_SYNCED | LOG_IS_WHOLE | LOG_HAS_NO_MARK
 
 
 def worker_of(node):

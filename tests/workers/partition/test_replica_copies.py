@@ -3,6 +3,7 @@
 Holds: workers/partition/replica_copy.py, workers/partition/log_directories.py
 """
 
+import dataclasses
 import errno
 import logging
 import os
@@ -12,6 +13,7 @@ import pytest
 
 from headrace.errors import ErrorCode, StorageFailed
 from headrace.ids import partition_key
+from headrace.log.disk import Disk
 from headrace.log.names import COPY_NAME_FILE, FUTURE_SUFFIX, aside_name, copied_partition
 from headrace.log.recovery.log_reach import log_reach
 from headrace.log.state.checkpoints import (
@@ -20,6 +22,7 @@ from headrace.log.state.checkpoints import (
     write_leader_epochs,
     write_offset_checkpoint,
 )
+from headrace.log.state.truncation_mark import TruncationMark
 from headrace.shm.cluster_view import DoomedReplica
 from headrace.shm.partition_table import RowState
 from headrace.workers.partition import replica_copy, replica_moves
@@ -180,6 +183,24 @@ def test_a_copy_is_resumed_before_its_log_takes_an_append(node):
     assert records(node, 0) == expected
 
 
+def test_a_copy_that_is_longer_after_a_power_loss_is_kept_whoever_was_in_sync(node, caplog):
+    """The others may have lost power as well: what only the copy has is not cut before it is known what they have."""
+    target, log = node.other_dir(0), node.replicas.by_slot[0].log
+    node.alter(0, target)
+    for _ in range(12):
+        assert node.moves.do_work()
+    copied = copy_of(node).future.log_end_offset
+    copy_of(node).future.flush()
+    log.abandon()
+    log.truncate_to(100)
+    node.seat = FakeSeat(node.dirs)
+    node.seat.wiring = dataclasses.replace(node.seat.wiring, suspect_directories=frozenset(map(str, node.dirs)))
+    node.start().follow(in_sync_with(VIEW, 7))
+    (kept,) = aside(target, "-stray")
+    assert f"end_offset={copied} directory={kept}" in caplog.text
+    assert copy_of(node).future.log_end_offset == 0, "another one is begun"
+
+
 def test_a_copy_with_another_leader_epoch_is_not_resumed(node):
     target = node.other_dir(0)
     node.alter(0, target)
@@ -252,6 +273,7 @@ def test_a_copy_whose_source_directory_dies_is_kept(node, caplog):
     (stray,) = aside(target, "-stray")
     assert log_reach(stray).end_offset == copied
     assert f"rename this directory to {target / 't-0'}" in caplog.text
+    assert TruncationMark(stray, Disk()).doubts_all, "what was synced of another log in its place says nothing of it"
     stray.rename(target / "t-0")  # as the line says
     shutil.rmtree(source / "t-0")
     restarted(node)

@@ -204,3 +204,20 @@ def test_the_line_of_an_opening_tells_the_bytes_that_were_recovered_for_it(node,
         assert [number != "0" for number in recovered] == [not clean, False]
         for replica in node.replicas.by_slot.values():
             replica.log.abandon()
+
+
+def test_a_log_is_opened_as_the_only_one_where_the_view_has_no_other_replica(node, monkeypatch):
+    view = view_of(("t", 2))
+    topic = view.topics["t"]
+    partitions = (topic.partitions[0], topic.partitions[1]._replace(replicas=(0, 1)))
+    opened = {}
+    real = PartitionLog.open
+
+    def note(directory, name, config, checkpoint, *rest):
+        opened[name.partition] = checkpoint.is_sole
+        return real(directory, name, config, checkpoint, *rest)
+
+    monkeypatch.setattr(PartitionLog, "open", note)
+    node.start()
+    node.replicas.follow(view._replace(topics={"t": topic._replace(partitions=partitions)}))
+    assert opened == {0: True, 1: False}

@@ -31,7 +31,7 @@ def test_a_clock_that_is_set_ends_no_session_and_expires_nothing_at_once(rig):
 
 
 @pytest.mark.parametrize("days", [10, -10])
-def test_a_worker_that_started_under_a_wrong_date_expires_and_stamps_by_the_right_one_once_it_is_set(rig, days):
+def test_a_worker_that_started_under_a_wrong_date_has_the_right_one_once_it_is_set(rig, days):
     rig.load()
     rig.commit(41)
     rig.host.do_work()

@@ -18,6 +18,7 @@ from headrace.log.state.checkpoints import LEADER_EPOCH_FILE, read_leader_epochs
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_response, encode_request
+from headrace.protocol.record_batch import TRANSACTIONAL_BIT
 from headrace.runtime.mailbox import Mailbox
 from headrace.shm.messages import REPLY, REPLY_HEADER, REQUEST_HEADER, UPKEEP_RESULT, ReplyStatus
 from headrace.shm.partition_table import PartitionRow, RowState
@@ -186,6 +187,22 @@ def test_the_log_start_is_published_before_a_file_goes(pair):
     assert pair.log.segment_bases == bases[2:]
 
 
+def test_a_transaction_whose_beginning_was_deleted_holds_readers_at_the_start_of_the_log(pair):
+    """Below it every fetch is out of range, and `latest` leads there again."""
+    log = pair.log
+    first = log.log_end_offset
+    kind = {"producer_id": 5, "producer_epoch": 0, "base_sequence": 0, "attributes": TRANSACTIONAL_BIT}
+    log.append_as_leader([batch(timestamp_ms=NOW_MS, **kind)], 0, NOW_MS)
+    for _ in range(30):
+        log.append_as_leader([batch(timestamp_ms=NOW_MS)], 0, NOW_MS)
+    pair.replica.high_watermark = log.log_end_offset
+    pair.replica.publish()
+    assert pair.row.last_stable_offset == first
+    following = next(base for base in log.segment_bases if base > first)
+    assert pair.delete([base for base in log.segment_bases if base < following]) == ErrorCode.NONE
+    assert pair.row.last_stable_offset == pair.row.log_start_offset == following
+
+
 class FullDisk(Disk):
     """Takes no byte more, not even of a small file."""
 
@@ -202,17 +219,22 @@ class FullDisk(Disk):
         super().fallocate(fd, position, size)
 
 
-@pytest.fixture(params=["the log has found out", "it has not"])
+@pytest.fixture(params=["append", "cut", "restart", "nothing"])
 def full(request, tmp_path):
-    """A pair whose disk has no room: its log is out of service where it has tried a write."""
+    """A pair whose disk has no room: its log is out of service where it has tried a write, or to cut itself."""
     pair = Pair(tmp_path, disk=FullDisk())
     pair.log.assign_leader_epoch(3)
     pair.log.append_as_leader([batch(timestamp_ms=NOW_MS)], 3, NOW_MS)
     pair.replica.high_watermark = 21
     pair.maker.disk.is_full = True
-    if request.param == "the log has found out":
+    tries = {
+        "append": lambda: pair.log.append_as_leader([batch()], 3, NOW_MS),
+        "cut": lambda: pair.log.truncate_to(18),
+        "restart": lambda: pair.log.restart_at(100),
+    }
+    if request.param in tries:
         with pytest.raises(StorageExhausted):
-            pair.log.append_as_leader([batch()], 3, NOW_MS)
+            tries[request.param]()
     return pair
 
 

@@ -19,12 +19,12 @@ from typing import Final
 
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.log.names import LOG_SUFFIX, path_of
+from headrace.log.state.leader_epochs import epoch_of
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
 from headrace.shm.partition_table import PartitionRow
 from headrace.workers.network.context import Context
-from headrace.workers.network.epoch_files import epoch_of
 from headrace.workers.network.exchange import Exchange
 from headrace.workers.network.handlers.a01_fetch import READ_COMMITTED
 from headrace.workers.network.partition_reads import CONSUMER_REPLICA_ID_MAX, may_be_replica, refusal_of

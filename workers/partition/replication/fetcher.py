@@ -367,15 +367,21 @@ class Fetcher:
                 return True
             self._refuse(followed, part.error_code)
             return True
-        if followed.proof is not None:
-            self._place, event = followed.prove(part.records, self._on_cut)
+        is_parted = part.diverging_epoch >= 0 and self._options.versions.truncates_on_fetch
+        if is_parted and followed.pass_over_proof():
+            self.touch(followed)
+            return True
+        if followed.proof is not None and not is_parted:
+            self._place, event = followed.prove(
+                part.records, part.high_watermark, self._on_cut, is_epoch_said=self._options.versions.truncates_on_fetch
+            )
             if event is not None:
                 self._settle(followed, event)
                 return True
             if not self._place:
                 self.touch(followed)
                 return True
-        if part.diverging_epoch >= 0 and self._options.versions.truncates_on_fetch:
+        if is_parted:
             parted, is_another = followed.part(part.diverging_epoch, part.diverging_end, self._on_cut)
             is_stuck = parted in _CUTS and not is_another
             self._settle(followed, FollowerEvent.REFUSED if is_stuck else parted)

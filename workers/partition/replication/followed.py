@@ -7,7 +7,8 @@ these (`fetchers.py`), so that nothing that was asked for an older one is ever a
     part    where the leader's log parts from ours: ours is cut there                           (`Replica.truncate`)
     reset   our end is not in the leader's log: cut to its end, or restarted at its start
     prove   the first fetch of a log that was opened begins with the last batch that we have: the leader's is the same one, or the two
-            logs parted though their epochs and offsets agree (a restored ZooKeeper gave an epoch twice: decision 071)
+            logs parted though their epochs and offsets agree (a restored ZooKeeper gave an epoch twice: decision 071). It says the epoch
+            of the record before, as each fetch does: where the logs parted before that, ours is cut, and the batch before is asked for
 
 Where the log has more than its leader in the leader's own epoch, or in the same batch's place another one, nothing is cut: the
 controller is told (`Replica.tell_ahead`), and the replica stops until an operator has decided.
@@ -25,7 +26,11 @@ from collections.abc import Callable
 from typing import Final
 
 from headrace.errors import HeadraceError, StorageExhausted, StorageFailed
+from headrace.ids import NO_EPOCH
+from headrace.log.state.compacted_offset import compacted_offset
+from headrace.log.state.leader_epochs import epoch_of
 from headrace.log.writing.follower_append import OffsetsOutOfOrder
+from headrace.log.writing.partition_log import PartitionLog
 from headrace.protocol.record_batch import (
     HEADER_BYTES,
     MAGIC_POSITION,
@@ -41,6 +46,7 @@ from headrace.workers.partition.replication.fetch_session import Subject, Wish
 from headrace.workers.partition.replication.follower_states import TABLE, FollowerEvent, FollowerState
 
 _RESETS_WITH_EPOCH: Final = 2
+_EMPTY_PROOFS_MAX: Final = 2
 
 _log: Final = logging.getLogger(__name__)
 
@@ -56,11 +62,15 @@ class Followed(Subject):
     last_error             that was said of it; 0: none
     proof                  our last batch, with which the fetch that is asked for begins; None: it begins at our end
     is_proven              whether that was tried since the log was cut last
+    unanswered             proofs in a row for which there was no room in the answer, or no such record
+    is_parted_below        the leader has an earlier epoch in the place of our last batch: the next proof is asked by our epoch. If the
+                           leader has that all the same, it began elsewhere there, and was given twice
     timer                  serial of its back-off
     """
 
     __slots__ = (
-        "failures", "is_proven", "last_error", "leader", "leader_epoch", "proof", "replica", "resets", "state", "timer",
+        "failures", "is_parted_below", "is_proven", "last_error", "leader", "leader_epoch", "proof", "replica", "resets", "state", "timer",
+        "unanswered",
     )  # fmt: skip
 
     def __init__(self, replica: Replica, topic_id: bytes, state: FollowerState) -> None:
@@ -75,6 +85,8 @@ class Followed(Subject):
         self.timer = 0
         self.proof: RecordBatchHeader | None = None
         self.is_proven = not replica.is_unproven
+        self.unanswered = 0
+        self.is_parted_below = False
 
     def __repr__(self) -> str:
         return f"{self.replica.partition} {self.state.value}"
@@ -94,37 +106,69 @@ class Followed(Subject):
     def wish(self, says_last_epoch: bool) -> Wish:
         """What a fetch of it asks for now."""
         log = self.replica.log
-        self.proof = None if self.is_proven else self._last_batch()
+        self.proof = None if self.is_proven else self._last_batch(says_last_epoch)
         if self.proof is not None:
-            return Wish(self.leader_epoch, self.proof.base_offset, -1, log.log_start_offset)
+            epoch = NO_EPOCH
+            if says_last_epoch:
+                is_ours_asked = self.is_parted_below
+                epoch = self.proof.partition_leader_epoch if is_ours_asked else self._epoch_before(self.proof)
+            return Wish(self.leader_epoch, self.proof.base_offset, epoch, log.log_start_offset)
         last_epoch = log.epochs.latest if says_last_epoch and self.resets < _RESETS_WITH_EPOCH else -1
         return Wish(self.leader_epoch, log.log_end_offset, last_epoch, log.log_start_offset)
 
-    def prove(self, records: memoryview, on_cut: Callable[[Replica], None]) -> tuple[int, FollowerEvent | None]:
+    def prove(
+        self, records: memoryview, high_watermark: int, on_cut: Callable[[Replica], None], *, is_epoch_said: bool
+    ) -> tuple[int, FollowerEvent | None]:
         """Compare what a fetch brought with the last batch that we have: only another one of the same epoch proves an epoch given twice.
 
-        records   from that batch's offset on
-        returns   bytes of it, 0: there is none to compare with, and the next fetch begins at our end; and what happened
+        records          from that batch's offset on
+        high_watermark   the leader's
+        is_epoch_said    whether fetches say the last epoch; else it was asked before where our latest epoch ended, and nothing was cut
+        returns          bytes of it, 0: there is none to compare with, and the next fetch begins at our end; and what happened
         """
-        own, self.proof, self.is_proven = self.proof, None, True
+        own, self.proof = self.proof, None
         assert own is not None
+        if self.is_parted_below:  # and yet its epoch of that number does not end before our batch
+            return 0, self.refuse_epoch(on_cut, own.base_offset)
+        if not len(records) and self._is_asked_again(own, high_watermark):
+            return 0, None
+        self.is_proven = True
         if len(records) < HEADER_BYTES or records[MAGIC_POSITION] != MAGIC_V2:
             return 0, None
         found = parse_header(records)
-        is_compacted = self.replica.log.config.is_compacted
-        if is_compacted and found.base_offset != own.base_offset:
+        is_compacted = self.replica.log.config.is_compacted or _was_cleaned(found) or _was_cleaned(own)
+        if found.base_offset > own.last_offset or (is_compacted and found.base_offset != own.base_offset):
             return 0, None  # the leader's cleaner has taken it
-        if found.partition_leader_epoch != own.partition_leader_epoch:
-            return (
-                0,
-                None,
-            )  # as after any election, ours was not committed: the fetch with our last epoch finds where we part
+        if found.partition_leader_epoch > own.partition_leader_epoch:
+            return 0, None  # ours was not committed, as after any election: the fetch with our last epoch finds it
+        if found.partition_leader_epoch < own.partition_leader_epoch and is_epoch_said:
+            self.is_parted_below, self.is_proven = True, False  # the same, but where the leader has our epoch
+            return 0, None
         if (found[:3:2], found.last_offset) == (own[:3:2], own.last_offset) if is_compacted else found == own:
             self.replica.note_proven()
             return found.size_bytes if found.size_bytes <= len(records) else 0, None
+        return 0, self.refuse_epoch(on_cut, own.base_offset)
+
+    def _is_asked_again(self, own: RecordBatchHeader, high_watermark: int) -> bool:
+        """Whether the leader may have a record there, for which there was no room in its answer."""
+        self.unanswered += 1
+        return high_watermark > own.base_offset or self.unanswered <= _EMPTY_PROOFS_MAX
+
+    def refuse_epoch(self, on_cut: Callable[[Replica], None], offset: int) -> FollowerEvent:
+        """Our latest epoch was given twice, and the logs part at an offset at the latest."""
+        self.is_parted_below, self.is_proven = False, True
         entries = self.replica.log.epochs.entries
-        parted_at = min(entries[-1][1], own.base_offset) if entries else 0
-        return 0, self._cut(parted_at, on_cut, is_another=True) or FollowerEvent.CUT
+        parted_at = min(entries[-1][1], offset) if entries else 0
+        return self._cut(parted_at, on_cut, is_another=True) or FollowerEvent.CUT
+
+    def pass_over_proof(self) -> bool:
+        """The leader says that the logs part before our last batch. Of a compacted log that proves nothing: an epoch of which no record
+        is left is not known to who fetched the log later. The fetch from our end decides. False: the log is to be cut.
+        """
+        if self.proof is None or self.is_parted_below or not _may_be_compacted(self.replica.log):
+            return False
+        self.proof, self.is_proven = None, True
+        return True
 
     def apply(
         self, records: memoryview, high_watermark: int, log_start_offset: int, now_ms: int
@@ -152,6 +196,7 @@ class Followed(Subject):
 
         returns   what happened, and whether the log is another now
         """
+        self.is_parted_below = False
         log = self.replica.log
         entries = log.epochs.entries
         cut = find_cut(leader_epoch, end_offset, entries, log.log_end_offset, self.replica.high_watermark)
@@ -194,15 +239,29 @@ class Followed(Subject):
             return self._cut(self.replica.high_watermark, on_cut) or FollowerEvent.RESET
         return FollowerEvent.RESET if self.resets < _RESETS_WITH_EPOCH else FollowerEvent.REFUSED
 
-    def _last_batch(self) -> RecordBatchHeader | None:
-        """Ours, to compare; None: there is none that can be."""
+    def _last_batch(self, says_last_epoch: bool) -> RecordBatchHeader | None:
+        """Ours, to compare; None: there is none that can be, or none whose offset can be asked for with an epoch."""
+        log = self.replica.log
         try:
-            header = self.replica.log.last_header()
+            header = log.last_header()
         except (HeadraceError, OSError) as failure:
             _log.warning("last batch not compared with the leader's %s reason=%s", self._place(), failure)
             header = None
+        if header is not None and says_last_epoch and header.base_offset > log.log_start_offset:
+            header = header if self._epoch_before(header) != NO_EPOCH else None
         self.is_proven = header is None or header.magic != MAGIC_V2
+        self.is_parted_below = self.is_parted_below and not self.is_proven
         return None if self.is_proven else header
+
+    def _epoch_before(self, header: RecordBatchHeader) -> int:
+        """Of the record before a batch of ours, -1: there is none, or its epoch is not known.
+
+        The leader takes the offset of a fetch for all that the follower has. So it is to find first that the logs have parted before it.
+        """
+        log = self.replica.log
+        if header.base_offset <= log.log_start_offset:
+            return NO_EPOCH
+        return epoch_of(log.epochs.entries, header.base_offset - 1)
 
     def _is_refused(self, offset: int, is_another: bool) -> bool:
         """Whether a cut is the sign of a state of the past, and of nothing that was ever decided."""
@@ -235,18 +294,17 @@ class Followed(Subject):
             )  # fmt: skip
         elif offset < high_watermark:
             _log.error(
-                "committed records are cut, the leader does not have them %s first_offset=%d last_offset=%d high_watermark=%d",
-                self._place(),
-                offset,
-                high_watermark - 1,
-                high_watermark,
-            )
+                "acknowledged records may be lost partition=%s first_offset=%d reason=they are cut, the leader does not have them"
+                " last_offset=%d high_watermark=%d end_offset=%d leader=%d leader_epoch=%d",
+                replica.partition, offset, high_watermark - 1, high_watermark, end_offset, self.leader, self.leader_epoch,
+            )  # fmt: skip
         elif offset < end_offset:
             _log.info("log cut to where it parts from the leader's %s offset=%d", self._place(), offset)
         try:
             replica.truncate(offset)
         except StorageFailed as failure:
             return self._refused(failure)
+        self.is_parted_below = False
         if offset < end_offset:
             self.is_proven = not replica.is_unproven
             on_cut(replica)
@@ -272,3 +330,16 @@ class Followed(Subject):
             f"partition={replica.partition} end_offset={replica.log.log_end_offset} leader={self.leader} "
             f"leader_epoch={self.leader_epoch}"
         )
+
+
+def _was_cleaned(header: RecordBatchHeader) -> bool:
+    """Whether a cleaner has taken records of a batch."""
+    return header.record_count <= header.last_offset_delta
+
+
+def _may_be_compacted(log: PartitionLog) -> bool:
+    """By its policy now, or by that of before."""
+    try:
+        return log.config.is_compacted or bool(compacted_offset(log.directory))
+    except OSError:
+        return True  # the fetch from our end decides, and nothing is cut by this

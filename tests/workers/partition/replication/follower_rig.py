@@ -55,7 +55,7 @@ class FollowerRig:
         self.view = self.view._replace(version=self.view.version + 1, brokers=brokers)
         self.fetchers.follow(self.view)
 
-    def follow(self, leader=1, epoch=0, count=1, name="t", configs=None, topic_id=TOPIC_ID):
+    def follow(self, leader=1, epoch=0, count=1, name="t", configs=None, topic_id=TOPIC_ID, is_held=False):
         """The view has the topic led by a broker, under an epoch; returns the replica of its first partition."""
         old = self.view.topics.get(name)
         start = (
@@ -64,7 +64,7 @@ class FollowerRig:
         partitions = tuple(
             PartitionView(
                 index, leader, epoch, (0, 1, 2), (0, 1, 2), (), start + index, partition_key(name, index, topic_id)
-            )
+            )._replace(is_held=is_held)
             for index in range(count)
         )
         topic = TopicView(name, topic_id, False, configs or {}, partitions)

@@ -688,7 +688,8 @@ def test_a_leader_with_a_shorter_log_and_no_epochs_to_say_so_cuts_ours_and_what_
     rig.turn_until(lambda: rig.log.log_end_offset == 6)
     (line,) = [one for one in caplog.records if one.levelname == "ERROR"]
     assert "partition=t-0" in line.message
-    assert "first_offset=6 last_offset=9" in line.message
+    assert "first_offset=6 reason=" in line.message
+    assert "last_offset=9 high_watermark=10" in line.message
     row = rig.node.row(0)
     assert (row.high_watermark, row.log_end_offset) == (6, 6)
     led.append(3)

@@ -6,6 +6,7 @@ Holds: workers/partition/replication/followed.py
 import pytest
 
 from headrace.ids import NO_LEADER
+from headrace.protocol.apis import ApiKey
 from headrace.workers.partition.replication.follower_states import FollowerState
 from tests.support.log_fixtures import all_bytes
 from tests.workers.partition.replication.log_leader import LedLog, LogLeader
@@ -142,6 +143,61 @@ def test_the_tail_of_a_deposed_leader_is_cut_whatever_is_there_now(stage, caplog
     assert not rig.replica.is_unproven
 
 
+def fetched(leader):
+    """Offset and last epoch of what was fetched."""
+    return [
+        (part.fetch_offset, part.last_fetched_epoch)
+        for fetch in leader.fetches
+        for topic in fetch.topics
+        for part in topic.partitions
+    ]
+
+
+def test_a_leader_is_never_asked_for_an_offset_as_if_the_log_before_it_were_the_same(stage, ibp):
+    """It would take that for all that it has acknowledged: its end is the offset of our last batch."""
+    rig, led = stage.rig, stage.led
+    led.lead(2)
+    led.append(4)
+    rig.follow(leader=1, epoch=2)
+    rig.follow_until(led)
+    assert all_bytes(rig.log) == all_bytes(led.log)
+    asked = fetched(stage.leader)
+    first = [(9, 1), (4, 0), (9, 2)] if ibp != "2.6" else [(4, -1), (9, -1)]  # the epochs were asked for before
+    assert asked[: len(first)] == first
+    assert not stage.told()
+    assert not rig.replica.is_unproven
+
+
+def test_a_log_of_one_batch_has_no_epoch_before_it(make_rig, tmp_path):
+    led = LedLog(tmp_path)
+    leader = LogLeader(led)
+    rig = make_rig(leader)
+    rig.follow(leader=0, epoch=0)
+    write(rig.log, 0, 1)
+    copy(led, rig.log)
+    rig.replica.publish()
+    rig.replica.is_unproven = True
+    led.lead(1)
+    led.append(2)
+    rig.follow(leader=1, epoch=1)
+    rig.follow_until(led)
+    assert fetched(leader)[0] == (0, -1)
+    assert not rig.replica.is_unproven
+    leader.close()
+
+
+def test_a_log_of_which_no_epoch_before_the_last_batch_is_known_is_not_proven_by_it(stage, ibp):
+    rig, led = stage.rig, stage.led
+    led.log.append_as_follower(memoryview(bytearray(all_bytes(rig.log)[len(all_bytes(led.log)) :])), 0)
+    rig.log.epochs.replace([(1, 9)])
+    led.lead(2)
+    led.append(1)
+    rig.follow(leader=1, epoch=2)
+    rig.turn_until(lambda: rig.log.log_end_offset == led.log.log_end_offset)
+    if ibp != "2.6":
+        assert (9, -1) not in fetched(stage.leader)
+
+
 def test_records_of_an_epoch_before_that_a_later_leader_has_there_are_taken(stage):
     """It had not got what was committed in no epoch: its own of epoch 0 is at the offset of ours of epoch 1."""
     rig, led = stage.rig, stage.led
@@ -163,6 +219,52 @@ def test_an_epoch_given_twice_is_found_below_a_later_one_too(stage):
     rig.follow(leader=1, epoch=2)
     rig.turn_until(lambda: rig.state is FollowerState.FAILED)
     assert [tuple(one)[2:] for one in stage.told()] == [(5, 1, 2)]
+
+
+@pytest.mark.parametrize(("now", "written"), [(1, 0), (1, 3), (2, 3)])
+def test_an_epoch_given_twice_is_found_where_an_earlier_one_has_the_place_of_our_last_batch(stage, now, written):
+    """The leader, of a restored state, had a tail 5..9 of epoch 0, and began epoch 1 again at 10."""
+    rig, led = stage.rig, stage.led
+    led.append(5, size=120)
+    led.lead(1)
+    led.append(written)
+    if now > 1:
+        led.lead(now)
+    before = all_bytes(rig.log)
+    rig.follow(leader=1, epoch=now)
+    rig.turn_until(lambda: rig.state is FollowerState.FAILED)
+    assert all_bytes(rig.log) == before
+    assert [tuple(one)[2:] for one in stage.told()] == [(5, 1, now)]
+    assert all(offset < 10 for offset, _epoch in fetched(stage.leader)), "our end is no promise to another history"
+    rig.follow(leader=NO_LEADER, epoch=now)  # it is held
+    led.lead(65_537)  # somebody has accepted that the leader's history counts
+    led.append(1)
+    rig.follow(leader=1, epoch=65_537)
+    rig.follow_until(led)
+    assert not stage.told()
+
+
+def test_a_proof_for_which_an_answer_had_no_room_is_asked_for_again(stage):
+    rig, led = stage.rig, stage.led
+    led.lead(1)
+    led.append(20, size=120)
+    answers = []
+
+    def without_room(key, answer):
+        if key != ApiKey.FETCH or len(answers) >= 5:
+            return answer
+        answers.append(answer)
+        rows = [
+            topic._replace(partitions=[part._replace(records=b"") for part in topic.partitions])
+            for topic in answer.responses
+        ]
+        return answer._replace(responses=rows)
+
+    stage.leader.alter = without_room
+    rig.follow(leader=1, epoch=1)
+    rig.turn_until(lambda: rig.state is FollowerState.FAILED)
+    assert len(answers) == 5
+    assert [tuple(one) for one in stage.told()] == [(10, 1, 5, 1, 1)]
 
 
 def test_a_leader_whose_log_begins_after_our_end_is_not_compared(stage):
@@ -189,6 +291,17 @@ def test_nobody_leads_nor_follows_below_its_logs_latest_epoch(stage):
         assert not stage.told()
     rig.follow(leader=NO_LEADER, epoch=0)
     assert not rig.replica.is_leader
+
+
+@pytest.mark.parametrize("leader", [0, 1])
+def test_a_replica_that_is_held_takes_no_role_whoever_leads(stage, leader):
+    """The view names the leader all the same: clients ask this node, too."""
+    rig = stage.rig
+    rig.follow(leader=leader, epoch=2, is_held=True)
+    rig.settle()
+    assert not rig.replica.is_leader
+    assert rig.replica.leader_id == NO_LEADER
+    assert not rig.fetchers.by_slot
 
 
 def test_a_leader_of_the_past_goes_on_until_the_controller_has_answered_and_leads_nothing_then(stage):

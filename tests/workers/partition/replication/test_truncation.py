@@ -422,8 +422,8 @@ def test_a_cut_below_the_high_watermark_is_said_with_partition_and_offsets(parte
     rig.replica.publish()
     stage.follow(1, 3, led)
     (line,) = [one.message for one in caplog.records if one.levelname == "ERROR"]
-    assert "partition=t-0" in line
-    assert "first_offset=5 last_offset=7 high_watermark=8" in line
+    assert line.startswith("acknowledged records may be lost partition=t-0 first_offset=5 reason=")
+    assert "last_offset=7 high_watermark=8" in line
     assert "leader=1 leader_epoch=3" in line
 
 

@@ -1,0 +1,45 @@
+"""Why a reassignment waits: brokers hold replicas of the partition, and it is not known yet who has the better log.
+
+Runs in: the controller process of the active node. A step of a reassignment elects a leader, and has files deleted. What
+brokers hold is in ZooKeeper before they register (decision 042), so it is read with the states that a step is planned by.
+
+    a live broker disputes the state                nothing is done: it compares all logs, and says who leads (decision 071)
+    a live broker of the target holds its replica   nothing is done: the others may have what it lost, and would be deleted
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from headrace.controller.active.heard_epochs import disputes
+from headrace.controller.zookeeper import held_znodes
+from headrace.controller.zookeeper.held_znodes import HeldReplica
+from headrace.controller.zookeeper.session import ZkSession
+from headrace.controller.zookeeper.znodes import BadZnode, PartitionState
+
+ByBroker = Mapping[int, HeldReplica]
+
+
+async def read_held_of(
+    zk: ZkSession, name: str, topic_id: str, brokers: Collection[int]
+) -> dict[int, dict[int, HeldReplica]]:
+    """What these brokers hold of a topic, by partition and broker, but for nodes that can't be read. raises ZkError"""
+    asked = sorted(brokers)
+    paths = [held_znodes.held_path(broker, name) for broker in asked]
+    found: dict[int, dict[int, HeldReplica]] = {}
+    for broker, path, node in zip(asked, paths, await zk.get_many(paths), strict=True):
+        try:
+            replicas = held_znodes.decode_held(path, node.data) if node is not None else {}
+        except BadZnode:
+            continue
+        for index, one in replicas.items():
+            if one.topic_id in ("", topic_id):
+                found.setdefault(index, {})[broker] = one
+    return found
+
+
+def waits_for(held: ByBroker, target: Collection[int], state: PartitionState) -> list[int]:
+    """Brokers that hold a reassignment to this target up."""
+    return sorted(
+        broker for broker, one in held.items() if disputes(one, state) or (broker in target and not one.is_sole)
+    )
