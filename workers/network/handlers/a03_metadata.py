@@ -4,8 +4,7 @@ A topic that is to be created holds the response until the controller has made i
 the client sees a leader at once instead of LEADER_NOT_AVAILABLE and a retry. From v12 on topics may be asked for by
 id; where one is, names in the same request are passed over, as in Kafka.
 
-Source: Kafka `KafkaApis.handleTopicMetadataRequest`, `ZkMetadataCache.getPartitionMetadata`,
-`AutoTopicCreationManager`; KIP-516 for ids.
+Source: Kafka `KafkaApis.handleTopicMetadataRequest`, `AutoTopicCreationManager`; KIP-516 for ids.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from __future__ import annotations
 from typing import Final
 
 from headrace.errors import ErrorCode
-from headrace.ids import NO_LEADER
 from headrace.limits import CREATED_AT_ONCE_MAX
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
@@ -43,7 +41,7 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
     version = exchange.api_version
     request = decode_request(ApiKey.METADATA, version, body)
     if request.topics is None or (version == ALL_TOPICS_IS_EMPTY_VERSION and not request.topics):
-        _respond(context, exchange, request, [_known(context, topic) for topic in context.view.topics.values()])
+        _respond(context, exchange, request, [_known(topic) for topic in context.view.topics.values()])
         return
     ids = list(dict.fromkeys(topic.topic_id for topic in request.topics if topic.topic_id != ZERO_UUID))
     is_nameless = any(topic.name is None and topic.topic_id == ZERO_UUID for topic in request.topics)
@@ -116,14 +114,14 @@ def _by_id(context: Context, topic_id: bytes) -> _Topic:
     name = context.topic_of_id(topic_id)
     if name is None:
         return _Topic(error_code=int(ErrorCode.UNKNOWN_TOPIC_ID), name=None, topic_id=topic_id, partitions=[])
-    return _known(context, context.view.topics[name])
+    return _known(context.view.topics[name])
 
 
 def _by_name(context: Context, name: str, errors: dict[str, int]) -> _Topic:
     """errors   of the topics that were to be created"""
     topic = context.view.topics.get(name)
     if topic is not None:
-        return _known(context, topic)
+        return _known(topic)
     if not is_valid_topic_name(name):
         return _Topic(error_code=int(ErrorCode.INVALID_TOPIC_EXCEPTION), name=name, partitions=[])
     error = errors.get(name, 0)
@@ -134,23 +132,19 @@ def _by_name(context: Context, name: str, errors: dict[str, int]) -> _Topic:
     return _Topic(error_code=int(error), name=name, partitions=[])
 
 
-def _known(context: Context, topic: TopicView) -> _Topic:
-    """Clients look a leader up among the brokers of the same answer: one that has just gone is not named."""
-    brokers = context.view.brokers
-    partitions = []
-    for partition in topic.partitions:
-        is_led = partition.leader in brokers
-        partitions.append(
-            _Partition(
-                error_code=int(ErrorCode.NONE if is_led else ErrorCode.LEADER_NOT_AVAILABLE),
-                partition_index=partition.index,
-                leader_id=partition.leader if is_led else NO_LEADER,
-                leader_epoch=partition.leader_epoch,
-                replica_nodes=list(partition.replicas),
-                isr_nodes=list(partition.isr),
-                offline_replicas=list(partition.offline),
-            )
+def _known(topic: TopicView) -> _Topic:
+    partitions = [
+        _Partition(
+            error_code=int(ErrorCode.LEADER_NOT_AVAILABLE if partition.leader < 0 else ErrorCode.NONE),
+            partition_index=partition.index,
+            leader_id=partition.leader,
+            leader_epoch=partition.leader_epoch,
+            replica_nodes=list(partition.replicas),
+            isr_nodes=list(partition.isr),
+            offline_replicas=list(partition.offline),
         )
+        for partition in topic.partitions
+    ]
     return _Topic(
         error_code=0,
         name=topic.name,
