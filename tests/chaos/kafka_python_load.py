@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+from kafka.errors import UnknownBrokerIdError
 
 from tests.chaos import payload
 from tests.chaos.history import NO_OFFSET, History, Outcome, Poll, Record, Send
@@ -118,7 +119,7 @@ class KafkaPythonTail(Client):
         while not self.stopping.is_set():
             began = time.monotonic()
             records = []
-            for partition, found in consumer.poll(timeout_ms=200, max_records=500).items():
+            for partition, found in self._poll(consumer).items():
                 records += [Record(partition.partition, one.offset, payload.decode(one.value)) for one in found]
                 self.positions[partition.partition] = found[-1].offset + 1
             if records:
@@ -126,3 +127,11 @@ class KafkaPythonTail(Client):
                     Poll(self.name, self._topic, 0, tuple(records), began, time.monotonic(), is_buffered=True)
                 )
         consumer.close()
+
+    def _poll(self, consumer: KafkaConsumer) -> dict[TopicPartition, list[Any]]:
+        """Nothing where it asks a broker that has left its metadata since it made the request: its next poll asks another one."""
+        try:
+            return consumer.poll(timeout_ms=200, max_records=500)
+        except UnknownBrokerIdError:
+            self.stopping.wait(PAUSE_S)
+            return {}
