@@ -581,7 +581,7 @@ def test_what_the_checkpoints_say_of_a_deleted_replica_goes_with_its_directory(n
     assert node.checkpoint() == {}
 
 
-def test_a_log_that_was_released_and_could_not_be_closed_is_not_what_the_last_stop_closed(node, monkeypatch):
+def test_a_log_that_could_not_be_closed_is_not_what_the_last_stop_closed(node, monkeypatch):
     assert node.stop() == [True, True]
     node = node.restart(view_of(("t", 1)))
     log = node.fill(0)

@@ -59,7 +59,7 @@ def test_an_epoch_of_which_no_record_is_left_may_be_unknown_to_one_of_them(make_
 
 
 @pytest.mark.parametrize("policy", ["compact", "delete"])
-def test_what_a_cleaner_took_is_no_other_history_whatever_the_policy_is_now(make_rig, tmp_path, policy, caplog):
+def test_what_a_cleaner_took_is_no_other_history(make_rig, tmp_path, policy, caplog):
     """Ours has 0..9. The leader's cleaner took 9, before the policy was changed."""
     whole = LedLog(tmp_path)
     whole.lead(1).append(15)

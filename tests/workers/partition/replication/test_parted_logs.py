@@ -222,7 +222,7 @@ def test_an_epoch_given_twice_is_found_below_a_later_one_too(stage):
 
 
 @pytest.mark.parametrize(("now", "written"), [(1, 0), (1, 3), (2, 3)])
-def test_an_epoch_given_twice_is_found_where_an_earlier_one_has_the_place_of_our_last_batch(stage, now, written):
+def test_an_epoch_given_twice_is_found_below_an_earlier_one(stage, now, written):
     """The leader, of a restored state, had a tail 5..9 of epoch 0, and began epoch 1 again at 10."""
     rig, led = stage.rig, stage.led
     led.append(5, size=120)
