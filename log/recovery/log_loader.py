@@ -2,8 +2,9 @@
 
     segment                                        what is done
     --------------------------------------------   ------------------------------------------------------------
-    rolled; below the recovery point, or the last  indexes checked, rebuilt from the headers where they are
-    stop was clean, or its owner was killed        missing or can't be true
+    rolled; below the recovery point or the log    indexes checked, rebuilt from the headers where they are
+    start, or the last stop was clean, or its      missing or can't be true
+    owner was killed
     rolled, anything else                          every batch checked, indexes rebuilt
     active; the last stop was clean                headers walked from the last index entry to the end
     active; its owner was killed                   the same up to what it had published, every batch checked after it
@@ -12,9 +13,11 @@
 A killed process leaves the page cache whole, and a segment is rolled only after the writes into it have returned.
 A crash of the machine loses any page that was not synced, and sizes and names of files with them: what follows a
 segment that had to be cut, or lies twice, leaves the log. So does what follows a hole between two segments that compaction can't
-have made (`state/compacted_offset.py`); a log that has no other replica keeps it, with an ERROR. A log that ends below
-its start (records were deleted up to an offset that was lost) is reset to its
-start: no offset is given twice. No segment is unlinked for any of this: it is put aside (`stray.py`), with an ERROR.
+have made (`state/compacted_offset.py`); a log that has no other replica keeps it, with an ERROR.
+
+What lies below the log's start is no part of it: damage and holes there (segments were deleted, and the machine lost some of the
+renames) say nothing of what follows. A log that ends below its start (records were deleted up to an offset that was lost) is reset
+to its start: no offset is given twice. No segment is unlinked for any of this: it is put aside (`stray.py`), with an ERROR.
 
 Runs in: the partition worker that owns the log. Source: Kafka `LogLoader`.
 """
@@ -218,7 +221,10 @@ class LogLoader:
         for index, base in enumerate(found[:-1]):
             following = found[index + 1]
             self._bases.append(base)
-            if opening.is_clean or opening.trusted is not None or following <= opening.recovery_point:
+            unscanned = max(
+                opening.recovery_point, opening.log_start_offset
+            )  # below its start nothing is part of the log
+            if opening.is_clean or opening.trusted is not None or following <= unscanned:
                 self._check_rolled(base, following)
                 if following > opening.recovery_point and not opening.is_clean:
                     self._unsynced.append(base)

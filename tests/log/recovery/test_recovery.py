@@ -123,7 +123,7 @@ COMPACTED = replace(CONFIG, is_compacted=True)
 
 
 def holed(maker, config, how):
-    """A log whose segment 1 ends with its fourth batch, or is not there: (first missing offset, base of the next segment)."""
+    """A log whose segment 1 ends with its fourth batch, is damaged, or is not there: (first missing offset, base of the next segment)."""
     written(maker, 100, config)
     bases = sorted(int(path.stem) for path in maker.directory.glob("*.log"))
     assert len(bases) > 3
@@ -131,6 +131,9 @@ def holed(maker, config, how):
     if how == "not there":
         for suffix in SUFFIXES:
             path_of(maker.directory, bases[1], suffix).unlink(missing_ok=True)
+        return bases[1], bases[2]
+    if how == "damaged":
+        path.write_bytes(b"noise" * 100)
         return bases[1], bases[2]
     with open(path, "rb") as file:
         fourth = list(walk(file.fileno(), 0, os.path.getsize(path), bases[1], False))[3]
@@ -176,6 +179,19 @@ def test_a_hole_between_segments_is_no_reason_to_give_up_what_follows(maker):
     raise_compacted(maker.directory, following, 0, maker.disk)
     log = maker.open(CONFIG)
     assert (log.log_end_offset, aside(maker)) == (100, {})
+
+
+@pytest.mark.parametrize("how", ["ends early", "not there", "damaged"])
+@pytest.mark.parametrize("is_sole", [False, True])
+def test_what_lies_below_the_log_start_says_nothing_of_what_follows(maker, caplog, how, is_sole):
+    """DeleteRecords dropped the first segments, and the machine lost one rename and not the other."""
+    _first_missing, following = holed(maker, CONFIG, how)
+    log = maker.open(CONFIG, log_start_offset=following, is_sole=is_sole)
+    assert (log.log_start_offset, log.log_end_offset, log.was_cut) == (following, 100, False)
+    assert aside(maker) == {}
+    assert "ERROR" not in caplog.text
+    log.delete_segments(sum(base < following for base in log.segment_bases))
+    assert log.segment_bases[0] == following
 
 
 def test_a_log_that_has_no_other_replica_keeps_what_follows_a_hole_and_says_what_is_missing(maker, caplog):
