@@ -119,9 +119,26 @@ def _reason(failure: OSError) -> str:
     return reason
 
 
+def _make_directory(path: Path, mode: int = 0o750) -> None:
+    """It and those above it, with their entries on the disk: what is synced in it must not go with its own name. raises OSError"""
+    if path.is_dir():
+        return
+    if path.parent != path:
+        _make_directory(path.parent, 0o777)  # as Python's makedirs
+    path.mkdir(mode, exist_ok=True)
+    try:
+        fd = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except PermissionError:
+        return  # who made that one may write there, not read
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
 def _lock_directory(path: Path) -> int:
     """The descriptor that holds both locks. raises OSError, where the directory can't be used"""
-    path.mkdir(mode=0o750, parents=True, exist_ok=True)
+    _make_directory(path)
     os.listdir(path)
     fd = os.open(path / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
     holder = os.pread(fd, LOCK_HOLDER_BYTES_MAX, 0).decode(errors="replace").strip() or "another process"

@@ -219,3 +219,14 @@ def test_a_directory_is_new_until_it_has_logs(tmp_path):
         assert taken(path) == (set(), set(), {str(path)})
     (path / "t-0").mkdir()
     assert taken(path)[2] == set()
+
+
+def test_the_names_of_directories_that_are_made_are_on_the_disk(tmp_path, monkeypatch):
+    synced = []
+    fsync = os.fsync
+    monkeypatch.setattr(os, "fsync", lambda fd: (synced.append(os.readlink(f"/proc/self/fd/{fd}")), fsync(fd)))
+    path = tmp_path / "a" / "b"
+    directories = LogDirs([path])
+    directories.lock()
+    assert synced == [str(tmp_path), str(tmp_path / "a")]
+    directories.unlock()
