@@ -87,7 +87,9 @@ class PreferredLeaders(Part):
                 partitions.append((topic, index))
         changes = await self._elect(partitions, kind)
         for topic, index in partitions:
-            errors[topic.name, index] = _error_of(topic, index, kind, changes)
+            place, state = (topic.name, index), topic.states[index]
+            is_disputed = place in changes.refused and state is not None and term.heard.is_disputed(place, state)
+            errors[place] = _error_of(topic, index, kind, changes, is_disputed=is_disputed)
         return errors
 
     # Wishes in ZooKeeper
@@ -206,15 +208,16 @@ def _is_failure(error: KafkaError) -> bool:
     return error.code is not ErrorCode.ELECTION_NOT_NEEDED
 
 
-def _error_of(topic: Topic, index: int, kind: Election, changes: Changes) -> KafkaError | None:
+def _error_of(topic: Topic, index: int, kind: Election, changes: Changes, *, is_disputed: bool) -> KafkaError | None:
     place = (topic.name, index)
     if place in changes.written:
         return None
     state = topic.states[index]
     leader = NO_LEADER if state is None else state.leader
     why = "somebody else changes it just now: ask again" if place in changes.stale else f"its leader is {leader}"
+    disputed = "a replica's log is ahead of the partition's state, see headrace cluster describe --held"
     if kind is Election.UNCLEAN:
-        text = f"none of replicas {list(topic.replicas[index])} is alive; {why}"
-        return KafkaError(ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE, text)
-    text = f"replica {topic.replicas[index][0]} is not in sync, or not alive; {why}"
-    return KafkaError(ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE, text)
+        text = disputed if is_disputed else f"none of replicas {list(topic.replicas[index])} is alive"
+        return KafkaError(ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE, f"{text}; {why}")
+    text = disputed if is_disputed else f"replica {topic.replicas[index][0]} is not in sync, or not alive"
+    return KafkaError(ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE, f"{text}; {why}")

@@ -82,6 +82,11 @@ class _Asked:
         self.error: ErrorCode | None = None
 
     @property
+    def is_fence(self) -> bool:
+        """Whether it asks for the ISR as it is, so that its version moves: also one with a broker that is not assigned (KAFKA-9672)."""
+        return self.known == frozenset(self.isr)
+
+    @property
     def joining(self) -> dict[int, int]:
         """Brokers that are not in the ISR yet, with the epochs in which they caught up, where those are known."""
         pairs = zip(self.isr, self.epochs, strict=True)
@@ -169,7 +174,7 @@ class IsrChanges:
             judged = self._judge(asked)
             if isinstance(judged, ErrorCode):
                 asked.error = judged
-            elif asked.known == frozenset(asked.isr):
+            elif asked.is_fence:
                 fences.append((asked, judged))
             else:
                 changes.append((asked, judged))
@@ -210,7 +215,7 @@ class IsrChanges:
             return ErrorCode.INVALID_UPDATE_VERSION
         if known.node_id not in asked.isr:
             return ErrorCode.INVALID_REQUEST
-        if not set(topic.replicas[asked.index]).issuperset(asked.isr):
+        if not (asked.is_fence or set(topic.replicas[asked.index]).issuperset(asked.isr)):
             return ErrorCode.INELIGIBLE_REPLICA
         wanted = state._replace(isr=asked.isr, recovery=0)
         return IsrChange(topic.name, topic.topic_id, asked.index, wanted, asked.epochs)

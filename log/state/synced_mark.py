@@ -6,7 +6,8 @@ Settings are as they are now; what was acknowledged was so by those of then. Aft
 the log may lack something that was acknowledged (docs/decisions/042).
 
     made      with a log that begins under `headrace.flush.before.ack`; else after the first flush before an answer under it
-    removed   and its directory synced, before the first append that is not synced
+    removed   and its directory synced, before the first append that is not synced; and where a log is opened of which nothing counts as
+              synced (`truncation_mark.py`): one that was put aside and has its name back lacks what another one acknowledged meanwhile
 
 A crash may take a file that was just made: the log then counts as one that may lack something. It never brings one back.
 

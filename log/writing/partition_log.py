@@ -99,6 +99,8 @@ class PartitionLog:
         self._disk = disk
         self._mark = TruncationMark(directory, disk)
         self._synced = SyncedMark(directory, disk)
+        if self._synced.is_set and self._mark.doubts_all:  # removed first: opening narrows what is doubted
+            self._synced.remove()
         self.was_synced = self._synced.is_set
         self.is_named = False
         self._latch = latch = FailureLatch(directory)

@@ -7,8 +7,9 @@ import pytest
 
 from headrace.controller.active.preferred_leaders import BALANCE_FIRST_MS, Election
 from headrace.controller.admin import a43_elect_leaders
-from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper import held_znodes, znodes
 from headrace.controller.zookeeper.admin_znodes import encode_preferred_election
+from headrace.controller.zookeeper.held_znodes import HeldReplica
 from headrace.errors import ErrorCode
 from headrace.ids import NO_LEADER
 from headrace.protocol import messages
@@ -171,3 +172,14 @@ def test_every_version_is_answered(node, ensemble, version):
     code, rows = ask(topic_partitions=asked)
     assert set(rows.values()) == {ErrorCode.NOT_CONTROLLER}
     assert code == (ErrorCode.NOT_CONTROLLER if version else 0)
+
+
+@pytest.mark.parametrize("kind", Election)
+def test_who_asks_for_a_leader_of_a_disputed_partition_reads_why_there_is_none(node, ensemble, kind):
+    held = HeldReplica("", end_offset=9, end_epoch=9, parted_at=3, parted_from=1, parted_in=3)
+    ensemble.put(held_znodes.held_path(2, "t"), held_znodes.encode_held({0: held}))
+    write(node, ensemble, 0, NO_LEADER, (2, 1))
+    errors = node.run(node.active.preferred_leaders().elect([("t", 0)], kind))
+    assert "see headrace cluster describe --held" in str(errors["t", 0])
+    ensemble.remove(held_znodes.held_path(2, "t"))
+    assert node.run(node.active.preferred_leaders().elect([("t", 0)], kind)) == {("t", 0): None}

@@ -121,6 +121,13 @@ def test_a_follower_that_the_assignment_does_not_have_may_only_go(node, controll
     assert [one.state.isr for one in node.active.asked[0]] == [(0, 7)]
 
 
+def test_a_state_that_names_such_a_follower_is_fenced_as_it_is(node, controller):
+    """Else what a process before this one asked for could be carried out after the leader counts it as refused."""
+    controller.update(node, "t", node.topic_id, {0: controller.state(0, 4, (0, 7, 3), 1)}, (0, 7))
+    ask(node, entry(node, known=(0, 3, 7), wanted=(0, 7, 3)))
+    assert [one.state.isr for one in node.active.asked[0]] == [(0, 7, 3)]
+
+
 def test_one_batch_is_on_its_way_and_the_second_change_of_a_partition_waits(node, controller):
     first = ask(node, entry(node))
     second = ask(node, entry(node))

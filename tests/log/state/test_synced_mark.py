@@ -9,6 +9,7 @@ from headrace.ids import TopicPartition
 from headrace.log.config import LogConfig
 from headrace.log.recovery.log_loader import LogCheckpoint
 from headrace.log.state.synced_mark import SYNCED_FILE, SyncedMark
+from headrace.log.state.truncation_mark import doubt_all
 from headrace.log.writing.partition_log import LogEnvironment, PartitionLog
 from tests.support.fake_clock import NOW_MS, FakeClock
 from tests.support.faulty_disk import FaultyDisk
@@ -129,3 +130,14 @@ def test_without_room_it_is_made_with_the_next_flush(disk, tmp_path, monkeypatch
     assert not log._synced.is_set
     append(log)
     assert log._synced.is_set
+
+
+def test_a_log_that_was_put_aside_and_has_its_name_back_says_nothing_of_what_was_acknowledged_meanwhile(disk, tmp_path):
+    log = opened(disk, tmp_path, SYNCED)
+    append(log)
+    log.close()
+    doubt_all(log.directory, disk)
+    for _ in range(2):
+        again = opened(disk, tmp_path, PLAIN)
+        assert not again.was_synced
+        again.abandon()

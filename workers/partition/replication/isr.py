@@ -283,7 +283,11 @@ class IsrKeeper:
         replica, followers = change.replica, change.followers
         if change.is_void:
             return
-        if change.error and change.error not in _NOT_DONE and followers.isr == change.known:
+        is_question = (
+            change.wanted == change.known
+        )  # refused, it has fenced nothing: an earlier change may be carried out still
+        is_unknown = is_question or change.error not in _NOT_DONE
+        if change.error and is_unknown and followers.isr == change.known:
             self._retry(change)
             return
         del self._changes[replica]

@@ -375,6 +375,20 @@ def test_a_worker_that_comes_back_asks_though_a_stranger_makes_the_isr_as_large_
     assert cluster.asked_here()[-1] == (isr, isr)
 
 
+def test_a_worker_that_comes_back_waits_on_where_its_question_is_refused(cluster):
+    """Nothing was fenced: what its predecessor had asked for may be done at any time."""
+    test_a_follower_that_stops_leaves_the_isr_and_the_mark_goes_on_without_it(cluster)
+    cluster.answers = dict.fromkeys(range(4), ErrorCode.INELIGIBLE_REPLICA)
+    cluster.restart()
+    cluster.produce(6)
+    cluster.fetch(SECOND, 2)
+    cluster.wait(ISR_RETRY_MAX_MS)
+    assert cluster.mark == 1
+    cluster.answers = {}
+    cluster.wait(ISR_RETRY_MAX_MS)
+    assert cluster.mark == 2
+
+
 def test_an_epoch_is_noted_when_its_leader_is_elected_and_not_with_its_first_append(cluster):
     """KAFKA-7415: a leader that dies before that, and whoever asks it, would not know where the epoch before it ended."""
     cluster.produce(acks=1)
