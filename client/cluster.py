@@ -184,16 +184,22 @@ class Cluster:
                         found[node_id, name] = result.log_dir
         return found
 
-    def fetch(self, name: TopicPartition, start: int, end: int) -> Iterator[memoryview]:
+    def fetch(self, name: TopicPartition, start: int, end: int, bytes_max: int | None = None) -> Iterator[memoryview]:
         """The bytes of whole batches that hold the offsets from `start` up to `end`, in order.
 
-        raises   KafkaError, also if the log ends before `end`
+        bytes_max   of each answer, if its first batch is not larger; None: FETCH_BYTES
+        raises      KafkaError, also if the log ends before `end`
         """
-        for data, _aborted in self.fetch_with_aborted(name, start, end):
+        for data, _aborted in self.fetch_with_aborted(name, start, end, bytes_max=bytes_max):
             yield data
 
     def fetch_with_aborted(
-        self, name: TopicPartition, start: int, end: int, read_committed: bool = False
+        self,
+        name: TopicPartition,
+        start: int,
+        end: int,
+        read_committed: bool = False,
+        bytes_max: int | None = None,
     ) -> Iterator[tuple[memoryview, list[tuple[int, int]]]]:
         """The same, each with (producer id, first offset) of the aborted transactions in it, if `read_committed`.
 
@@ -201,7 +207,7 @@ class Cluster:
         """
         offset, empty = start, 0
         while offset < end:
-            attempt = functools.partial(self._fetch_once, name, offset, read_committed)
+            attempt = functools.partial(self._fetch_once, name, offset, read_committed, bytes_max)
             data, aborted = self.retried(attempt, {name.topic})
             size, next_offset = _whole_batches(data)
             if size:
@@ -263,21 +269,20 @@ class Cluster:
         return found
 
     def _fetch_once(
-        self, name: TopicPartition, offset: int, read_committed: bool
+        self, name: TopicPartition, offset: int, read_committed: bool, bytes_max: int | None
     ) -> tuple[memoryview, list[tuple[int, int]]]:
         request_type = messages.FetchRequest
         connection = self.connection(self.leader(name))
         version = connection.version(ApiKey.FETCH, 4, 12)
-        row = request_type.FetchPartition(
-            partition=name.partition, fetch_offset=offset, partition_max_bytes=FETCH_BYTES
-        )
+        bytes_max = bytes_max or FETCH_BYTES
+        row = request_type.FetchPartition(partition=name.partition, fetch_offset=offset, partition_max_bytes=bytes_max)
         answer = connection.request(
             ApiKey.FETCH,
             version,
             request_type(
                 max_wait_ms=FETCH_WAIT_MS,
                 min_bytes=1,
-                max_bytes=FETCH_BYTES,
+                max_bytes=bytes_max,
                 session_epoch=-1,
                 isolation_level=int(read_committed),
                 topics=[request_type.FetchTopic(topic=name.topic, partitions=[row])],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -17,18 +18,30 @@ def sync_file(path: str | os.PathLike[str]) -> None:
 sync_directory = sync_file  # its entries
 
 
+# of a directory that may not be listed, or lies on a file system that syncs no directories (CIFS, some of FUSE)
+UNSYNCABLE = (errno.EACCES, errno.EPERM, errno.EINVAL, errno.ENOTSUP)
+
 _synced: set[Path] = set()  # directories whose entries this process has synced
 
 
 def make_directory(path: Path) -> None:
     """The directory and those above it, with their entries on the disk: also where another process made it, which may have died
-    before it synced the entry."""
-    if path in _synced and path.is_dir():
+    before it synced the entry. That of a directory that was there is left where its parent can't be opened (0711, another owner) or
+    synced: who made it could. Of a new one all file systems are synced instead. raises OSError
+    """
+    is_new = not path.is_dir()
+    if path in _synced and not is_new:
         return
-    if not path.is_dir():
+    if is_new:
         make_directory(path.parent)
         path.mkdir(exist_ok=True)
-    sync_directory(path.parent)
+    try:
+        sync_directory(path.parent)
+    except OSError as failure:
+        if failure.errno not in UNSYNCABLE:
+            raise
+        if is_new:
+            os.sync()
     _synced.add(path)
 
 

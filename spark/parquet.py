@@ -15,6 +15,7 @@ reader in between sees both.
 
 from __future__ import annotations
 
+import errno
 import os
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
@@ -81,7 +82,7 @@ def write_parquet(
         "minPartitions": min_partitions,
     }
     reading, ranges = planned(spark, given, start, end, options, columns, where, plan_of(decode, decode_mode))
-    target.mkdir(exist_ok=True)
+    _make(target)
     before = sorted(target.glob("*.parquet"))
     job = uuid.uuid4().hex[:8]
 
@@ -124,13 +125,24 @@ def _target(directory: str, mode: str) -> Path:
     return target
 
 
+def _make(target: Path) -> None:
+    """The directory, where it is not there, with its entry on the disk, before any task writes. raises OSError"""
+    try:
+        target.mkdir()
+    except FileExistsError:
+        return
+    try:
+        _sync(target.parent)
+    except PermissionError:  # the parent may be written and not listed
+        os.sync()
+
+
 def _show(target: Path, paths: Sequence[Path], job: str) -> None:
     """Give files their names, all of them or none, on the disk when this returns. raises OSError"""
     try:
         for path in paths:
             os.replace(_hidden(path, job), path)
         _sync(target)
-        _sync(target.parent)
     except BaseException:
         for path in paths:
             path.unlink(missing_ok=True)
@@ -143,9 +155,14 @@ def _hidden(path: Path, job: str) -> Path:
 
 
 def _sync(path: Path) -> None:
+    """A directory's entries on the disk; all file systems where its own syncs no directories (CIFS, some of FUSE). raises OSError"""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
+    except OSError as failure:
+        if failure.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
+        os.sync()
     finally:
         os.close(descriptor)
 

@@ -79,11 +79,17 @@ class HeadraceWriter(DataSourceArrowWriter):
             task = task_of_batch(options.txn_app_id, self._run, options.txn_version)
             return write_numbered(options, iterator, task, self._ends)
         floors = Floors(self._ends.offsets, NO_BATCH, self._run, epochs=self._ends.epochs)
-        return Written(write_once(options, iterator, task_of_batch(self._run, self._run), floors))
+        return Written(write_once(options, iterator, task_of_batch(self._run, self._run), floors, self._ends))
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """All tasks are done. raises   StaleCheckpoint, KafkaError, ConnectionFailed"""
-        commit_numbered(self._options, messages, self._options.txn_version, self._ends)
+        ends = self._ends
+        if self._options.txn_app_id:
+            with connect(self._options) as cluster:
+                ends = ends_of(
+                    cluster, self._options.topic
+                )  # Spark commits with a copy of the writer that it made first
+        commit_numbered(self._options, messages, self._options.txn_version, ends)
 
 
 def check_schema(schema: Any, options: SinkOptions) -> None:
@@ -131,7 +137,7 @@ def write_numbered(options: SinkOptions, batches: Iterable[pa.RecordBatch], task
     check_number(task.query, task.batch, floors)
     rows = RowDigest()
     if task.batch > floors.batch:
-        return Written(write_once(options, batches, task, floors, rows), task.query, task.run, rows)
+        return Written(write_once(options, batches, task, floors, ends, rows), task.query, task.run, rows)
     for batch in batches:  # committed, and Spark stopped before it wrote that down
         for _topic, key, value, headers, partition in _rows(batch, options.topic):
             rows.add(key, value, headers, partition)
@@ -163,20 +169,29 @@ def write_once(
     batches: Iterable[pa.RecordBatch],
     task: SinkTask,
     floors: Floors,
+    planned: Ends,
     rows: RowDigest | None = None,
 ) -> int:
     """Produce those of a task's rows that are not in the topic; returns how many, after all of them are acknowledged.
 
-    rows     all rows of the task are added to it
+    planned   ends of the topic, before the first task of this run
+    rows      all rows of the task are added to it
 
     raises   RowsDiffer, and what `write_records` raises: DeliveryFailed too where another attempt writes meanwhile
     """
-    attempt = Attempt(options.topic, task, floors, is_alike=task.batch == options.alike_batch)
+    attempt = Attempt(
+        options.topic,
+        task,
+        floors,
+        planned.offsets,
+        batch_bytes=options.producer.batch_bytes,
+        is_alike=task.batch == options.alike_batch,
+    )
     with connect(options) as cluster:
         attempt.look(cluster)
     with (
         connect(options) as cluster,
-        Producer(cluster, options.producer, identity=attempt.identity) as producer,
+        Producer(cluster, options.producer, attempt.delivered, identity=attempt.identity) as producer,
     ):
         for batch in batches:
             for _topic, key, value, headers, partition in _rows(batch, options.topic):

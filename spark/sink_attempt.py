@@ -2,9 +2,10 @@
 
     1  leaders are asked what they know of the task's producer id in this epoch (DescribeProducers)
     2  the log is read from the floors where they know something, and where they may have forgotten it (an attempt that is not the first
-       one, a run's first micro-batch): a leader that knows nothing is no proof that nothing is there
+       one, a run's first micro-batch up to where the driver found the log's end): a leader that knows nothing is no proof that
+       nothing is there (`sink_found.py`)
     3  the first rows of a partition have to be those that are there; the rest is sent with the sequences that follow
-    4  an attempt that may not be alone reads what is stored from there on when all is acknowledged: it has to be what it sent
+    4  an attempt that may not be alone reads back what it was acknowledged: it has to be what it sent (`sink_acknowledged.py`)
 
 What is not yet below the high watermark can still be lost, so it counts once it has been read. Rows have to come in the same order
 in each attempt, and are compared; where they differ the attempt fails, and so does the query.
@@ -22,10 +23,9 @@ Runs in: Python workers. Memory: 8 bytes for each row that is found.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
-from headrace.client.cluster import EARLIEST, LATEST, Cluster, error_of
+from headrace.client.cluster import LATEST, Cluster, error_of
 from headrace.client.connection import Connection
 from headrace.client.partitioner import partition_of
 from headrace.client.producer import Identity
@@ -34,10 +34,12 @@ from headrace.ids import TopicPartition
 from headrace.limits import SINK_TASKS_KNOWN_MAX
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
-from headrace.protocol.record_batch import Header, RecordBatchHeader, iterate_batches, iterate_records
+from headrace.protocol.record_batch import Header
 from headrace.spark.errors import RowsDiffer
-from headrace.spark.foreign_rows import ForeignRows, SinkRow
+from headrace.spark.foreign_rows import ForeignRows, SinkRow, hash_row
+from headrace.spark.sink_acknowledged import ADVICE, AcknowledgedRows
 from headrace.spark.sink_floors import Floors, lowered
+from headrace.spark.sink_found import FoundRows
 from headrace.spark.sink_options import ALIKE_BATCH
 from headrace.spark.sink_repeats import note_repeat, was_repeated
 from headrace.spark.sink_task import SinkTask
@@ -45,40 +47,35 @@ from headrace.spark.sink_task import SinkTask
 KEYLESS_RUN = 1_000  # rows without key and partition that go into one partition, before the next one's turn
 UNREAD_S = 10.0  # for what a leader knows of to be replicated
 UNREAD_PAUSE_S = 0.2
-_ADVICE = (
-    "exactly once needs the same rows in the same order in each attempt: sort them (sortWithinPartitions), and leave out what is drawn or "
-    "read from a clock"
-)
-
-
-@dataclass(slots=True)
-class _Chain:
-    """Rows of a partition, in their order: how many, and a hash over theirs."""
-
-    count: int = 0
-    total: int = 0
-
-    def add(self, row_hash: int) -> None:
-        self.count += 1
-        self.total = hash((self.total, row_hash))
 
 
 class Attempt:
     """Where each row goes, and whether it is there already.
 
-    floors     of the task; the number of its partitions places keys
-    is_alike   tasks may have the same rows, and are as many as before: rows of other tasks don't count
+    floors        of the task; the number of its partitions places keys
+    planned       ends of the partitions, before any task of this run
+    batch_bytes   of the producer
+    is_alike      tasks may have the same rows, and are as many as before: rows of other tasks don't count
     """
 
-    def __init__(self, topic: str, task: SinkTask, floors: Floors, *, is_alike: bool = False) -> None:
+    def __init__(
+        self,
+        topic: str,
+        task: SinkTask,
+        floors: Floors,
+        planned: dict[TopicPartition, int],
+        *,
+        batch_bytes: int,
+        is_alike: bool = False,
+    ) -> None:
         self._topic = topic
         self._task = task
         self._floors = floors
+        self._planned = planned
         self._is_alike = is_alike
-        self._found: dict[TopicPartition, list[int]] = {}  # rows that are in the log, by their hashes
-        self._lowered: dict[TopicPartition, int] | None = None
-        self._ends: dict[TopicPartition, int] = {}  # up to which the log was read
-        self._taken: dict[TopicPartition, _Chain] = {}  # rows of this attempt
+        self._found: dict[TopicPartition, list[int | None]] = {}  # rows that were stored, by their hashes
+        self._taken: dict[TopicPartition, int] = {}  # rows of this attempt
+        self._acknowledged = AcknowledgedRows(task, batch_bytes)
         self._is_alone = True  # as far as is known
         self._keyless = 0
         self._foreign = ForeignRows()
@@ -93,43 +90,45 @@ class Attempt:
             self._is_alone = False
             cluster.retried(lambda: note_repeat(cluster, self._topic, self._task), {self._topic})
         if not self._is_alone:
-            deadline_s = time.monotonic() + UNREAD_S
-            while True:
-                self._found = self._read(cluster, names)
-                missing = {name: count for name, count in known.items() if len(self._found.get(name, ())) < count}
-                if not missing:
-                    break
-                if time.monotonic() > deadline_s:
-                    raise RowsDiffer(
-                        f"{self._task}: leaders know of rows {missing} that are not in the log from {self._floors.offsets} on: "
-                        "not replicated, or deleted"
-                    )
-                time.sleep(UNREAD_PAUSE_S)
+            self._read(cluster, names, known)
+
+    def _read(self, cluster: Cluster, names: list[TopicPartition], known: dict[TopicPartition, int]) -> None:
+        """What is in the log; of this run only where an attempt of the task was there before."""
+        ends = cluster.offsets(dict.fromkeys(names, LATEST))
+        begins = lowered(cluster, self._floors, ends)
+        if not (self._task.attempt or any(known.values())):
+            ends = {name: min(end, self._planned.get(name, 0)) for name, end in ends.items()}
+        found = FoundRows(self._task, begins, self._other_ids(), self._planned)
+        found.read(cluster, ends)
+        self._found = found.rows()
+        deadline_s = time.monotonic() + UNREAD_S
+        while missing := {name: count for name, count in known.items() if len(self._found.get(name, ())) < count}:
+            if time.monotonic() > deadline_s:
+                raise RowsDiffer(
+                    f"{self._task}: leaders know of rows {missing} that are not in the log from {self._floors.offsets} on: "
+                    "not replicated, or deleted"
+                )
+            time.sleep(UNREAD_PAUSE_S)
+            found.read(cluster, cluster.offsets(dict.fromkeys(missing, LATEST)))
+            self._found = found.rows()
+        self._foreign = found.foreign()
+
+    def delivered(self, name: TopicPartition, base_offset: int, count: int) -> None:
+        """A batch of the rows that were sent was acknowledged."""
+        self._acknowledged.delivered(name, base_offset, count)
 
     def compare(self, cluster: Cluster) -> None:
         """All rows are acknowledged. raises   RowsDiffer, where others are stored in their place; KafkaError, ConnectionFailed"""
         if self._is_alone and not cluster.retried(lambda: was_repeated(cluster, self._task), {self._topic}):
             return
+        self._acknowledged.compare(cluster)
         names = self._partitions(cluster)
-        deadline_s = time.monotonic() + UNREAD_S
-        while True:
-            there = self._read_on(cluster, names)
-            wanted = {name: self._taken.get(name, _Chain()) for name in names}
-            missing = {
-                name: one.count - there[name].count for name, one in wanted.items() if one.count > there[name].count
-            }
-            if not missing:
-                break
-            if time.monotonic() > deadline_s:
+        known = cluster.retried(lambda: _told_of(cluster, names, self._task), {self._topic})
+        for name, count in known.items():
+            taken = self._taken.get(name, 0)
+            if count > taken:
                 raise RowsDiffer(
-                    f"{self._task}: rows {missing} were acknowledged and are not in the log: not replicated, or deleted"
-                )
-            time.sleep(UNREAD_PAUSE_S)
-        for name, one in wanted.items():
-            if one != there[name]:
-                raise RowsDiffer(
-                    f"{self._task}: the {there[name].count} rows of partition {name} are not the {one.count} of this attempt: another "
-                    f"one wrote there meanwhile, with other rows or in another order, and some may be lost or there twice; {_ADVICE}"
+                    f"{self._task}: another attempt wrote {count} rows to {name} meanwhile, this one has {taken}; {ADVICE}"
                 )
 
     def _partitions(self, cluster: Cluster) -> list[TopicPartition]:
@@ -156,17 +155,15 @@ class Attempt:
         if partition is None:
             partition = self._choose(key)
         name = TopicPartition(self._topic, partition)
-        taken = self._taken.get(name)
-        if taken is None:
-            taken = self._taken[name] = _Chain()
-        index, row_hash = taken.count, _hash(key, value, headers)
-        taken.add(row_hash)
+        index, row_hash = self._taken.get(name, 0), hash_row(key, value, headers)
+        self._taken[name] = index + 1
         found = self._found.get(name, ())
         if index >= len(found):
+            self._acknowledged.sent(name, row_hash)
             return partition
-        if found[index] != row_hash:
+        if found[index] not in (row_hash, None):
             raise RowsDiffer(
-                f"{self._task}: row {index} of partition {name} is not the one that an earlier attempt wrote there; {_ADVICE}"
+                f"{self._task}: row {index} of partition {name} is not the one that an earlier attempt wrote there; {ADVICE}"
             )
         return None
 
@@ -175,7 +172,7 @@ class Attempt:
         if self._foreign.is_empty:
             return [row]
         value, key, headers, _partition = row
-        return self._own(self._foreign.passed(row, _hash(key, value, headers)))
+        return self._own(self._foreign.passed(row, hash_row(key, value, headers)))
 
     def _own(self, rows: list[SinkRow] | None) -> list[SinkRow]:
         if rows is None:
@@ -189,7 +186,7 @@ class Attempt:
     def finish(self) -> list[SinkRow]:
         """All rows were placed; returns those that are still to be sent. raises   RowsDiffer, where an earlier attempt wrote more"""
         for name, rows in self._found.items():
-            taken = self._taken.get(name, _Chain()).count
+            taken = self._taken.get(name, 0)
             if len(rows) > taken:
                 raise RowsDiffer(
                     f"{self._task}: an earlier attempt wrote {len(rows)} rows to {name}, this one has {taken}"
@@ -204,91 +201,12 @@ class Attempt:
         self._keyless += 1
         return turn % count
 
-    def _read(self, cluster: Cluster, names: list[TopicPartition]) -> dict[TopicPartition, list[int]]:
-        """Hashes of the rows of this task and micro-batch, in the order of their sequences."""
-        starts = cluster.offsets(dict.fromkeys(names, EARLIEST))
-        ends = cluster.offsets(dict.fromkeys(names, LATEST))
-        others, begins = self._other_ids(), self._begins(cluster, ends)
-        found: dict[TopicPartition, list[int]] = {}
-        self._foreign = ForeignRows()
-        for name in names:
-            start = max(starts[name], begins.get(name, 0))
-            self._ends[name] = max(start, ends[name])
-            rows: list[int] = []
-            foreign: dict[int, list[int]] = {}
-            for header, batch in self._batches(cluster, name, start, ends[name]):
-                self._ends[name] = max(self._ends[name], header.last_offset + 1)
-                if header.producer_id in others:
-                    foreign.setdefault(header.producer_id, []).extend(_hashes(batch))
-                if header.producer_id == self._task.producer_id:
-                    self._check_next(name, header, len(rows))
-                    rows += _hashes(batch)
-            if rows:
-                found[name] = rows
-            for hashes in foreign.values():
-                self._foreign.add(hashes)
-        return found
-
-    def _read_on(self, cluster: Cluster, names: list[TopicPartition]) -> dict[TopicPartition, _Chain]:
-        """The rows of this task that were found, and those that came since."""
-        starts = cluster.offsets(dict.fromkeys(names, EARLIEST))
-        ends = cluster.offsets(dict.fromkeys(names, LATEST))
-        begins = self._begins(cluster, ends) | self._ends
-        there: dict[TopicPartition, _Chain] = {}
-        for name in names:
-            rows = there[name] = _Chain()
-            for one in self._found.get(name, ()):
-                rows.add(one)
-            start = max(starts[name], begins.get(name, 0))
-            for header, batch in self._batches(cluster, name, start, ends[name]):
-                if header.producer_id == self._task.producer_id and header.base_offset >= start:
-                    self._check_next(name, header, rows.count)
-                    for one in _hashes(batch):
-                        rows.add(one)
-        return there
-
-    def _begins(self, cluster: Cluster, ends: dict[TopicPartition, int]) -> dict[TopicPartition, int]:
-        """The floors as the logs are at the first reading."""
-        if self._lowered is None:
-            self._lowered = lowered(cluster, self._floors, ends)
-        return self._lowered
-
-    def _batches(
-        self, cluster: Cluster, name: TopicPartition, start: int, end: int
-    ) -> Iterator[tuple[RecordBatchHeader, memoryview]]:
-        """Of the micro-batch, by whichever task."""
-        for data in cluster.fetch(name, start, end):
-            for _position, header, batch in iterate_batches(data):
-                if header.producer_epoch == self._task.epoch:
-                    yield header, batch
-
-    def _check_next(self, name: TopicPartition, header: RecordBatchHeader, count: int) -> None:
-        """raises   RowsDiffer, where a batch of this task does not follow on as many rows"""
-        if header.base_sequence > count:
-            raise RowsDiffer(
-                f"{self._task}: rows {count} to {header.base_sequence - 1} of {name} are gone from the log "
-                "(retention, DeleteRecords, compaction)"
-            )
-        if header.base_sequence < count:
-            raise RowsDiffer(
-                f"{self._task}: rows {header.base_sequence} to {count - 1} of {name} are in the log twice: its leader had forgotten "
-                "the task (headrace.producer.ids.max) while an attempt of it wrote"
-            )
-
     def _other_ids(self) -> set[int]:
         """Producer ids of the micro-batch's other tasks, where a run before this one may have had another number of them."""
         if self._is_alike or not self._is_first_of_run:
             return set()
         numbers = set(range(SINK_TASKS_KNOWN_MAX)) - {self._task.number}
         return {self._task._replace(number=number).producer_id for number in numbers}
-
-
-def _hashes(batch: memoryview) -> list[int]:
-    return [_hash(one.key, one.value, one.headers) for one in iterate_records(batch)]
-
-
-def _hash(key: bytes | None, value: bytes | None, headers: Sequence[Header]) -> int:
-    return hash((key, value, tuple(headers)))
 
 
 def _told_of(cluster: Cluster, names: list[TopicPartition], task: SinkTask) -> dict[TopicPartition, int]:

@@ -1,5 +1,6 @@
 """Parquet written by the tasks: what Spark reads back is what the log holds."""
 
+import errno
 import os
 import uuid
 from types import SimpleNamespace
@@ -207,3 +208,32 @@ def test_an_interrupt_leaves_no_hidden_file(spark, clicks, broker, tmp_path, mon
     with pytest.raises(KeyboardInterrupt):
         write_parquet(spark, "clicks", target, bootstrap_servers=broker.address)
     assert list(target.iterdir()) == []
+
+
+@pytest.mark.parametrize("code", [errno.EACCES, errno.EINVAL])
+def test_a_parent_that_can_not_be_synced_takes_no_file_away(tmp_path, monkeypatch, code):
+    """Mode 0711 of another owner; a mount that syncs no directories."""
+    fsync, listed = os.fsync, os.open
+
+    def opened(path, *rest):
+        if code == errno.EACCES and path == tmp_path:
+            raise OSError(code, "refused")
+        return listed(path, *rest)
+
+    def synced(descriptor):
+        if code == errno.EINVAL:
+            raise OSError(code, "refused")
+        fsync(descriptor)
+
+    everything = []
+    monkeypatch.setattr(parquet_module.os, "open", opened)
+    monkeypatch.setattr(parquet_module.os, "fsync", synced)
+    monkeypatch.setattr(parquet_module.os, "sync", lambda: everything.append(1))
+    target = tmp_path / "clicks"
+    parquet_module._make(target)
+    assert everything, "the new entry is on the disk"
+    path = target / "clicks-0.parquet"
+    parquet_module._hidden(path, "job").write_bytes(b"rows")
+    parquet_module._show(target, [path], "job")
+    assert path.read_bytes() == b"rows"
+    parquet_module._make(target)

@@ -1,6 +1,7 @@
 """A row of an exactly-once sink is stored once: whoever dies, whoever wakes up late, and what can't be known is said.
 
-Holds: spark/sink_floors.py, spark/sink_repeats.py, spark/sink_task.py, spark/row_digest.py, spark/foreign_rows.py
+Holds: spark/sink_acknowledged.py, spark/sink_found.py, spark/sink_floors.py, spark/sink_repeats.py, spark/sink_task.py,
+spark/row_digest.py, spark/foreign_rows.py
 """
 
 import json
@@ -9,15 +10,17 @@ import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
 
-from headrace.client.producer import DeliveryFailed
+from headrace.client.cluster import Cluster
+from headrace.client.producer import DeliveryFailed, Identity, Producer
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import TopicPartition
 from headrace.protocol.apis import ApiKey
+from headrace.spark import sink_acknowledged
 from headrace.spark.errors import RowsDiffer, StaleCheckpoint
 from headrace.spark.row_digest import RowDigest
-from headrace.spark.sink import write_once
-from headrace.spark.sink_attempt import KEYLESS_RUN
-from headrace.spark.sink_floors import NO_BATCH, Floors
+from headrace.spark.sink import HeadraceWriter, connect, write_numbered, write_once
+from headrace.spark.sink_attempt import KEYLESS_RUN, Attempt
+from headrace.spark.sink_floors import NO_BATCH, Ends, Floors, settle_floors
 from headrace.spark.sink_options import parse_sink_options
 from headrace.spark.sink_task import EPOCHS, OWN_IDS_FROM, SinkTask
 from headrace.spark.stream_sink import HeadraceStreamWriter
@@ -110,13 +113,13 @@ def test_an_attempt_goes_on_where_one_before_it_died(writer, out, task, die_afte
     assert values(out) == list(range(50))
 
 
-def test_what_leaders_have_forgotten_is_found_in_the_log_after_a_start(writer, out, broker, die_after):
+def test_what_leaders_have_forgotten_is_found_in_the_log_after_a_start(writer, options, out, broker, die_after):
     die_after(writer, TASK)
     broker.forget_producers()
     there = len(values(out))
     # sequences that follow on nothing are refused, and nothing is stored twice for it
     with pytest.raises(DeliveryFailed, match="UNKNOWN_PRODUCER_ID"):
-        writer.write_task(iter([rows(range(50))]), RESTARTED)
+        HeadraceStreamWriter(options).write_task(iter([rows(range(50))]), RESTARTED)
     assert values(out) == list(range(there))
 
 
@@ -290,7 +293,7 @@ def test_a_late_attempt_of_an_earlier_micro_batch_adds_nothing(options, out):
     HeadraceStreamWriter(options).commit([written], 0)
     HeadraceStreamWriter(options).write_task(iter([rows(range(20, 30))]), TASK._replace(batch=1))
     with pytest.raises(DeliveryFailed, match="INVALID_PRODUCER_EPOCH"):
-        write_once(options, late(), TASK, Floors({OUT0: 1000, OUT1: 1000}, NO_BATCH, "run 1"))
+        write_once(options, late(), TASK, Floors({OUT0: 1000, OUT1: 1000}, NO_BATCH, "run 1"), Ends({}, {}))
     assert values(out) == list(range(30))
 
 
@@ -336,7 +339,7 @@ def test_attempts_at_once_with_rows_in_another_order_are_seen_when_all_is_acknow
         assert writer.write_task(slow(), task).records == 10
         assert values(out) == list(range(20))
         return
-    with pytest.raises(RowsDiffer, match=r"the 10 rows of partition out-0 are not the 10 of this attempt"):
+    with pytest.raises(RowsDiffer, match=r"rows of out-0 from offset 1[01] to 1[01] are not the 1 of this attempt"):
         writer.write_task(slow(), task)
 
 
@@ -421,11 +424,166 @@ def test_tasks_with_a_run_of_the_same_rows_go_on_where_the_option_names_their_mi
     assert values(out) == [0, *range(10, 18), 2, 1, *range(10, 18), 3]
 
 
-def test_rows_that_were_deleted_meanwhile_are_told(writer, out, die_after):
+def test_rows_that_retention_deleted_meanwhile_were_stored(options, writer, out, die_after):
     die_after(writer, TASK)
-    out.starts[OUT0] = 5
-    with pytest.raises(RowsDiffer, match=r"are gone from the log|not replicated, or deleted"):
-        writer.write_task(iter([rows(range(50))]), RESTARTED)
+    there = len(values(out))
+    out.starts[OUT0] = out.batches(OUT0)[-1][0].base_offset
+    again = HeadraceStreamWriter(options)
+    assert again.write_task(iter([rows(range(50))]), RESTARTED).records == 50 - there
+    assert values(out) == list(range(50))
+
+
+def test_rows_whose_place_in_the_log_has_no_gap_were_lost(options, out):
+    """A log that was truncated, of whose producers its leader knew nothing then."""
+    out.append(OUT0, [(b"k5", b"v5")], producer_id=TASK.producer_id, producer_epoch=0, base_sequence=5)
+    with pytest.raises(RowsDiffer, match=r"rows 0 to 4 of out-0 are gone from the log, before offset 0, .* truncated"):
+        settled(options, {OUT0: 0, OUT1: 0}).write_task(iter([rows(range(50))]), RESTARTED)
+
+
+def settled(options, offsets):
+    """A writer whose query has floors at these offsets."""
+    with connect(options) as cluster:
+        settle_floors(cluster, "out", TASK, Ends(offsets, {}))
+    return HeadraceStreamWriter(options)
+
+
+def clean(log, *first_sequences, name=OUT0):
+    """As the cleaner leaves a log: these batches alone."""
+    kept = [data for header, data in log.batches(name) if header.base_sequence in first_sequences]
+    log.rewrite(name, b"".join(kept))
+
+
+def first_sequences(log, name=OUT0):
+    return [header.base_sequence for header, _ in log.batches(name)]
+
+
+@pytest.fixture
+def before_compare(monkeypatch):
+    """Have something happen when all rows are acknowledged and none was compared."""
+
+    def before_compare(happens):
+        compare = Attempt.compare
+
+        def late(attempt, cluster):
+            happens()
+            return compare(attempt, cluster)
+
+        monkeypatch.setattr(Attempt, "compare", late)
+
+    return before_compare
+
+
+def test_the_cleaner_may_pass_before_rows_are_compared(writer, options, out, before_compare):
+    """The first micro-batch of a run, and the next run."""
+    before_compare(lambda: clean(out, *first_sequences(out)[3:]))
+    assert writer.write_task(iter([rows(range(50))]), TASK).records == 50
+    assert first_sequences(out)[0]
+    assert HeadraceStreamWriter(options).write_task(iter([rows(range(50))]), RESTARTED).records == 0
+
+
+def test_retention_may_pass_before_rows_are_compared(writer, out, before_compare):
+    before_compare(lambda: out.starts.update({OUT0: 20}))
+    assert writer.write_task(iter([rows(range(50))]), TASK).records == 50
+
+
+def test_an_attempt_goes_on_in_a_log_that_the_cleaner_has_passed(writer, options, out, die_after):
+    die_after(writer, TASK)
+    there = len(values(out))
+    clean(out, *first_sequences(out)[-1::-2][:-1] or first_sequences(out)[-1:])
+    first = first_sequences(out)[0]
+    with pytest.raises(RowsDiffer, match=f"row {first} of partition out-0 is not the one"):
+        HeadraceStreamWriter(options).write_task(iter([rows([*range(first), *[99] * 50])]), RESTARTED)
+    assert HeadraceStreamWriter(options).write_task(iter([rows(range(50))]), RESTARTED).records == 50 - there
+    assert values(out)[-(50 - there) :] == list(range(there, 50))
+
+
+def test_acknowledged_rows_in_whose_place_others_are_were_lost(writer, out, before_compare):
+    def truncated():
+        at = out.batches(OUT0)[2][0].base_offset
+        out.cut(OUT0, at)
+        out.append(OUT0, [(b"k", b"v99")] * 60)
+
+    before_compare(truncated)
+    with pytest.raises(RowsDiffer, match=r"rows of out-0 from offset \d+ to \d+ were acknowledged, .* truncated"):
+        writer.write_task(iter([rows(range(50))]), TASK)
+
+
+def test_acknowledged_rows_that_the_log_does_not_reach_are_waited_for(writer, out, before_compare, monkeypatch):
+    monkeypatch.setattr(sink_acknowledged, "REPLICATED_S", 0.3)
+    before_compare(lambda: out.cut(OUT0, out.batches(OUT0)[-1][0].base_offset))
+    with pytest.raises(RowsDiffer, match="acknowledged up to offset 50, and the log ends at"):
+        writer.write_task(iter([rows(range(50))]), TASK)
+
+
+def test_rows_of_another_attempt_beyond_the_last_one_are_seen(writer, out, before_compare):
+    more = {"producer_id": TASK.producer_id, "producer_epoch": 0}
+
+    def zombie():
+        header = out.batches(OUT0)[-1][0]
+        with connect(writer._options) as cluster:
+            sequences = {OUT0: header.base_sequence + header.record_count}
+            with Producer(cluster, identity=Identity(more["producer_id"], 0, sequences)) as producer:
+                producer.send("out", b"v50", partition=0)
+
+    before_compare(zombie)
+    with pytest.raises(RowsDiffer, match="another attempt wrote 51 rows to out-0 meanwhile, this one has 50"):
+        writer.write_task(iter([rows(range(50))]), TASK)
+
+
+def test_tasks_of_one_run_with_the_same_rows_are_not_asked_for_an_option(options, out, broker):
+    """The first micro-batch: the second task looks when the first one has written."""
+    writer = HeadraceStreamWriter(options)
+    for number in range(2):
+        task = TASK._replace(number=number)
+        assert writer.write_task(iter([rows([100 + number, *range(8)])]), task).records == 9
+    for version in range(2):
+        given = {
+            "kafka.bootstrap.servers": broker.address, "topic": "out", "headrace.exactly.once": "true",
+            "txnAppId": "app", "txnVersion": str(version),
+        }  # fmt: skip
+        numbered_options = parse_sink_options(given)
+        batch = HeadraceWriter(numbered_options)
+        written = [
+            write_numbered(
+                numbered_options,
+                iter([rows([100 + number, *range(8)])]),
+                SinkTask("app", batch._run, version, number),
+                batch._ends,
+            )
+            for number in range(2)
+        ]
+        batch.commit(written)
+        assert [one.records for one in written] == [9, 9]
+
+
+def test_tasks_of_one_run_read_back_their_own_rows_alone(options, out, monkeypatch):
+    """As many tasks as there are, nobody reads what the others wrote."""
+    fetched = []
+    fetch = Cluster.fetch
+
+    def counted(cluster, name, start, end, **limits):
+        for data in fetch(cluster, name, start, end, **limits):
+            fetched.append(len(data))
+            yield data
+
+    monkeypatch.setattr(Cluster, "fetch", counted)
+    writer = HeadraceStreamWriter(options)
+    for number in range(8):
+        task = TASK._replace(number=number)
+        writer.write_task(iter([rows(range(20 * number, 20 * number + 20))]), task)
+    written = sum(len(data) for _, data in out.batches(OUT0))
+    assert written <= sum(fetched) <= 2 * written
+
+
+def test_a_numbered_batch_does_not_read_the_one_before_it(options, out, broker):
+    given = {"kafka.bootstrap.servers": broker.address, "topic": "out", "headrace.exactly.once": "true"}
+    for version in range(2):
+        numbered_options = parse_sink_options({**given, "txnAppId": "app", "txnVersion": str(version)})
+        batch = HeadraceWriter(numbered_options)
+        task = SinkTask("app", batch._run, version, 0)
+        batch.commit([write_numbered(numbered_options, iter([rows(range(20))]), task, batch._ends)])
+    floors = {name: offset for (_group, name), (offset, _note) in broker.committed.items()}
+    assert floors == {OUT0: 40, OUT1: 0}
 
 
 def test_keys_and_rows_without_keys_go_where_they_went_before_though_the_topic_has_grown(

@@ -113,9 +113,12 @@ class FileLog:
 
     def cut(self, name: TopicPartition, offset: int) -> None:
         """The log loses its batches from `offset` on, which begins one; it has one segment."""
-        kept = b"".join(data for header, data in self.batches(name) if header.base_offset < offset)
-        self._segments[name].write_bytes(kept)
+        self.rewrite(name, b"".join(data for header, data in self.batches(name) if header.base_offset < offset))
         self.ends[name] = offset
+
+    def rewrite(self, name: TopicPartition, data: bytes) -> None:
+        """Other bytes for its one segment, as a compaction leaves them."""
+        self._segments[name].write_bytes(data)
 
     def partition_directory(self, name: TopicPartition) -> Path:
         return self.directory / str(name)
@@ -177,6 +180,7 @@ class FakeBroker:
         self._sequences: dict[tuple[int, TopicPartition], tuple[int, int]] = {}  # epoch, the next one
         self._stored: dict[tuple[int, TopicPartition], tuple[int, int, int, int]] = {}  # the last batch, and its offset
         self._producer_ids = itertools.count(77)
+        self._appending = threading.Lock()
         self.asked: Counter[int] = Counter()
         self._tells_directories = tells_directories
         self._listener = socket.create_server(("127.0.0.1", port))
@@ -342,11 +346,12 @@ class FakeBroker:
             rows = []
             for data in topic.partition_data:
                 name = TopicPartition(topic.name, data.index)
-                base_offset, code = self.log.ends.get(name, -1), error or self._refusal(name, data.records)
-                if code == _STORED:
-                    base_offset, code = self._stored[parse_header(data.records).producer_id, name][3], 0
-                elif not code:
-                    self.log.append_batch(name, bytes(data.records))
+                with self._appending:
+                    base_offset, code = self.log.ends.get(name, -1), error or self._refusal(name, data.records)
+                    if code == _STORED:
+                        base_offset, code = self._stored[parse_header(data.records).producer_id, name][3], 0
+                    elif not code:
+                        self.log.append_batch(name, bytes(data.records))
                 rows.append(kind.PartitionProduceResponse(index=data.index, error_code=code, base_offset=base_offset))
             topics.append(kind.TopicProduceResponse(name=topic.name, partition_responses=rows))
         return kind(responses=topics)
