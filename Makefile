@@ -87,6 +87,7 @@ test: $(STAMP) ## lint, types, and the suite but for interop, scenarios and chao
 # HEAVY_FACTOR=5 on a machine with other work
 heavy: $(STAMP) core ## each array of each version of each request with 40,000 rows, and what other clients wait for (half an hour)
 	$(BIN)/python -m pytest -m heavy --timeout=7200 -s tests/e2e/test_heavy_requests.py
+	KILL_EVERY=1 $(BIN)/python -m pytest --timeout=1200 tests/workers/test_worker_deaths.py
 
 lint: $(STAMP) links stubs ## ruff and mypy
 	$(BIN)/ruff check .

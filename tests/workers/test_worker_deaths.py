@@ -45,6 +45,7 @@ from tests.support.stepping import die_at, steps
 from tests.workers.coordinators.group_fixtures import lag_table
 
 APPEND = (partition_log, leader_append, log_tail, segment_list, sync_state)  # what a client's batch goes through
+KILL_EVERY = int(os.environ.get("KILL_EVERY", "2"))  # make heavy: 1; a minute and a half of make test
 SLOT = 0
 SESSION_MS = 10_000
 
@@ -124,8 +125,10 @@ class Pipe:
 
 
 def deaths(make, act, modules):
-    """(step, worker as it was made, what was told), for a kill before each line of `modules`; at last for none."""
+    """(step, worker as it was made, what was told), for a kill before each line of `modules`, or each KILL_EVERY-th; at last for none."""
     for step in steps():
+        if step % KILL_EVERY:
+            continue
         worker, pipe = make(step), Pipe()
         has_finished = die_at(step, lambda worker=worker, pipe=pipe: act(worker, pipe), modules, "line")
         yield step, worker, pipe.told()
