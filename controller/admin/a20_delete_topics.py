@@ -20,13 +20,13 @@ from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
 from headrace.protocol.messages import ZERO_UUID
-from headrace.shm.cluster_view import DeletedTopic
 
 VERSION_OF_IDS = 6
 
 _Result = messages.DeleteTopicsResponse.DeletableTopicResult
 _State = messages.DeleteTopicsRequest.DeleteTopicState
 _Place = tuple[str | None, bytes]  # as the request names a topic
+_Marked = tuple[str, str]  # name, id
 
 
 async def handle(context: AdminContext, version: int, body: memoryview) -> PendingResponse:
@@ -35,7 +35,7 @@ async def handle(context: AdminContext, version: int, body: memoryview) -> Pendi
     asked = request.topics if version >= VERSION_OF_IDS else [_State(name=name) for name in request.topic_names]
     names = _names_by_id(context, asked)
     results: dict[_Place, _Result] = {}
-    marked: dict[DeletedTopic, _Place] = {}
+    marked: dict[_Marked, _Place] = {}
     done: set[str] = set()  # names
     check_time = context.time_limit()
     for place in dict.fromkeys((topic.name, topic.topic_id) for topic in asked):
@@ -50,7 +50,7 @@ async def handle(context: AdminContext, version: int, body: memoryview) -> Pendi
                 continue
             topic = await _mark(context, name, topic_id)
             context.active.begin_deletion(*topic)
-            row = row._replace(topic_id=bytes.fromhex(topic.topic_id) or ZERO_UUID)
+            row = row._replace(topic_id=bytes.fromhex(topic[1]) or ZERO_UUID)
             marked[topic] = place
             done.add(name)
         except HeadraceError as failure:
@@ -89,7 +89,7 @@ def _name_of(place: _Place, names: dict[bytes, str]) -> str:
     return name
 
 
-async def _mark(context: AdminContext, name: str, topic_id: bytes) -> DeletedTopic:
+async def _mark(context: AdminContext, name: str, topic_id: bytes) -> _Marked:
     """Mark a topic; returns which. raises   KafkaError, ControllerMoved, ZkError
 
     topic_id   that it has to have; ZERO_UUID: any
@@ -101,8 +101,8 @@ async def _mark(context: AdminContext, name: str, topic_id: bytes) -> DeletedTop
     topic = context.known.topics.get(name) or context.known.released.get(name)
     if topic is None:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {name}")
-    found = DeletedTopic(name, topic.topic_id)
-    if topic_id not in (ZERO_UUID, bytes.fromhex(found.topic_id)):  # it was created again while we waited for the name
+    if topic_id not in (ZERO_UUID, bytes.fromhex(topic.topic_id)):  # it was created again while we waited for the name
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID, "no topic has this id")
+    found = (name, topic.topic_id)
     await context.active.mark(name)
     return found

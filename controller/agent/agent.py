@@ -48,7 +48,6 @@ from headrace.controller.zookeeper.znodes import BadZnode, Registration
 from headrace.errors import ErrorCode, KafkaError
 from headrace.limits import READS_IN_FLIGHT_MAX
 from headrace.settings import Settings, kafka_version
-from headrace.shm.cluster_view import DeletedTopic
 from headrace.shm.counters import TOPICS_RELEASED
 from headrace.shm.seat import Seat
 
@@ -141,9 +140,9 @@ class Agent:
         return PendingResponse(replicas, self.monotonic_ms() + max(0, timeout_ms), self.rows.is_served, respond)
 
     def wait_deleted(
-        self, topics: list[DeletedTopic], timeout_ms: int, respond: Callable[[bool], bytes]
+        self, topics: list[tuple[str, str]], timeout_ms: int, respond: Callable[[bool], bytes]
     ) -> PendingResponse:
-        """Answer when the topics are gone from this node and from ZooKeeper."""
+        """Answer when the topics, name and id of each, are gone from this node and from ZooKeeper."""
         return PendingResponse(topics, self.monotonic_ms() + max(0, timeout_ms), self._departures.is_gone, respond)
 
     async def note_overrides_written(self) -> None:

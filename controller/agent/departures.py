@@ -74,12 +74,13 @@ class Departures:
         """The next active controller goes on. Replicas that are to go still are."""
         self._leaving.clear()
 
-    def is_gone(self, topic: DeletedTopic) -> bool:
+    def is_gone(self, topic: tuple[str, str]) -> bool:
         """Whether a topic that was to be deleted is, here and in ZooKeeper; another one may have its name."""
-        now = self._known.topics.get(topic.name)
+        name, topic_id = topic
+        now = self._known.topics.get(name)
         if now is not None:
-            return is_another(now.topic_id, topic.topic_id)
-        return topic.name not in self._leaving
+            return is_another(now.topic_id, topic_id)
+        return name not in self._leaving
 
     def settle(self, followed: int, marked: Set[str]) -> tuple[list[str], int, bool]:
         """Check some of the deleted topics, and free what may be.
