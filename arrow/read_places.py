@@ -43,7 +43,7 @@ class ReadPlaces:
             )
 
     def begin(self, cluster: Cluster, starts: Mapping[TopicPartition, int]) -> None:
-        """Before the first plan, and once: what stands before the starts is what later plans go on from.
+        """Before the first plan, and once: what stands before the starts is what later plans continue from.
 
         cluster   with metadata of the topic
         raises    TopicRecreated, KafkaError, ConnectionFailed
