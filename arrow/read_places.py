@@ -3,6 +3,7 @@
 An offset alone does not identify a record (`client/leader_epochs.py`): a topic that was created again, and a log that was truncated and has
 grown again, have other records at the same offsets, and a tail that continues by the offset would pass over those before it.
 
+    epochs of the records before the starts
     plan the next ranges -> epochs of the records at their ends -> compare the epochs of the ranges before with the leaders' -> read
 
 In this order a log that is truncated before the comparison is noticed by it, and one that is truncated later by the next one.
@@ -26,7 +27,8 @@ class ReadPlaces:
         self._topic = topic
         self._topic_id = ""
         self._records = RecordEpochs()
-        self._epochs: Epochs = {}  # of the last records that were read
+        self._epochs: Epochs = {}  # of the last records that were read or passed over
+        self._has_begun = False
         self._compared: dict[TopicPartition, tuple[Position, int]] = {}  # with which leader's epoch
 
     def check_id(self, found: str) -> None:
@@ -40,10 +42,25 @@ class ReadPlaces:
                 "again"
             )
 
+    def begin(self, cluster: Cluster, starts: Mapping[TopicPartition, int]) -> None:
+        """Before the first plan, and once: what stands before the starts is what later plans continue from.
+
+        cluster   with metadata of the topic
+        raises    TopicRecreated, KafkaError, ConnectionFailed
+        """
+        if self._has_begun:
+            return
+        self._has_begun = True
+        self.check_id(cluster.topic_ids.get(self._topic, ""))
+        known = {name: offset for name, offset in starts.items() if offset > 0 and name in cluster.partitions}
+        if known:
+            cluster.offsets(dict.fromkeys(known, LATEST))
+            self._epochs |= self._records.before(cluster, known)
+
     def check_plan(self, cluster: Cluster, ranges: Sequence[OffsetRange], offsets: Mapping[int, int]) -> None:
         """That the ranges follow what was read; their ends are what is compared the next time.
 
-        offsets   where they begin, by partition, of those that were read before
+        offsets   where they begin, by partition, of those that were read before or have a start of their own
         raises    TopicRecreated, DataLoss, KafkaError, ConnectionFailed
         """
         for one in ranges:
@@ -71,6 +88,7 @@ class ReadPlaces:
                 else "it knows nothing of the leader that wrote them"
             )
             raise DataLoss(
-                f"{name}: the log was truncated, and no longer has the records before offset {due[name].offset} that were read: {since}"
+                f"{name}: the log was truncated, and no longer has the records before offset {due[name].offset} that were read or "
+                f"passed over: {since}"
             )
         self._compared |= {name: (at, cluster.leader_epochs.get(name, NO_EPOCH)) for name, at in due.items()}

@@ -47,7 +47,13 @@ class Reader:
     """
 
     def __init__(
-        self, options: ScanOptions, columns: Sequence[str], where: RowFilter | None, follows: bool, rows: int
+        self,
+        options: ScanOptions,
+        columns: Sequence[str],
+        where: RowFilter | None,
+        follows: bool,
+        rows: int,
+        places: ReadPlaces,
     ) -> None:
         self._options = options
         self._columns = tuple(columns)
@@ -56,7 +62,7 @@ class Reader:
         self._rows = rows
         self._is_closed = False
         self._refresh_s = 0.0
-        self._places = ReadPlaces(options.topics[0])
+        self._places = places
         self.schema: pa.Schema = arrow_schema(self._columns, are_views=True)
         self.offsets: dict[int, int] = {}
 
@@ -68,10 +74,12 @@ class Reader:
         (topic,) = self._options.topics
         with Cluster(self._options.bootstrap_servers) as cluster:
             is_new = True
+            cluster.retried(lambda: None, {topic})
+            self._places.begin(cluster, self._options.start.offsets)
             while not self._is_closed:
                 ranges = plan(self._options) if is_new else []
                 if ranges:
-                    self._places.check_plan(cluster, ranges, self.offsets)
+                    self._places.check_plan(cluster, ranges, self._positions())
                     yield from self._read(ranges)
                     self._options = self._from_here()
                 else:
@@ -116,6 +124,11 @@ class Reader:
             batch = self._where.kept(batch)
         if batch.num_rows:
             yield batch
+
+    def _positions(self) -> dict[int, int]:
+        """Where partitions are read on, of those of which that is known."""
+        starts = {name.partition: offset for name, offset in self._options.start.offsets.items() if offset > 0}
+        return starts | self.offsets
 
     def _from_here(self) -> ScanOptions:
         """The options of the next plan: partitions that are new by then are read from their beginning."""
@@ -174,21 +187,23 @@ def open(  # as in `io.open`: it is used with its module's name
     row_filter = None if where is None else RowFilter(where, arrow_schema(names, are_views=True))
     if row_filter is not None and not follow:  # a tail goes by what it has read
         options = dataclasses.replace(options, where=where, where_schema=row_filter.schema)
+    places = ReadPlaces(topic)
     if follow and start == "latest":
-        options = _pinned(options)
-    return Reader(options, names, row_filter, follow, rows_per_batch)
+        options = _pinned(options, places)
+    return Reader(options, names, row_filter, follow, rows_per_batch, places)
 
 
 def _bound(topic: str, offsets: Mapping[int, int], default: int) -> Bound:
     return Bound(default, offsets={TopicPartition(topic, index): offset for index, offset in offsets.items()})
 
 
-def _pinned(options: ScanOptions) -> ScanOptions:
-    """A tail begins where the log ends now, not where it ends when the first batch is asked for."""
+def _pinned(options: ScanOptions, places: ReadPlaces) -> ScanOptions:
+    """A tail begins where the log ends now, not where it ends when the first batch is asked for. `places` gets to know what is there."""
     (topic,) = options.topics
     with Cluster(options.bootstrap_servers) as cluster:
         cluster.refresh([topic])
         now = _ends(cluster, options)
+        places.begin(cluster, now)
     return dataclasses.replace(options, start=Bound(EARLIEST, offsets=now))
 
 

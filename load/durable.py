@@ -16,6 +16,7 @@ def sync_file(path: str | os.PathLike[str]) -> None:
 
 
 sync_directory = sync_file  # its entries
+sync_everything = os.sync
 
 
 # of a directory that may not be listed, or lies on a file system that syncs no directories (CIFS, some of FUSE)
@@ -41,7 +42,7 @@ def make_directory(path: Path) -> None:
         if failure.errno not in UNSYNCABLE:
             raise
         if is_new:
-            os.sync()
+            sync_everything()
     _synced.add(path)
 
 

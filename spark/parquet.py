@@ -125,6 +125,9 @@ def _target(directory: str, mode: str) -> Path:
     return target
 
 
+_sync_everything = os.sync
+
+
 def _make(target: Path) -> None:
     """The directory, where it is not there, with its entry on the disk, before any task writes. raises OSError"""
     try:
@@ -134,7 +137,7 @@ def _make(target: Path) -> None:
     try:
         _sync(target.parent)
     except PermissionError:  # the parent may be written and not listed
-        os.sync()
+        _sync_everything()
 
 
 def _show(target: Path, paths: Sequence[Path], job: str) -> None:
@@ -162,7 +165,7 @@ def _sync(path: Path) -> None:
     except OSError as failure:
         if failure.errno not in (errno.EINVAL, errno.ENOTSUP):
             raise
-        os.sync()
+        _sync_everything()
     finally:
         os.close(descriptor)
 

@@ -4,8 +4,8 @@ A leader that has a batch of the same sequences already acknowledges the second 
 partition compares numbers. So each batch is read back at the offset that its response told:
 
     the attempt's batch, all records    its rows are compared
-    the same, fewer records; a gap;     the cleaner or retention has passed: nothing to compare
-    or below the log's start
+    the same, with fewer records        the cleaner has passed: nothing to compare
+    a gap, or below the log's start     the cleaner or retention has passed
     another batch                       the log was truncated, and the rows are lost
 
 Only the attempt's own batches are read, whatever others write between them.

@@ -4,7 +4,7 @@ A task's rows have their places by the sequences of its batches. So where retent
 record was stored and is gone since: it counts as there. That holds only where as many offsets are without a batch, or below the
 log's start. Sequences that are missing where the log has no such gap were lost with a truncation.
 
-Rows of other tasks are looked at as far as the log went before any task of this run: what came since is theirs and of this run.
+Rows of other tasks count as far as the log went before any task of this run: what came since is theirs and of this run.
 
 Runs in: Python workers. Memory: 8 bytes for each row that is found.
 """
@@ -36,8 +36,8 @@ class FoundRows:
     """Of one attempt.
 
     begins       floors of the partitions, as the logs are now
-    others       producer ids of the micro-batch's other tasks, whose rows are looked at
-    other_ends   of the partitions: rows of others are looked at below
+    others       producer ids of the micro-batch's other tasks, whose rows count
+    other_ends   of the partitions: rows of others count below
     """
 
     def __init__(

@@ -216,6 +216,42 @@ def test_a_tail_does_not_continue_in_another_log_at_the_same_offsets(log, broker
         next(batches)
 
 
+@pytest.mark.parametrize("start", ["latest", {0: 10}])
+def test_a_tail_that_has_read_nothing_yet_sees_that_its_start_is_in_another_log(log, broker, monkeypatch, start):
+    name = TopicPartition("clicks", 0)
+    for _ in range(10):
+        log.append(name, [(b"k", b"old")])
+    broker.epochs[name] = [(0, 0)]
+    tail = headrace.arrow.open("clicks", bootstrap_servers=broker.address, columns="offset", start=start, follow=True)
+    has_news, looks = tail._has_news, []
+
+    def truncated(cluster, topic):
+        if not looks:
+            log.cut(name, 4)
+            broker.epochs[name] = [(0, 0), (1, 4)]
+            log.append(name, [(b"k", b"new")] * 11)
+        looks.append(1)
+        return has_news(cluster, topic)
+
+    monkeypatch.setattr(tail, "_has_news", truncated)
+    with pytest.raises(DataLoss, match=r"clicks-0: the log was truncated.* before offset 10"):
+        next(iter(tail))
+
+
+def test_a_tail_from_latest_sees_a_topic_that_is_made_again_before_its_first_batch(log, broker):
+    name = TopicPartition("clicks", 0)
+    log.append(name, [(b"k", b"old")] * 10)
+    broker.topic_ids["clicks"] = "11" * 16
+    tail = headrace.arrow.open(
+        "clicks", bootstrap_servers=broker.address, columns="offset", start="latest", follow=True
+    )
+    log.cut(name, 0)
+    log.append(name, [(b"k", b"new")] * 12)
+    broker.topic_ids["clicks"] = "22" * 16
+    with pytest.raises(TopicRecreated, match="clicks was deleted and created again"):
+        next(iter(tail))
+
+
 def test_a_tail_continues_under_a_later_leader(log, broker):
     name = TopicPartition("clicks", 0)
     log.append(name, [(b"k", b"v")] * 10)

@@ -26,7 +26,7 @@ def test_a_parent_that_can_not_be_synced_ends_nothing(tmp_path, monkeypatch, cod
     everything = []
     monkeypatch.setattr(durable, "_synced", set())
     monkeypatch.setattr(durable, "sync_directory", refused(code))
-    monkeypatch.setattr(durable.os, "sync", lambda: everything.append(1))
+    monkeypatch.setattr(durable, "sync_everything", lambda: everything.append(1))
     durable.make_directory(tmp_path)
     assert not everything, "it was there"
     durable.make_directory(tmp_path / "new")
