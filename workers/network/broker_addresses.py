@@ -155,7 +155,8 @@ class BrokerAddresses:
 
     def _gather(self) -> None:
         found = frozenset(address for addresses in self._found.values() for address in addresses)
-        self._unfound = frozenset(broker.host for broker in self._brokers.values()) - self._found.keys()
+        hosts = (broker.host for broker in self._brokers.values())
+        self._unfound = frozenset(host for host in hosts if host not in self._found)
         if found != self._all:
             self._all = found
             self._has_neighbour = any(map(is_of_this_machine, found))
