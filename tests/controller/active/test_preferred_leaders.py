@@ -175,7 +175,7 @@ def test_every_version_is_answered(node, ensemble, version):
 
 
 @pytest.mark.parametrize("kind", Election)
-def test_who_asks_for_a_leader_of_a_disputed_partition_reads_why_there_is_none(node, ensemble, kind):
+def test_who_asks_for_a_leader_of_a_disputed_partition_reads_why(node, ensemble, kind):
     held = HeldReplica("", end_offset=9, end_epoch=9, parted_at=3, parted_from=1, parted_in=3)
     ensemble.put(held_znodes.held_path(2, "t"), held_znodes.encode_held({0: held}))
     write(node, ensemble, 0, NO_LEADER, (2, 1))

@@ -132,7 +132,7 @@ def drive(node):
 
 
 @pytest.mark.parametrize("version", [5, 6])
-def test_a_topic_that_is_created_again_while_others_are_marked_is_another_one(new_node, ensemble, monkeypatch, version):
+def test_a_topic_that_is_created_again_meanwhile_is_another_one(new_node, ensemble, monkeypatch, version):
     node = new_node()
     make(node, "a")
     make(node, "b")

@@ -132,7 +132,7 @@ def test_without_room_it_is_made_with_the_next_flush(disk, tmp_path, monkeypatch
     assert log._synced.is_set
 
 
-def test_a_log_that_was_put_aside_and_has_its_name_back_says_nothing_of_what_was_acknowledged_meanwhile(disk, tmp_path):
+def test_a_log_that_was_put_aside_and_has_its_name_back_says_nothing(disk, tmp_path):
     log = opened(disk, tmp_path, SYNCED)
     append(log)
     log.close()
