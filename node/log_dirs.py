@@ -126,10 +126,15 @@ def _make_directory(path: Path, mode: int = 0o750) -> None:
     if path.parent != path:
         _make_directory(path.parent, 0o777)  # as Python's makedirs
     path.mkdir(mode, exist_ok=True)
+    _sync_names(path.parent)
+
+
+def _sync_names(path: Path) -> None:
+    """raises OSError"""
     try:
-        fd = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except PermissionError:
-        return  # who made that one may write there, not read
+        return  # this process may make directories in it, and not read it
     try:
         os.fsync(fd)
     finally:

@@ -40,6 +40,7 @@ from headrace.log.state.checkpoints import (
     REPLICATION_OFFSET_FILE,
     read_leader_epochs,
 )
+from headrace.log.state.compacted_offset import COMPACTED_FILE
 from headrace.log.state.synced_mark import SYNCED_FILE
 from headrace.log.state.truncation_mark import TRUNCATION_FILE
 
@@ -50,7 +51,12 @@ FOLDER_NAME = re.compile(
 PASSING_NAME = re.compile(r".*-(delete|stray)")
 SEGMENT_SUFFIXES = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX, SNAPSHOT_SUFFIX)
 UNFINISHED_SUFFIXES = (CLEANED_SUFFIX, SWAP_SUFFIX, CUT_SUFFIX, ".tmp")
-MARK_NAMES = (SYNCED_FILE, TRUNCATION_FILE, COPY_NAME_FILE)  # the last one is of a move between log directories
+MARK_NAMES = (
+    COMPACTED_FILE,
+    SYNCED_FILE,
+    TRUNCATION_FILE,
+    COPY_NAME_FILE,
+)  # the last one is of a move between log directories
 STATE_NAMES = (LEADER_EPOCH_FILE, PARTITION_METADATA_FILE)
 NEXT_START = "nothing: the next start of the node finishes or removes it"
 EPOCHS_ANEW = (

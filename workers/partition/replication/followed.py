@@ -27,6 +27,7 @@ from typing import Final
 
 from headrace.errors import HeadraceError, StorageExhausted, StorageFailed
 from headrace.ids import NO_EPOCH
+from headrace.limits import EMPTY_PROOFS_MAX
 from headrace.log.state.compacted_offset import compacted_offset
 from headrace.log.state.leader_epochs import epoch_of
 from headrace.log.writing.follower_append import OffsetsOutOfOrder
@@ -46,7 +47,6 @@ from headrace.workers.partition.replication.fetch_session import Subject, Wish
 from headrace.workers.partition.replication.follower_states import TABLE, FollowerEvent, FollowerState
 
 _RESETS_WITH_EPOCH: Final = 2
-_EMPTY_PROOFS_MAX: Final = 2
 
 _log: Final = logging.getLogger(__name__)
 
@@ -152,7 +152,7 @@ class Followed(Subject):
     def _is_asked_again(self, own: RecordBatchHeader, high_watermark: int) -> bool:
         """Whether the leader may have a record there, for which there was no room in its answer."""
         self.unanswered += 1
-        return high_watermark > own.base_offset or self.unanswered <= _EMPTY_PROOFS_MAX
+        return high_watermark > own.base_offset or self.unanswered <= EMPTY_PROOFS_MAX
 
     def refuse_epoch(self, on_cut: Callable[[Replica], None], offset: int) -> FollowerEvent:
         """Our latest epoch was given twice, and the logs part at an offset at the latest."""
