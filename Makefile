@@ -16,8 +16,8 @@ export FILE ?=
 FAULTS ?= $(or $(KILLS),1000)
 SEEDS ?= $(shell date +%s)
 CLASSES ?=
-# of pytest, one more than cores, since tests wait much; each keeps to whole files
-SHARDS ?= $(shell expr $$(nproc) + 1)
+# of pytest, two more than cores, since tests wait much; each keeps to whole files
+SHARDS ?= $(shell expr $$(nproc) + 2)
 # Tests that fork before every bytecode or line: three times as fast in processes that have not imported all other tests
 FORKING := tests/shm tests/log/segments/test_segment_swap.py tests/workers/test_worker_deaths.py
 IN_TEST := not interop and not chaos and not scenario and not systemd and not heavy

@@ -81,11 +81,19 @@ class Leaders(Part):
         self._check([name])
 
     def isrs_changed(self, name: str, indexes: Collection[int]) -> None:
-        """One of a leader's node may have taken the leader away: its state was of the past (decision 071)."""
+        """One of a leader's node may have taken the leader away: its state was of the past (decision 071). Or a leader took a broker in
+        that was about to go, by a write that came after we had removed it: it sees no lag where nothing is written, and we saw it go.
+        """
         topic = self._term.known.topics.get(name)
         states = topic.states if topic is not None else []
-        if any((state := states[index]) is not None and state.leader == NO_LEADER for index in indexes):
-            self._check([name])
+        serving = self._term.liveness.serving
+        for index in indexes:
+            state = states[index]
+            if state is None:
+                continue
+            if state.leader == NO_LEADER or 0 < len(serving(name, index, state.isr)) < len(state.isr):
+                self._check([name])
+                return
 
     def leaders_told(self, name: str, indexes: Collection[int]) -> None:
         topic = self._term.known.topics.get(name)

@@ -29,6 +29,7 @@ def node(new_node, ensemble):
     node.turn()
     node.create("t", ((0, 1),) * 3, {})
     node.turn()
+    node.other = session
     listen(node)
     return node
 
@@ -184,3 +185,17 @@ def test_notes_that_somebody_else_removed_hold_up_nothing(node, ensemble):
     node.settle(task)
     assert task.failure is None
     assert left(ensemble) == []
+
+
+def test_a_broker_that_went_is_taken_out_of_an_isr_that_its_leader_wrote_as_it_went(node, ensemble):
+    """Below IBP 2.7: the leader's write came after ours. Nothing is appended, so it sees no lag, and the broker waits at its start."""
+    node.other.expire()
+    node.turn()
+    path = znodes.state_path("t", 0)
+    state = znodes.decode_state(path, ensemble.data(path), 0)
+    assert state.isr == (0,)
+    ensemble.put(path, znodes.encode_state(state._replace(isr=(0, 1))))
+    notify(ensemble, 0, ("t", 0))
+    node.turn()
+    assert znodes.decode_state(path, ensemble.data(path), 0).isr == (0,)
+    assert node.known.topics["t"].states[0].isr == (0,)
