@@ -25,9 +25,8 @@ from headrace.load.contents import DEAD_SCHEMA
 from headrace.load.data_file_writer import ROW_GROUP_BYTES, DataFileWriter
 from headrace.load.data_files import Attempt, file_name, folder_of
 from headrace.load.durable import sync_directory
-from headrace.load.errors import BrokenTarget, DamagedFile, UnknownOutcome
-from headrace.load.orphans import remove_retired, remove_uncommitted
-from headrace.load.runs import Run
+from headrace.load.errors import BrokenTarget, DamagedFile
+from headrace.load.orphans import remove_retired, run_of
 from headrace.load.schemas import schema_from_text
 from headrace.load.target import Target, open_target
 
@@ -55,19 +54,10 @@ def compact(
     snapshot = target.read()
     if not snapshot.number:
         return snapshot
-    run = Run(target.control)
     damaged: dict[str, DamagedFile] = {}
-    try:
+    with run_of(target) as run:
         snapshot = compacted(target, run.id, snapshot, compression, mergeable(snapshot, small_bytes), damaged)
         remove_retired(target, snapshot, retired_s)
-    except UnknownOutcome:
-        run.close(keeps_file=True)
-        raise
-    except BaseException:
-        remove_uncommitted(target, run.id)
-        run.close()
-        raise
-    run.close()
     if damaged:
         raise next(iter(damaged.values()))
     return snapshot
@@ -93,7 +83,7 @@ def compacted(
             added.append(_merged(target, snapshot, group, Attempt(run_id, number + index), compression))
         except DamagedFile as failure:
             damaged[failure.path] = failure
-            _log.error("%d files are not merged, one of them was changed: %s", len(group), failure)
+            _log.error("%d files are not merged, since one of them is damaged: %s", len(group), failure)
             continue
         merged.append(group)
     if not merged:

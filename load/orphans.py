@@ -15,12 +15,14 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from headrace.load.commits import Change, Snapshot
 from headrace.load.data_files import Attempt, found_files
-from headrace.load.runs import forget_run, other_runs, runs_of
+from headrace.load.errors import UnknownOutcome
+from headrace.load.runs import Run, forget_run, other_runs, runs_of
 from headrace.load.target import Target
 
 TEMPORARY_S = 600.0  # a commit takes less
@@ -34,6 +36,22 @@ def remove_attempts(root: Path, dead: Collection[Attempt]) -> int:
     for path in found:
         path.unlink(missing_ok=True)
     return len(found)
+
+
+@contextmanager
+def run_of(target: Target) -> Iterator[Run]:
+    """A run that makes one commit. Where that fails its files go; where the outcome is not known the next loader cleans up."""
+    run = Run(target.control)
+    try:
+        yield run
+    except UnknownOutcome:
+        run.close(keeps_file=True)
+        raise
+    except BaseException:
+        remove_uncommitted(target, run.id)
+        run.close()
+        raise
+    run.close()
 
 
 def remove_uncommitted(target: Target, own: str) -> int:

@@ -27,10 +27,9 @@ from headrace.load.contents import DEAD_SCHEMA
 from headrace.load.data_file_writer import ROW_GROUP_BYTES, DataFileWriter
 from headrace.load.data_files import Attempt, file_name, folder_of
 from headrace.load.durable import sync_directory
-from headrace.load.errors import OutOfRange, TopicReplaced, UnknownOutcome
+from headrace.load.errors import OutOfRange, TopicReplaced
 from headrace.load.options import pattern_of, start_of
-from headrace.load.orphans import remove_uncommitted
-from headrace.load.runs import Run
+from headrace.load.orphans import run_of
 from headrace.load.schemas import schema_from_text
 from headrace.load.target import Target, open_target
 
@@ -81,17 +80,8 @@ def rewind(
 
 def _commit(target: Target, snapshot: Snapshot, cuts: dict[TopicPartition, int], epochs: Epochs) -> None:
     """raises   LoadFenced, DamagedFile, and the target's own errors: nothing was changed"""
-    run = Run(target.control)
-    try:
+    with run_of(target) as run:
         target.commit(_change(target, run.id, snapshot, cuts, epochs), snapshot)
-    except UnknownOutcome:
-        run.close(keeps_file=True)
-        raise
-    except BaseException:
-        remove_uncommitted(target, run.id)
-        run.close()
-        raise
-    run.close()
 
 
 def _check_ids(snapshot: Snapshot, found: Mapping[str, str], topics: set[str]) -> None:

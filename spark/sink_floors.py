@@ -83,7 +83,12 @@ def lowered(cluster: Cluster, floors: Floors, ends: dict[TopicPartition, int]) -
         found[name] = min(found[name], max(at, 0))
     for name, offset in floors.offsets.items():
         if found[name] < offset:
-            _log.warning("a sink's topic was truncated partition=%s floor=%d from=%d", name, offset, found[name])
+            _log.warning(
+                "the sink's topic was truncated partition=%s stored_up_to=%d searched_from=%d",
+                name,
+                offset,
+                found[name],
+            )
     return found
 
 

@@ -119,7 +119,7 @@ def parse_sink_options(options: Mapping[str, str]) -> SinkOptions:
         raise ValueError(f"option {EXACTLY_ONCE} needs kafka.acks all and kafka.enable.idempotence")
     alike_batch = number_of(given, ALIKE_BATCH, 0)
     if alike_batch is not None and not is_exactly_once:
-        raise ValueError(f"option {ALIKE_BATCH} goes with {EXACTLY_ONCE}")
+        raise ValueError(f"option {ALIKE_BATCH} needs option {EXACTLY_ONCE}")
     app_id, version = given.get(TXN_APP_ID.lower(), "").strip(), number_of(given, TXN_VERSION, 0)
     if bool(app_id) != (version is not None) or (app_id and not is_exactly_once):
         raise ValueError(f"options {TXN_APP_ID} (not empty) and {TXN_VERSION} go together, and with {EXACTLY_ONCE}")

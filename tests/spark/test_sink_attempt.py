@@ -629,7 +629,7 @@ def test_rows_are_found_in_a_log_that_was_cut_below_the_floor(options, out, brok
     again = task._replace(run="run 2")
     assert HeadraceStreamWriter(options).write_task(iter([rows(range(20, 50))]), again).records == 30 - written
     assert values(out, OUT0) == [*range(10), *range(20, 50)]
-    assert "a sink's topic was truncated partition=out-0 floor=20 from=10" in caplog.text
+    assert "the sink's topic was truncated partition=out-0 stored_up_to=20 searched_from=10" in caplog.text
 
 
 def test_ids_differ_by_query_task_and_round_of_epochs():

@@ -60,7 +60,7 @@ def test_what_can_not_be_done_is_refused(option):
         ({"txnAppId": "a", "headrace.exactly.once": "true"}, "options txnAppId .* and txnVersion go together"),
         ({"txnVersion": "1", "headrace.exactly.once": "true"}, "options txnAppId .* and txnVersion go together"),
         ({"txnAppId": "a", "txnVersion": "1"}, "go together, and with headrace.exactly.once"),
-        ({"headrace.exactly.once.alike": "3"}, "option headrace.exactly.once.alike goes with headrace.exactly.once"),
+        ({"headrace.exactly.once.alike": "3"}, "option headrace.exactly.once.alike needs option headrace.exactly.once"),
         (
             {"txnAppId": "a", "txnVersion": "-1", "headrace.exactly.once": "true"},
             "option txnVersion -1 must be at least 0",

@@ -127,7 +127,7 @@ class BrokerAddresses:
             if addresses:
                 self._found[host] = addresses
             elif self._notices.is_due(host, None, now_ms):
-                _log.warning("a broker's host is not found, its requests are not taken host=%s", host)
+                _log.warning("broker host not found, requests of that broker are refused host=%s", host)
         if done:
             self._gather()
         return done

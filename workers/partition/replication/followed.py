@@ -294,7 +294,7 @@ class Followed(Subject):
             )  # fmt: skip
         elif offset < high_watermark:
             _log.error(
-                "acknowledged records may be lost partition=%s first_offset=%d reason=they are cut, the leader does not have them"
+                "acknowledged records may be lost partition=%s first_offset=%d reason=truncated here, since the leader lacks them"
                 " last_offset=%d high_watermark=%d end_offset=%d leader=%d leader_epoch=%d",
                 replica.partition, offset, high_watermark - 1, high_watermark, end_offset, self.leader, self.leader_epoch,
             )  # fmt: skip
