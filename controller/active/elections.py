@@ -1,10 +1,10 @@
 """Who leads a partition, and who is in sync: pure, a state in, the state that is to be written out.
 
-Runs in: the controller process of the active node. Each answer has a leader epoch of one more, and the version of the node that it was
+Runs in: the controller process of the active node. Each answer has a later leader epoch, and the version of the node that it was
 made from, which its write expects. `online` are brokers that live, are not shutting down, and have this replica's directory.
 
     offline      the leader is gone: the first replica of the ISR that is online, in the order of the assignment; else, where it
-                 is allowed, the first that is online (it starts alone, RECOVERING); else nobody
+                 is allowed, the first that is online (it starts alone, RECOVERING, in a leader epoch of the next era); else nobody
     reassigned   a reassignment is about to end: the first of its target that is in sync and online
     preferred    the first of the assignment, where it is in sync and online
     shutdown     a broker asks to go: the first in sync and online that is not going either; the ISR without those that go
@@ -20,6 +20,7 @@ from collections.abc import Collection, Sequence
 
 from headrace.controller.zookeeper.znodes import PartitionState
 from headrace.ids import NO_LEADER
+from headrace.leader_eras import first_of_history
 
 RECOVERED = 0
 RECOVERING = 1  # leader_recovery_state: the leader was out of sync, records may be lost
@@ -47,7 +48,8 @@ def elect_offline(
     if leader is None:
         return None
     recovery = RECOVERING if is_recovery_told else state.recovery
-    return _led_by(state, leader, (leader,), epoch)._replace(recovery=recovery)
+    elected = _led_by(state, leader, (leader,), epoch)
+    return elected._replace(recovery=recovery, leader_epoch=first_of_history(state.leader_epoch))
 
 
 def elect_reassigned(

@@ -13,7 +13,8 @@ import logging
 from collections.abc import Mapping
 
 from headrace.controller.agent.hold_decision import LogEnd
-from headrace.controller.agent.old_state_decision import OldAct, OldVerdict, decide_old, raised
+from headrace.controller.agent.hold_reports import ends_of, report_loss
+from headrace.controller.agent.old_state_decision import OldAct, decide_old, raised
 from headrace.controller.cluster.known_cluster import KnownCluster, Topic
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ZkConflict
@@ -78,8 +79,8 @@ class AheadReplicas:
 
     async def settle(
         self, place: Place, topic: Topic, state: PartitionState, others: Ends, *, is_accepted: bool
-    ) -> OldVerdict | None:
-        """What was written into ZooKeeper; None: it is held on, and says for whom. raises ZkError"""
+    ) -> bool:
+        """Whether ZooKeeper says who is to lead; False: it is held on, and says for whom. raises ZkError"""
         known = self._known
         held = known.held[place]
         verdict = decide_old(known.node_id, held, others, topic.replicas[place[1]], state, is_accepted=is_accepted)
@@ -94,18 +95,21 @@ class AheadReplicas:
                     "replica held partition=%s-%d log_end=%d log_epoch=%d parted_at=%d waits_for=%s reason=%s",
                     *place, held.end_offset, held.end_epoch, held.parted_at, list(verdict.waits_for), why,
                 )  # fmt: skip
-            return None
+            return False
+        if verdict.first_offset >= 0:  # first, for a process that is killed
+            why = f"broker {verdict.best} is to lead, the state was of the past, of other replicas: {ends_of(others)}"
+            report_loss(place, verdict.first_offset, held, why)
         epochs = [held.end_epoch, *(end.epoch for end in others.values() if end is not None)]
         changed = raised(state, verdict.best, epochs)
         if not await write_state(self._zk, known, place, topic, state, changed):
-            return None
+            return False
         _log.warning(
             "state of the past is over, one replica is to lead in an epoch above all partition=%s-%d leader_to_be=%d leader_epoch=%d"
             " log_end=%d log_epoch=%d state_leader=%d state_leader_epoch=%d others=%s",
             *place, verdict.best, changed.leader_epoch, held.end_offset, held.end_epoch, state.leader, state.leader_epoch,
             {broker: tuple(end) if end is not None else None for broker, end in others.items()},
         )  # fmt: skip
-        return verdict
+        return True
 
 
 async def write_state(

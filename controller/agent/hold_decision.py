@@ -106,6 +106,14 @@ def decide(
     return Verdict(Act.HAND_OVER, best)
 
 
+def may_part(own: LogEnd, others: Mapping[int, LogEnd | None]) -> bool:
+    """Whether another replica may have committed records that ours, the best one, lacks. One of the same last epoch has none.
+
+    Those of Apache's brokers don't count: they follow whoever leads.
+    """
+    return any(end is None or end.epoch not in (own.epoch, EPOCH_UNKNOWN) for end in others.values())
+
+
 def first_lost(own: LogEnd, best: LogEnd, others: Mapping[int, LogEnd | None], isr: Sequence[int]) -> int:
     """An offset at or below each record that may be lost, where the best log leads from now on.
 

@@ -33,7 +33,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 
 from headrace.controller.agent.accepted_losses import AcceptedLosses
 from headrace.controller.agent.ahead_replicas import NOTHING_HELD, AheadReplicas, Ends, write_state
-from headrace.controller.agent.hold_decision import Act, LogEnd, Verdict, decide, first_lost
+from headrace.controller.agent.hold_decision import Act, LogEnd, Verdict, decide, first_lost, may_part
 from headrace.controller.agent.hold_reports import ends_of, report_loss, report_missing, some_of
 from headrace.controller.agent.missing_logs import Absence, MissingLogs
 from headrace.controller.agent.new_life import begin_epochs, in_sync_replicas
@@ -53,6 +53,7 @@ from headrace.controller.zookeeper.transaction import Transaction
 from headrace.controller.zookeeper.znodes import BadZnode, PartitionState
 from headrace.errors import ErrorCode
 from headrace.ids import NO_EPOCH, NO_LEADER, partition_key
+from headrace.leader_eras import first_of_history
 from headrace.limits import (
     HELD_CHECK_MS_MAX,
     ISR_ANSWER_MS_MAX,
@@ -464,16 +465,11 @@ class Holds:
     ) -> None:
         """raises   ZkError"""
         before = self._known.held[place]
-        done = await self._ahead.settle(place, topic, state, others, is_accepted=is_accepted)
-        if done is None:
-            if self._known.held.get(place) != before:
-                self._dirty.add(place[0])
-            return
-        if done.first_offset >= 0:
-            why = f"broker {done.best} is to lead, the state was of the past, of other replicas: {ends_of(others)}"
-            report_loss(place, done.first_offset, before, why)
-        self._drop(place)
-        self._has_event = True
+        if await self._ahead.settle(place, topic, state, others, is_accepted=is_accepted):
+            self._drop(place)
+            self._has_event = True
+        elif self._known.held.get(place) != before:
+            self._dirty.add(place[0])
 
     async def _carry_out(
         self,
@@ -488,6 +484,15 @@ class Holds:
         own = LogEnd(held.end_epoch, held.end_offset)
         if verdict.act is Act.RELEASE:
             offset = first_lost(own, own, others, state.isr)
+            if may_part(
+                own, others
+            ):  # what these have in common is not known: followers have to know that it was decided
+                if state.leader == known.node_id:
+                    return  # who is to elect does not know yet that we can't lead
+                elected = state._replace(leader_epoch=first_of_history(state.leader_epoch))
+                is_led = state.leader != NO_LEADER
+                if not is_led and not await write_state(self._zk, known, place, topic, state, elected):
+                    return
             report_loss(place, offset, held, f"no other replica has more: {ends_of(others)}")
             self._drop(place)
             self._has_event = True
@@ -495,10 +500,12 @@ class Holds:
             best = others[verdict.best]
             assert best is not None
             self._elections.owe(place)  # whether the reply comes or not
-            if not await write_state(self._zk, known, place, topic, state, state._replace(isr=(verdict.best,))):
-                return
             offset = first_lost(own, best, others, state.isr)
             report_loss(place, offset, held, f"broker {verdict.best} has more than this one, and is to lead")
+            leader_epoch = first_of_history(state.leader_epoch)
+            elected = state._replace(isr=(verdict.best,), leader_epoch=leader_epoch)
+            if not await write_state(self._zk, known, place, topic, state, elected):
+                return
             self._drop(place)
         else:
             return  # who is to elect does not know yet that we can't lead

@@ -75,6 +75,7 @@ class Replica:
     parted_from           the leader whose log has parted from ours so that records would be cut; NO_LEADER: none. If it is to be
                           followed all the same, an operator has accepted that
     is_nameless           its directory had no topic id: it may be of an earlier topic of the name
+    may_be_unclean        unclean.leader.election.enable: a leader may lack what was acknowledged
     is_unproven           nobody has compared its log's last batch with its leader's since it was opened
     min_insync_replicas   that acks=all asks for: no more than there are replicas
     """
@@ -109,6 +110,7 @@ class Replica:
         "leader_epoch",
         "leader_id",
         "log",
+        "may_be_unclean",
         "min_insync_replicas",
         "parted_from",
         "partition",
@@ -144,6 +146,7 @@ class Replica:
         self.isr: tuple[int, ...] = ()
         self.replicas: tuple[int, ...] = ()
         self.followers: Followers | None = None
+        self.may_be_unclean = False
         self.min_insync_replicas = 1
         self.high_watermark = min(max(high_watermark, log.log_start_offset), log.log_end_offset)
         self.told_end = told_end
@@ -176,9 +179,10 @@ class Replica:
     def is_leader(self) -> bool:
         return self.state is RowState.LEADER
 
-    def configure(self, config: LogConfig, min_insync_replicas: int) -> None:
+    def configure(self, config: LogConfig, min_insync_replicas: int, *, may_be_unclean: bool = False) -> None:
         """Take changed topic settings."""
         self.log.config = config
+        self.may_be_unclean = may_be_unclean
         self._min_insync_wanted = min_insync_replicas
         self._follow_minimum()
 

@@ -35,7 +35,11 @@ class ReplicaConfigs:
     def apply(self, replica: Replica, topic: TopicView) -> None:
         """Give a replica its topic's settings."""
         values = topic_values(self._defaults.settings, topic.configs)
-        replica.configure(LogConfig.from_values(values), values["min.insync.replicas"])
+        replica.configure(
+            LogConfig.from_values(values),
+            values["min.insync.replicas"],
+            may_be_unclean=values["unclean.leader.election.enable"],
+        )
         self._applied[replica.slot] = topic.configs
         if replica.log.config.flush_ms is None:
             self.timed.discard(replica.slot)

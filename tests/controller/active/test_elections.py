@@ -15,6 +15,7 @@ from headrace.controller.active.elections import (
 )
 from headrace.controller.zookeeper.znodes import PartitionState
 from headrace.ids import NO_LEADER
+from headrace.leader_eras import ERA
 
 EPOCH = 10
 STATE = PartitionState(leader=1, leader_epoch=4, isr=(1, 2), controller_epoch=9, version=17)
@@ -47,7 +48,7 @@ def test_a_leader_for_a_partition_that_lost_its_own(online, expected):
     ("online", "expected"),
     [
         ([2, 3], led_by(2, (2,))),
-        ([3], led_by(3, (3,), RECOVERING)),
+        ([3], led_by(3, (3,), RECOVERING)._replace(leader_epoch=ERA)),
         ([4], None),
     ],
     ids=["one in sync goes first", "alone, recovering", "one that has no replica"],
@@ -57,7 +58,14 @@ def test_an_unclean_election(online, expected):
 
 
 def test_an_unclean_election_of_old_brokers_says_nothing_of_recovery():
-    assert elect_offline(STATE, REPLICAS, [3], EPOCH, is_unclean=True, is_recovery_told=False) == led_by(3, (3,))
+    elected = elect_offline(STATE, REPLICAS, [3], EPOCH, is_unclean=True, is_recovery_told=False)
+    assert elected == led_by(3, (3,))._replace(leader_epoch=ERA)
+
+
+def test_an_election_out_of_the_isr_begins_an_era_until_half_of_them_are_used():
+    for before, after in ((ERA + 7, 2 * ERA), (2**30 - 1, 2**30), (2**30 + 5, 2**30 + 6)):
+        elected = elect_offline(STATE._replace(leader_epoch=before), REPLICAS, [3], EPOCH, is_unclean=True)
+        assert elected.leader_epoch == after
 
 
 def test_a_clean_election_keeps_what_the_state_says_of_recovery():

@@ -220,7 +220,7 @@ def test_an_override_that_allows_an_unclean_election_has_it_held(node, ensemble)
     ensemble.put(path, znodes.encode_config({"unclean.leader.election.enable": "true"}))
     ensemble.put(f"{znodes.CONFIG_CHANGE_PREFIX}0000000000", znodes.encode_config_change(path))
     node.turn()
-    assert state_of(ensemble, "t", 0)[:3] == (2, 2, (2,))
+    assert state_of(ensemble, "t", 0)[:3] == (2, ERA, (2,))
 
 
 @pytest.mark.parametrize("value", ["true", "false"])

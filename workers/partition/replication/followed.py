@@ -10,8 +10,9 @@ these (`fetchers.py`), so that nothing that was asked for an older one is ever a
             logs parted though their epochs and offsets agree (a restored ZooKeeper gave an epoch twice: decision 071). It says the epoch
             of the record before, as each fetch does: where the logs parted before that, ours is cut, and the batch before is asked for
 
-Where the log has more than its leader in the leader's own epoch, or in the same batch's place another one, nothing is cut: the
-controller is told (`Replica.tell_ahead`), and the replica stops until an operator has decided.
+Where the log has more than its leader in the leader's own epoch, or in the same batch's place another one, or would be truncated below
+its high watermark by a leader of the same era (decision 079), nothing is truncated: the controller is notified (`Replica.tell_ahead`). It
+compares all replicas, and has the best one lead, or leaves it to an operator.
 
 Each takes what the disk refuses for what it is (`Replica.fail`), and says what becomes of the partition.
 
@@ -27,6 +28,7 @@ from typing import Final
 
 from headrace.errors import HeadraceError, StorageExhausted, StorageFailed
 from headrace.ids import NO_EPOCH
+from headrace.leader_eras import era_of
 from headrace.limits import EMPTY_PROOFS_MAX
 from headrace.log.state.compacted_offset import compacted_offset
 from headrace.log.state.leader_epochs import epoch_of
@@ -268,8 +270,18 @@ class Followed(Subject):
         replica = self.replica
         if replica.parted_from == self.leader or offset >= replica.log.log_end_offset:
             return False
-        is_committed = replica.is_wary and offset < replica.high_watermark
-        return is_another or is_committed or replica.log.epochs.latest >= self.leader_epoch
+        return is_another or self._is_committed(offset) or replica.log.epochs.latest >= self.leader_epoch
+
+    def _is_committed(self, offset: int) -> bool:
+        """Whether records from an offset on are known to be committed, and nobody has decided that another history counts.
+
+        Of a compacted log a truncation there proves nothing: an epoch of which no record is left ends elsewhere in each of the logs.
+        """
+        replica = self.replica
+        is_another_history = era_of(self.leader_epoch) > era_of(replica.log.epochs.latest)
+        if offset >= replica.high_watermark or is_another_history:
+            return False
+        return replica.is_wary or not (replica.may_be_unclean or _may_be_compacted(replica.log))
 
     def _cut(self, offset: int, on_cut: Callable[[Replica], None], *, is_another: bool = False) -> FollowerEvent | None:
         """Cut the log, if it is longer; None where that worked.
@@ -280,9 +292,10 @@ class Followed(Subject):
         end_offset, high_watermark = replica.log.log_end_offset, replica.high_watermark
         if self._is_refused(offset, is_another):
             _log.error(
-                "log has parted from its leader's in one epoch, it is not cut: a leader epoch was given twice, as after a restored"
-                " ZooKeeper %s first_offset=%d log_epoch=%d; see headrace cluster describe --held",
-                self._place(), offset, replica.log.epochs.latest,
+                "log has parted from its leader's, and is not truncated: the leader lacks committed records, or its epoch was given"
+                " twice, as after a restored ZooKeeper %s first_offset=%d log_epoch=%d high_watermark=%d; see headrace cluster describe"
+                " --held",
+                self._place(), offset, replica.log.epochs.latest, high_watermark,
             )  # fmt: skip
             replica.tell_ahead(offset, self.leader, self.leader_epoch)
             return FollowerEvent.GIVEN_UP

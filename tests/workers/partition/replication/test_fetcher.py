@@ -11,6 +11,7 @@ import logging
 import pytest
 
 from headrace.errors import ErrorCode
+from headrace.leader_eras import ERA
 from headrace.limits import FETCH_PAUSE_FIRST_MS, FETCHED_SLICE_BYTES
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
@@ -683,8 +684,8 @@ def test_a_leader_with_a_shorter_log_and_no_epochs_to_say_so_cuts_ours_and_what_
         )
 
     once(leader, ApiKey.FETCH, out_of_range)
-    led.lead(1)
-    rig.follow(epoch=1)
+    led.lead(ERA)
+    rig.follow(epoch=ERA)
     rig.turn_until(lambda: rig.log.log_end_offset == 6)
     (line,) = [one for one in caplog.records if one.levelname == "ERROR"]
     assert "partition=t-0" in line.message

@@ -5,11 +5,13 @@ Each scenario runs by the fetch that tells of divergence (IBP 2.7 and later), an
 Holds: log/writing/truncation.py
 """
 
+import dataclasses
 import errno
 import random
 
 import pytest
 
+from headrace.leader_eras import ERA
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.message_set import build_message_set
@@ -420,11 +422,41 @@ def test_a_cut_below_the_high_watermark_is_said_with_partition_and_offsets(parte
     rig = stage.rig
     rig.replica.high_watermark = 8
     rig.replica.publish()
-    stage.follow(1, 3, led)
+    stage.follow(1, ERA, led)
     (line,) = [one.message for one in caplog.records if one.levelname == "ERROR"]
     assert line.startswith("acknowledged records may be lost partition=t-0 first_offset=5 reason=")
     assert "last_offset=7 high_watermark=8" in line
-    assert "leader=1 leader_epoch=3" in line
+    assert f"leader=1 leader_epoch={ERA}" in line
+
+
+@pytest.mark.parametrize("how", ["allowed", "compacted"])
+def test_within_an_era_committed_records_are_truncated_only_where_that_proves_nothing(parted, caplog, how):
+    """A leader of before may have been elected out of the ISR; a compacted log may lack an epoch that the other one has."""
+    stage, led, _leader = parted
+    rig = stage.rig
+    rig.replica.high_watermark = 8
+    rig.replica.publish()
+    rig.replica.may_be_unclean = how == "allowed"
+    rig.log.config = dataclasses.replace(rig.log.config, is_compacted=how == "compacted")
+    stage.follow(1, 3, led)
+    assert "acknowledged records may be lost partition=t-0 first_offset=5" in caplog.text
+    assert not rig.node.replicas.moved.take_ahead()
+
+
+def test_else_they_are_kept_and_the_controller_is_asked(parted, caplog):
+    """As after a restored ZooKeeper, where the ISR had shrunk within one epoch: no log knows a later one than its state."""
+    stage, led, _leader = parted
+    rig = stage.rig
+    rig.replica.high_watermark = 8
+    rig.replica.publish()
+    before = all_bytes(rig.log)
+    led.lead(3)
+    rig.follow(leader=1, epoch=3)
+    rig.turn_until(lambda: rig.state is FollowerState.FAILED)
+    assert all_bytes(rig.log) == before
+    [ahead] = [one.ahead for one in rig.node.replicas.moved.take_ahead()]
+    assert (ahead.parted_at, ahead.leader, ahead.leader_epoch) == (5, 1, 3)
+    assert "log has parted from its leader's, and is not truncated" in caplog.text
 
 
 def test_one_above_it_is_no_error(parted, caplog):
@@ -447,7 +479,7 @@ def test_readers_are_told_of_a_lower_high_watermark_before_the_bytes_go(parted):
         rename(source, target)
 
     rig.node.disk.rename = cut
-    stage.follow(1, 3, led)
+    stage.follow(1, ERA, led)
     assert [row.high_watermark for row in rows] == [5]
     assert rows[0].hw_position < rows[0].end_position
 
