@@ -6,11 +6,13 @@ nodes (`zookeeper/held_znodes.py`) before it answers a LeaderAndIsr. They are re
     a live broker has a log ahead of the state     nobody is elected, who leads goes on: it compares all logs, and raises the leader
                                                    epoch itself, by now or once an operator has said which history counts
     any election                                   its leader epoch is above all that was heard of for this partition
+    a live broker holds its replica (decision 042) the replica is offline, as if it had answered so: all that are held at once,
+                                                   else the last of an ISR that answers is left alone in it
 """
 
 from __future__ import annotations
 
-from headrace.controller.cluster.known_cluster import KnownCluster
+from headrace.controller.cluster.known_cluster import KnownCluster, is_another
 from headrace.controller.zookeeper import held_znodes
 from headrace.controller.zookeeper.held_reader import read_held_by
 from headrace.controller.zookeeper.held_znodes import NO_OFFSET, HeldReplica
@@ -28,12 +30,14 @@ class HeardEpochs:
     def __init__(self, zk: ZkSession, known: KnownCluster) -> None:
         self._zk = zk
         self._known = known
+        self.held: dict[int, list[Place]] = {}  # by live broker; those ahead of their states apart
         self._ahead: dict[Place, list[HeldReplica]] = {}  # of live brokers
         self._latest: dict[Place, int] = {}
 
     async def refresh(self) -> None:
         """Read what brokers hold; one call, where none holds anything. raises ZkError"""
         ahead: dict[Place, list[HeldReplica]] = {}
+        waiting: dict[int, list[Place]] = {}
         for name in await self._zk.children(held_znodes.HELD):
             if not name.isdecimal() or int(name) not in self._known.brokers:
                 continue
@@ -41,7 +45,20 @@ class HeardEpochs:
                 if held.is_ahead:
                     ahead.setdefault(place, []).append(held)
                     self.note(place, held.end_epoch)
-        self._ahead = ahead
+                elif not held.is_sole and self._counts(int(name), place, held):
+                    waiting.setdefault(int(name), []).append(place)
+        self._ahead, self.held = ahead, waiting
+
+    def _counts(self, broker: int, place: Place, held: HeldReplica) -> bool:
+        """Whether a hold is of the topic that is known, and of a replica in its ISR; else it is over, and its broker reads so soon."""
+        topic = self._known.topics.get(place[0])
+        state = topic.states[place[1]] if topic is not None and place[1] < len(topic.states) else None
+        return (
+            topic is not None
+            and state is not None
+            and broker in state.isr
+            and not is_another(held.topic_id, topic.topic_id)
+        )
 
     def note(self, place: Place, leader_epoch: int) -> None:
         """Somebody has this leader epoch."""

@@ -155,6 +155,9 @@ async def _write(term: Term, changes: Mapping[Partition, PartitionState], topics
         return False
     by_topic: dict[Topic, dict[int, PartitionState]] = {}
     for (name, index), state in changes.items():
+        before = topics[name].states[index]
+        for broker in set(state.isr).difference(before.isr if before is not None else ()):
+            term.liveness.note_failed(broker, (), [(name, index)])  # its leader has seen it fetch all
         by_topic.setdefault(topics[name], {})[index] = _next(state)
     for topic, states in by_topic.items():
         term.tell(events.StatesWritten(topic.name, topic.topic_id, states))

@@ -83,15 +83,16 @@ class Leaders(Part):
     def isrs_changed(self, name: str, indexes: Collection[int]) -> None:
         """One of a leader's node may have taken the leader away: its state was of the past (decision 071). Or a leader took a broker in
         that was about to go, by a write that came after we had removed it: it sees no lag where nothing is written, and we saw it go.
+        A replica that was offline, and that its leader takes in, serves again.
         """
         topic = self._term.known.topics.get(name)
         states = topic.states if topic is not None else []
-        serving = self._term.liveness.serving
         for index in indexes:
             state = states[index]
             if state is None:
                 continue
-            if state.leader == NO_LEADER or 0 < len(serving(name, index, state.isr)) < len(state.isr):
+            live = sum(map(self._term.liveness.is_live, state.isr))
+            if state.leader == NO_LEADER or 0 < live < len(state.isr):
                 self._check([name])
                 return
 

@@ -248,13 +248,15 @@ class StateChanges:
     # Parts
 
     async def _hear(self) -> None:
-        """Know which leader epochs brokers have, before anybody is elected."""
+        """Know which leader epochs brokers have, and which replicas they hold, before anybody is elected."""
         while not self._term.is_over:
             try:
                 await self._term.heard.refresh()
-                return
+                break
             except ZkError:
                 await self._term.tasks.sleep(RETRY_MS)
+        for broker, places in self._term.heard.held.items():
+            self._term.liveness.note_failed(broker, places, ())
 
     def _is_unclean_by_default(self) -> str:
         told = self._term.known.cluster_settings.get(UNCLEAN)

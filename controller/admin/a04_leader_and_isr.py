@@ -60,6 +60,9 @@ async def handle(context: AdminContext, version: int, body: memoryview) -> Pendi
         for name, topic, index, leader_epoch in roles:
             outcome = agent.rows.outcome(topic, index, leader_epoch)
             errors[name, index] = ErrorCode.REQUEST_TIMED_OUT if outcome is None else outcome
+        for place, code in errors.items():
+            if code is ErrorCode.KAFKA_STORAGE_ERROR:
+                agent.rows.note_refused(*place)
         return _response(version, ErrorCode.NONE, told, errors)
 
     return PendingResponse(roles, agent.monotonic_ms() + ROLES_WAIT_MS_MAX, is_there, respond)

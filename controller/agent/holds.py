@@ -157,6 +157,7 @@ class Holds:
 
     async def load(self) -> None:
         """Know what a process before us held. raises ZkError"""
+        self._dirty |= {name for name, _index in self._known.held}  # ZooKeeper may have been put back
         await self._load()
         early, self._early = self._early, []
         for token, body, take in early:
@@ -261,7 +262,6 @@ class Holds:
         if is_well and not (is_short or held.is_proven):
             self._drop(place)  # the machine went down after it was closed in order, or its directory is not suspect
             self._elections.owe(place)
-            self._has_event = True
             return True
         if held.is_missing and end.offset > 0:  # its disk is back
             held = held._replace(is_missing=False, is_proven=False, end_offset=NO_OFFSET)
@@ -362,7 +362,6 @@ class Holds:
             if is_left or (state is not None and not held.is_ahead and known.node_id not in state.isr):
                 over.append(place)
                 self._drop(place)
-                self._has_event = self._has_event or held.is_ahead  # it may be the one that is to be elected
         if over:
             self._next_ms = 0  # ZooKeeper is to say so
             _log.info(
@@ -370,7 +369,8 @@ class Holds:
             )
 
     def _drop(self, place: Place) -> None:
-        self._known.held.pop(place, None)
+        if self._known.held.pop(place, None) is not None:
+            self._has_event = True  # to the controller it is offline, however the hold ended
         self._fresh.discard(place)
         self._accepted.end(place)
         self._since_ms.pop(place, None)
@@ -467,7 +467,6 @@ class Holds:
         before = self._known.held[place]
         if await self._ahead.settle(place, topic, state, others, is_accepted=is_accepted):
             self._drop(place)
-            self._has_event = True
         elif self._known.held.get(place) != before:
             self._dirty.add(place[0])
 
@@ -495,7 +494,6 @@ class Holds:
                     return
             report_loss(place, offset, held, f"no other replica has more: {ends_of(others)}")
             self._drop(place)
-            self._has_event = True
         elif state.leader == NO_LEADER:
             best = others[verdict.best]
             assert best is not None

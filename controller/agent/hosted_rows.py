@@ -16,11 +16,15 @@ _SERVING = (*IN_SERVICE, RowState.OFFLINE)
 
 
 class HostedRows:
-    """The rows beside what is known."""
+    """The rows beside what is known.
+
+    refused   replicas for which a LeaderAndIsr was refused since their logs are out of service: the controller takes them for offline
+    """
 
     def __init__(self, seat: Seat, known: KnownCluster) -> None:
         self._seat = seat
         self._known = known
+        self.refused: set[tuple[str, int]] = set()  # topic and partition
 
     def is_served(self, replica: tuple[Topic, int]) -> bool:
         """Whether the owner has taken its role in a partition, or the topic was deleted meanwhile: nobody will."""
@@ -44,6 +48,20 @@ class HostedRows:
         row = self._seat.partitions.read(slot) if slot >= 0 else None
         key = partition_key(topic.name, index, topic.topic_id)
         return row is not None and row.key == key and row.state == RowState.OFFLINE
+
+    def note_refused(self, name: str, index: int) -> None:
+        """A LeaderAndIsr was answered with KAFKA_STORAGE_ERROR. Of a replica that is held its hold says when it is over."""
+        topic = self._known.topics.get(name)
+        if topic is not None and self.is_offline(topic, index):
+            self.refused.add((name, index))
+
+    def is_in_service(self, topic: Topic, index: int) -> bool:
+        """Whether the owner has the log of a partition, whatever its role."""
+        slot = self._known.slots.get(topic.name, index)
+        row = self._seat.partitions.read(slot) if slot >= 0 else None
+        return (
+            row is not None and row.key == partition_key(topic.name, index, topic.topic_id) and row.state in IN_SERVICE
+        )
 
     def cannot_serve(self, topic: Topic, index: int) -> bool:
         """Whether the controller is to know that the replica here can't serve: its log is out of service, or held back."""

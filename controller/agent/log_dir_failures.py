@@ -1,8 +1,10 @@
-"""Replicas of this node that are offline, for their log directory failed: the active controller is told.
+"""Replicas of this node that are offline, for their log directory failed, or that serve again: the active controller is notified.
 
 Runs in: the controller process of every node. A process that finds a directory failed says so in the process table; the owners of its
 replicas follow that, and their rows turn OFFLINE. Only then the node tells, for the controller asks at once which replicas
-they are. While a directory is away the rows are scanned each SCAN_PAUSE_MS: an owner may take its time.
+they are. While a directory is away the rows are scanned each SCAN_PAUSE_MS: an owner may take its time. And a log that could not be
+opened may be opened later, as soon as there is room: replicas that a LeaderAndIsr was refused for, or that were offline as this process
+began, are looked at in the same way until they serve. Else the controller would keep them out of the ISR for good.
 
     /log_dir_event_notification/log_dir_event_N
 
@@ -46,19 +48,29 @@ class LogDirFailures:
         self._rows = rows
         self._failed_dirs = failed_dirs
         self._told: set[Place] = set()
+        self._is_scanned = False
         self._next_ms = 0
         self._telling: Task[None] | None = None
 
     def poll(self, now_ms: int) -> int:
         """Tell of replicas that are offline since; returns whether there are. In a session that was joined."""
-        if self._telling is not None or now_ms < self._next_ms or not self._failed_dirs():
+        if self._telling is not None or now_ms < self._next_ms:
             return 0
         self._next_ms = now_ms + SCAN_PAUSE_MS
-        offline = set(self._offline())
-        if offline <= self._told:
+        if not self._is_scanned:
+            self._is_scanned = True
+            self._rows.refused.update(self._offline())
+        offline = set(self._offline()) if self._failed_dirs() else set()
+        back = {place for place in self._rows.refused if self._is_back(place)}
+        if offline <= self._told and not back:
             return 0
-        self._telling = self._tasks.start(self._tell(offline), self._ended)
+        self._telling = self._tasks.start(self._tell(offline, back), self._ended)
         return 1
+
+    def _is_back(self, place: Place) -> bool:
+        """Whether a replica that was refused serves now, or is not known any more."""
+        topic = self._known.topics.get(place[0])
+        return topic is None or place[1] >= len(topic.states) or self._rows.is_in_service(topic, place[1])
 
     def _offline(self) -> Iterator[Place]:
         node_id, topics = self._known.node_id, self._known.topics
@@ -68,14 +80,18 @@ class LogDirFailures:
                 if node_id in replicas and self._rows.is_offline(topic, index):
                     yield name, index
 
-    async def _tell(self, offline: set[Place]) -> None:
+    async def _tell(self, offline: set[Place], back: set[Place]) -> None:
         """raises   ZkError: it is told again"""
         transaction = Transaction()
         data = znodes.encode_log_dir_event(self._known.node_id)
         transaction.create(znodes.LOG_DIR_EVENT_PREFIX, data, is_sequential=True)
         await self._zk.commit(transaction)
-        _log.warning("replicas in failed log directories are reported to the controller replicas=%d", len(offline))
-        self._told |= offline
+        if offline - self._told:
+            _log.warning("replicas in failed log directories are reported to the controller replicas=%d", len(offline))
+        if back:
+            _log.info("replicas that were offline serve again, the controller is notified replicas=%d", len(back))
+        self._rows.refused -= back
+        self._told = (self._told | offline) - back
 
     def _ended(self, task: Task[None]) -> None:
         """raises   what is no failure of ZooKeeper"""

@@ -259,12 +259,13 @@ class KnownCluster:
     def set_states(self, topic: Topic, states: Mapping[int, PartitionState | None]) -> None:
         """What partitions' nodes say now; None: the node is not there. What is older than what is known changes nothing.
 
-        A node that is not there is unknown, too, to whoever is not active: its server of ZooKeeper may be behind.
+        A node that is not there is unknown, too, where this one is not active: its server of ZooKeeper may be behind. That ZooKeeper was
+        put back is found as a session begins (`past_states.py`), and nowhere else.
         """
         moved = set()
         for index, state in states.items():
             known = topic.states[index]
-            if known is not None and not self.is_authority and (state is None or is_older(state, known)):
+            if known is not None and (not self.is_authority if state is None else is_older(state, known)):
                 continue
             if state is None and known is not None:
                 topic.past[index] = known
@@ -474,7 +475,7 @@ class KnownCluster:
             topic.told = {}
         for index, known in enumerate(before.states[: len(topic.states)]):
             state = topic.states[index]
-            if known is not None and not self.is_authority and (state is None or is_older(state, known)):
+            if known is not None and (not self.is_authority if state is None else is_older(state, known)):
                 topic.states[index] = known
         topic.revision = before.revision
 

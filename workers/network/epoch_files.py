@@ -40,7 +40,10 @@ class EpochFiles:
         return entries[-1][0] if entries else NO_EPOCH
 
     def entries(self, route: Route, row: PartitionRow) -> Epochs:
-        """The epochs of a partition that is led here. raises KafkaError, HeadraceError, OSError"""
+        """The epochs of a partition that is led here; the present one is there though it could not be noted yet, for want of room.
+
+        raises   KafkaError, HeadraceError, OSError
+        """
         key = (row.key, row.leader_epoch, row.log_start_offset)
         held = self._read.get(route.slot)
         if held is not None and held[0] == key:
@@ -51,7 +54,7 @@ class EpochFiles:
         reader.confirm()
         if not entries or entries[-1][0] < row.leader_epoch:
             self._read.pop(route.slot, None)
-            return entries
+            return [*entries, (row.leader_epoch, row.log_end_offset)]
         self._read[route.slot] = (key, entries)
         self._read.move_to_end(route.slot)
         if len(self._read) > EPOCH_FILES_MAX:

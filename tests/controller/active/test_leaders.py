@@ -7,6 +7,7 @@ import pytest
 
 from headrace.controller.active import leaders, state_changes
 from headrace.controller.active.effects import NOBODY
+from headrace.controller.active.isr_alterations import WantedIsr, alter
 from headrace.controller.active.isr_notifications import read_states
 from headrace.controller.active.leaders import Leaders
 from headrace.controller.active.replica_states import ReplicaStatus
@@ -444,3 +445,53 @@ def test_no_write_of_an_old_epoch_counts(node, ensemble, call):
         node.run(call(states, node.known.topics["t"]))
     assert state_of(ensemble, "t", 0) == before
     assert not channels.told
+
+
+def test_a_replica_that_its_leader_takes_in_again_is_not_offline_any_more(node, ensemble):
+    """It answered that its log is out of service. The leader asks for it since it has fetched everything: it stays in the ISR."""
+    create(node, (1, 2))
+    part = part_of(node, Leaders)
+    term = node.active.term
+    part.leaders_answered(2, {("t", 0): ErrorCode.KAFKA_STORAGE_ERROR})
+    node.turn()
+    state = state_of(ensemble, "t", 0)
+    assert (state.leader, state.isr) == (1, (1,))
+    epochs = {one: term.known.brokers[one].epoch for one in (1, 2)}
+    wanted = WantedIsr(1, state.leader_epoch, (1, 2), epochs, 0, state.version)
+    node.run(alter(term, {("t", 0): wanted}))
+    node.turn()
+    assert not term.liveness.failed
+    assert state_of(ensemble, "t", 0)[:3] == (1, state.leader_epoch, (1, 2))
+
+
+def test_all_that_hold_their_replicas_are_offline_at_once(node, ensemble):
+    """Both machines lost power. Else the first that answers leaves the other alone in the ISR, and that may be the one without a log."""
+    create(node, (1, 2))
+    topic_id = node.known.topics["t"].topic_id
+    whole = HeldReplica(topic_id, end_offset=100, end_epoch=0)
+    missing = HeldReplica(topic_id, is_proven=True, end_offset=0, is_missing=True)
+    for broker, held in ((1, whole), (2, missing)):
+        ensemble.put(held_znodes.held_path(broker, "t"), held_znodes.encode_held({0: held}))
+    part = part_of(node, Leaders)
+    part.leaders_answered(1, {("t", 0): ErrorCode.KAFKA_STORAGE_ERROR})
+    node.turn()
+    state = state_of(ensemble, "t", 0)
+    assert (state.leader, state.isr) == (NO_LEADER, (1, 2))
+    ensemble.remove(held_znodes.held_path(1, "t"))  # 1 has compared, and says that it serves
+    part.leaders_answered(1, {("t", 0): ErrorCode.NONE})
+    node.turn()
+    state = state_of(ensemble, "t", 0)
+    assert (state.leader, state.isr) == (1, (1,))
+
+
+def test_holds_of_another_topic_or_out_of_the_isr_say_nothing(node, ensemble):
+    create(node, (1, 2), (1, 2))
+    topic_id = node.known.topics["t"].topic_id
+    put_state(ensemble, "t", 1, isr=(1,))
+    node.react(znodes.topic_path("t"))
+    other = {0: HeldReplica("f" * 32, end_offset=1, end_epoch=0), 1: HeldReplica(topic_id, end_offset=1, end_epoch=0)}
+    ensemble.put(held_znodes.held_path(2, "t"), held_znodes.encode_held(other))
+    remove(ensemble, 1)
+    node.turn()
+    assert state_of(ensemble, "t", 0).leader == 2
+    assert not node.active.term.liveness.failed

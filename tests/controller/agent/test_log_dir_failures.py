@@ -23,6 +23,12 @@ class Rig:
                 offline = PartitionRow(RowState.OFFLINE, row.key, 1, row.leader_epoch, *(0,) * 15)
                 self.node.seat.partitions.publish(row.slot, offline)
 
+    def serve(self, index):
+        """The owner has opened the log after all."""
+        row = self.node.view.topics["t"].partitions[index]
+        follower = PartitionRow(RowState.FOLLOWER, row.key, 1, row.leader_epoch, *(0,) * 15)
+        self.node.seat.partitions.publish(row.slot, follower)
+
     def poll(self):
         self.node.now_ms += SCAN_PAUSE_MS
         self.failures.poll(self.node.now_ms)
@@ -85,3 +91,30 @@ def test_rows_are_not_scanned_in_each_cycle(failing):
     assert failing.failures.poll(failing.node.now_ms + SCAN_PAUSE_MS - 1) == 0
     assert failing.failures.poll(failing.node.now_ms + SCAN_PAUSE_MS) == 1
     failing.node.settle()
+
+
+def test_a_replica_that_was_refused_is_told_of_once_it_serves(failing):
+    """Its log could not be opened while the disk was full. The controller keeps it out of the ISR until it hears of it."""
+    topic = failing.node.known.topics["t"]
+    rows = failing.node.agent.rows
+    failing.poll()
+    failing.fail(1)
+    rows.note_refused("t", 0)
+    rows.note_refused("t", 1)
+    assert rows.refused == {("t", 1)}
+    failing.poll()
+    assert failing.notes() == []
+    failing.serve(1)
+    assert rows.is_in_service(topic, 1)
+    failing.poll()
+    assert failing.notes() == [0]
+    failing.poll()
+    assert failing.notes() == [0]
+
+
+def test_so_is_one_that_was_offline_before_this_process_began(failing):
+    failing.fail(2)
+    failing.poll()
+    failing.serve(2)
+    failing.poll()
+    assert failing.notes() == [0]

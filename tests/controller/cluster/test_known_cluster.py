@@ -9,6 +9,7 @@ import pytest
 
 from headrace.controller.admin import a19_create_topics, a20_delete_topics
 from headrace.controller.agent.view_publisher import ViewPublisher
+from headrace.controller.cluster.known_cluster import Topic
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.znodes import PartitionState, TopicAssignment
 from headrace.errors import ErrorCode
@@ -487,3 +488,19 @@ def test_a_controller_process_killed_while_it_publishes_has_a_successor_that_tel
     assert [one.leader_epoch for one in view.topics["t"].partitions] == [0, 7, 0, 7]
     assert changes == {"t": {1, 3}} or changes == {"t": None}
     assert view == successor.view
+
+
+def test_a_state_that_was_read_before_a_later_one_was_written_changes_nothing(new_node):
+    """Also on the active node: only the begin of a session can find that ZooKeeper was put back."""
+    node = new_node()
+    make(node, "t", 2)
+    topic = node.known.topics["t"]
+    before = topic.states[0]
+    later = before._replace(leader_epoch=before.leader_epoch + 1, version=before.version + 1)
+    node.known.set_states(topic, {0: later})
+    assert node.known.is_authority
+    node.known.set_states(topic, {0: before})
+    assert topic.states[0] == later
+    again = Topic("t", topic.topic_id, topic.replicas, {}, [before, before])
+    node.known.add(again)
+    assert node.known.topics["t"].states[0] == later

@@ -284,3 +284,13 @@ def live_again(rig, epoch=BROKER_EPOCH + 1):
     topics = {name: topic._replace() for name, topic in view.topics.items()}  # a view says so of all of its topics
     rig.set_view(view._replace(version=view.version + 1, brokers=brokers, topics=topics))
     rig.turn()
+
+
+def test_a_leader_without_room_for_its_epoch_tells_where_the_one_before_ended(rig):
+    """Else a follower that led for a moment, and wrote nothing, would truncate to its high watermark."""
+    rig.put(count=2)  # epoch 4
+    replica = rig.replicas.by_slot[0]
+    replica.leader_epoch = 9
+    replica.publish()
+    row = rig.follower.one(0, 2, 9, 7)
+    assert (name(row), row.diverging_epoch.epoch, row.diverging_epoch.end_offset) == ("NONE", 4, 2)

@@ -67,9 +67,5 @@ def _find(context: Context, topic: str, wanted: _Wanted) -> _EndOffset:
         return _EndOffset(partition=index, error_code=int(failure.code))
     except (HeadraceError, OSError):
         return _EndOffset(partition=index, error_code=int(ErrorCode.KAFKA_STORAGE_ERROR))
-    if (
-        not entries or entries[-1][0] < row.leader_epoch
-    ):  # there was no room to note it, and nothing was written in it yet
-        entries = [*entries, (row.leader_epoch, row.log_end_offset)]
     epoch, end_offset = end_offset_for(entries, wanted.leader_epoch, row.log_end_offset)
     return _EndOffset(partition=index, error_code=0, leader_epoch=epoch, end_offset=end_offset)

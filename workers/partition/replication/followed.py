@@ -101,9 +101,10 @@ class Followed(Subject):
 
     @property
     def is_current(self) -> bool:
-        """Whether its replica follows, and under this epoch still."""
+        """Whether its replica follows this leader still, and under this epoch: a restored ZooKeeper may give one to two leaders."""
         replica = self.replica
-        return replica.state is RowState.FOLLOWER and replica.leader_epoch == self.leader_epoch
+        role = (replica.state, replica.leader_epoch, replica.leader_id)
+        return role == (RowState.FOLLOWER, self.leader_epoch, self.leader)
 
     def wish(self, says_last_epoch: bool) -> Wish:
         """What a fetch of it asks for now."""
