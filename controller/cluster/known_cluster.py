@@ -259,8 +259,7 @@ class KnownCluster:
     def set_states(self, topic: Topic, states: Mapping[int, PartitionState | None]) -> None:
         """What partitions' nodes say now; None: the node is not there. What is older than what is known changes nothing.
 
-        A node that is not there is unknown, too, where this one is not active: its server of ZooKeeper may be behind. That ZooKeeper was
-        put back is found as a session begins (`past_states.py`), and nowhere else.
+        A node that is not there is unknown, too, where this one is not active. That ZooKeeper was put back `past_states.py` finds.
         """
         moved = set()
         for index, state in states.items():
