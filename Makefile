@@ -79,6 +79,8 @@ $(STAMP): pyproject.toml constraints.txt
 demo: setup ## a client writes, Spark reads the page cache (FILE=lines.txt for lines of your own)
 	@$(BIN)/headrace demo $${FILE:+-- "$$FILE"}
 
+# Hundreds of processes start; without byte code beside the sources each compiles them anew
+test: export PYTHONDONTWRITEBYTECODE :=
 test: $(STAMP) ## lint, types, and the suite but for interop, scenarios and chaos
 	@$(MAKE) --no-print-directory -j2 --output-sync=target lint core
 	$(BIN)/python -m pytest -n $(SHARDS) -m '$(IN_TEST)' $(FORKING)

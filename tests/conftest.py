@@ -3,6 +3,7 @@
 from tests.support import pure_form  # isort: skip  # noqa: F401 - before anything of headrace
 
 import contextlib
+import gc
 import logging
 import os
 import signal
@@ -16,7 +17,12 @@ import hypothesis
 import pytest
 
 from tests.support import children
+from tests.support.spark_python import JVM
 from tests.support.waiting import wait_until
+
+# Spark's JVMs live for a minute or two: a third of their CPU time went into code of the optimizing compiler
+for _options in ("SPARK_SUBMIT_OPTS", "SPARK_LAUNCHER_OPTS"):
+    os.environ.setdefault(_options, JVM)
 
 TESTS = Path(__file__).resolve().parent
 LONG_FILES = (  # the longest first
@@ -65,6 +71,17 @@ def pytest_sessionstart(session):
     for number in (signal.SIGINT, signal.SIGHUP):  # a shell's `&` and nohup ignore them, in what we start as well
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, lambda _number, _frame: None)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Modules and items stay to the end: the collector need not look at them, neither while they come nor ever after."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items):
