@@ -16,8 +16,8 @@ export FILE ?=
 FAULTS ?= $(or $(KILLS),1000)
 SEEDS ?= $(shell date +%s)
 CLASSES ?=
-# of pytest, one more than cores, since tests wait much; each keeps to whole files
-SHARDS ?= $(shell expr $$(nproc) + 1)
+# of pytest, two more than cores, since tests wait much; each keeps to whole files
+SHARDS ?= $(shell expr $$(nproc) + 2)
 # Tests that fork before every bytecode or line: three times as fast in processes that have not imported all other tests
 FORKING := tests/shm tests/log/segments/test_segment_swap.py tests/workers/test_worker_deaths.py
 IN_TEST := not interop and not chaos and not scenario and not systemd and not heavy
@@ -79,6 +79,8 @@ $(STAMP): pyproject.toml constraints.txt
 demo: setup ## a client writes, Spark reads the page cache (FILE=lines.txt for lines of your own)
 	@$(BIN)/headrace demo $${FILE:+-- "$$FILE"}
 
+# Hundreds of processes start; without byte code beside the sources each compiles them anew
+test: export PYTHONDONTWRITEBYTECODE :=
 test: $(STAMP) ## lint, types, and the suite but for interop, scenarios and chaos
 	@$(MAKE) --no-print-directory -j2 --output-sync=target lint core
 	$(BIN)/python -m pytest -n $(SHARDS) -m '$(IN_TEST)' $(FORKING)
@@ -89,6 +91,7 @@ heavy: $(STAMP) core ## each array of each version of each request with 40,000 r
 	$(BIN)/python -m pytest -m heavy --timeout=7200 -s tests/e2e/test_heavy_requests.py
 	KILL_EVERY=1 $(BIN)/python -m pytest --timeout=1200 tests/workers/test_worker_deaths.py
 	$(BIN)/python -m pytest -m heavy tests/e2e/test_restored_zookeeper.py
+	VERIFY_ROUNDS=40 $(BIN)/python -m pytest --timeout=1200 tests/e2e/test_verify_running.py
 
 lint: $(STAMP) links stubs ## ruff and mypy
 	$(BIN)/ruff check .

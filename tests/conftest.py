@@ -3,6 +3,7 @@
 from tests.support import pure_form  # isort: skip  # noqa: F401 - before anything of headrace
 
 import contextlib
+import gc
 import logging
 import os
 import signal
@@ -16,33 +17,64 @@ import hypothesis
 import pytest
 
 from tests.support import children
+from tests.support.spark_python import JVM
 from tests.support.waiting import wait_until
 
+# Spark's JVMs live for a minute or two: a third of their CPU time went into code of the optimizing compiler
+for _options in ("SPARK_SUBMIT_OPTS", "SPARK_LAUNCHER_OPTS"):
+    os.environ.setdefault(_options, JVM)
+
 TESTS = Path(__file__).resolve().parent
-LONG_FILES = (  # the longest first
-    "spark/test_job_script.py",
-    "chaos/test_cluster_campaign.py",
+# They take one session, and its JVM, which starts for ten seconds and is slow for twenty more: so they run in one shard
+OF_ONE_SESSION = (
     "spark/test_datasource.py",
     "spark/test_examples.py",
+    "spark/test_stream_reader.py",
+    "spark/test_executor_python.py",
+    "spark/test_stream.py",
     "spark/test_scan.py",
     "spark/test_sink.py",
-    "spark/test_stream_reader.py",
-    "e2e/test_faults.py",
-    "e2e/test_verify_running.py",
+    "spark/test_sink_attempt.py",
+    "spark/test_aggregate.py",
+    "spark/test_decoding.py",
+    "spark/test_guide.py",
+    "spark/test_parquet.py",
+    "spark/decoding/test_ddl.py",
+    "load/test_spark_table.py",
+)
+LONG_FILES = (  # the longest first
+    *OF_ONE_SESSION,
+    "chaos/test_sink_campaign.py",
+    "spark/test_job_script.py",
+    "chaos/test_cluster_campaign.py",
     "e2e/test_compaction_under_load.py",
+    "e2e/test_faults.py",
+    "controller/test_process.py",
+    "e2e/test_heavy_requests.py",
     "e2e/test_three_nodes.py",
+    "e2e/test_verify_running.py",
+    "e2e/test_log_directories.py",
+    "e2e/test_record_deletion.py",
+    "e2e/test_followers.py",
+    "log/writing/test_truncation.py",
+    "log/writing/test_disk_faults.py",
     "e2e/test_whole_stops.py",
     "chaos/test_load_campaign.py",
-    "spark/test_parquet.py",
     "e2e/test_hostile_frames.py",
-    "e2e/test_record_deletion.py",
-    "spark/test_guide.py",
+    "e2e/test_restored_zookeeper.py",
+    "log/compaction/test_compaction.py",
+    "e2e/test_clients.py",
+    "e2e/test_old_clients.py",
+    "e2e/test_our_client.py",
+    "e2e/test_connection_churn.py",
     "e2e/test_group_clients.py",
-    "e2e/test_log_directories.py",
+    "e2e/test_set_clock.py",
     "log/compaction/test_million_keys.py",
+    "log/recovery/test_damage.py",
     "e2e/test_group_faults.py",
-    "controller/test_process.py",
     "e2e/test_old_inter_broker.py",
+    "protocol/test_record_kernel.py",
+    "arrow/test_pushdown.py",
 )
 
 hypothesis.settings.register_profile(
@@ -67,10 +99,36 @@ def pytest_sessionstart(session):
             signal.signal(number, lambda _number, _frame: None)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Modules and items stay to the end: the collector need not look at them, neither while they come nor ever after."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
 def pytest_collection_modifyitems(items):
     """Files that take tens of seconds first: shards take whole files, and none shall begin a long one at the end."""
     places = {TESTS / name: place for place, name in enumerate(LONG_FILES)}
     items.sort(key=lambda item: places.get(item.path, len(places)))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Whole files to a shard, and to one of them all that share a Spark session."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            file = super()._split_scope(nodeid)
+            return "one Spark session" if file.removeprefix("tests/") in OF_ONE_SESSION else file
+
+    return Scheduling(config, log)
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import LONG_FILES
+from tests.conftest import LONG_FILES, OF_ONE_SESSION
 from tests.support.tree import CODE, ROOT, SOURCES
 
 FOLDERS = [*SOURCES, "bench", "examples", "tests", "systemd"]
@@ -156,7 +156,7 @@ def test_helpers_of_tests_are_one_package():
                 wrong += [f"{relative(path)}: {one.name}" for one in node.names if one.name in names]
             elif isinstance(node, ast.ImportFrom) and (node.level or node.module in names):
                 wrong.append(f"{relative(path)}: {node.module}")
-            elif isinstance(node, ast.Attribute) and ast.unparse(node) == "sys.path":
+            elif isinstance(node, ast.Attribute) and node.attr == "path" and ast.unparse(node) == "sys.path":
                 wrong.append(f"{relative(path)}: sys.path")
     assert not wrong
 
@@ -165,11 +165,22 @@ def test_long_files_are_there():
     assert not [name for name in LONG_FILES if not (ROOT / "tests" / name).is_file()]
 
 
+def test_who_takes_the_spark_session_is_known_to_share_it():
+    takes = re.compile(r"^def \w+\([^)]*\bspark\b", re.MULTILINE)
+    folders = [ROOT / "tests" / folder for folder in ("spark", "load")]
+    files = [path for folder in folders for path in folder.rglob("test_*.py") if takes.search(path.read_text())]
+    found = {path.relative_to(ROOT / "tests").as_posix() for path in files}
+    assert found == set(OF_ONE_SESSION)
+
+
 def test_tests_patch_the_module_under_test_and_not_python():
     """`time.sleep` patched reaches every thread of the process and every library: `support/altered.py` does not."""
     wrong = []
     for path in TESTS:
-        tree = ast.parse(path.read_text())
+        text = path.read_text()
+        if "setattr" not in text:
+            continue
+        tree = ast.parse(text)
         imports = [one for node in ast.walk(tree) if isinstance(node, ast.Import) for one in node.names]
         pythons = {(one.asname or one.name).partition(".")[0] for one in imports if _is_pythons(one.name)}
         for node in ast.walk(tree):

@@ -83,7 +83,7 @@ def test_no_row_that_matches_lies_outside_of_the_bounds(seed):
         return dice.choice([one & other, one | other, ~one])
 
     narrow = 0
-    for _ in range(300):
+    for _ in range(100):
         where = tree(dice.randrange(4))
         found = pushed(where, table.schema)
         kept = table.filter(where)
@@ -93,7 +93,7 @@ def test_no_row_that_matches_lies_outside_of_the_bounds(seed):
             assert found.first <= offset <= found.last, where
             assert found.earliest_us is None or time >= found.earliest_us, where
         narrow += found != Pushed()
-    assert narrow > 30
+    assert narrow > 10
 
 
 @pytest.fixture

@@ -212,8 +212,10 @@ def test_the_only_answer_that_is_due_is_received_there_from_its_first_byte_on(si
         reader.expect(number, KEY, VERSION, number, mine)
         data = response(number, b"%d" % number * size)
         assert reader.room().obj is mine.obj
-        while data:
-            data = receive(reader, data[:chunk]) + data[chunk:]
+        start = 0
+        while start < len(data):
+            part = data[start : start + chunk]
+            start += len(part) - len(receive(reader, part))
             if (one := reader.next_response()) is not None:
                 found.append((one.asked.what, bytes(one.body)))
                 assert (one.body.obj is mine.obj) == (size <= 99_996)

@@ -2,7 +2,7 @@
 
 import sys
 
-JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"  # spark.driver.extraJavaOptions: starts soon
+JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData"  # starts soon
 
 
 def python_of(directory):

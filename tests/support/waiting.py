@@ -10,7 +10,9 @@ import time
 from pathlib import Path
 
 DEADLINE_S = 60.0
-LOOK_S = 0.01
+LOOK_S = 0.01  # between the first looks; a wait that has lasted looks less often, for some conditions read whole logs
+LOOK_SHARE = 20  # of what has passed
+LOOK_MAX_S = 0.2
 
 
 def wait_until(condition, complaint="not in time"):
@@ -19,10 +21,11 @@ def wait_until(condition, complaint="not in time"):
     complaint   what the failure says: a text, or a function that tells what is there instead
     raises      AssertionError, after DEADLINE_S
     """
-    deadline = time.monotonic() + DEADLINE_S
+    began = time.monotonic()
+    deadline = began + DEADLINE_S
     while not (found := condition()):
         assert time.monotonic() < deadline, complaint() if callable(complaint) else complaint
-        time.sleep(LOOK_S)
+        time.sleep(min(max(LOOK_S, (time.monotonic() - began) / LOOK_SHARE), LOOK_MAX_S))
     return found
 
 
