@@ -142,10 +142,14 @@ class LogLoader:
 
     def load(self, checkpoint: LogCheckpoint) -> LoadedLog:
         """Make what is on disk true. raises OSError"""
+        start_offset = checkpoint.log_start_offset
+        if checkpoint.trusted is None and not checkpoint.is_clean:  # no row says it, nor a clean stop
+            start_offset = self._mark.bound_start(start_offset)
         believed = replace(
             checkpoint,
             is_clean=checkpoint.is_clean and not self._mark.doubts_all,
             recovery_point=self._mark.bound(checkpoint.recovery_point),
+            log_start_offset=start_offset,
         )
         active = self._open_segments(believed)
         end_offset = self._end_offset

@@ -201,6 +201,10 @@ class PartitionLog:
         """Everything below it has been synced."""
         return self._sync.recovery_point
 
+    def bound_high_watermark(self, high_watermark: int) -> int:
+        """What of a checkpointed one can be believed: it may be of before a truncation."""
+        return self._mark.bound_high_watermark(high_watermark)
+
     @property
     def failure(self) -> StorageFailed | None:
         """Why the log is out of service."""
@@ -377,7 +381,7 @@ class PartitionLog:
                 self._restart_at(offset)
             else:
                 segment, position = self._cut_place(offset)
-                self._truncation.cut(offset, segment, position, is_mapped=is_mapped)
+                self._truncation.cut(offset, segment, position, self.log_start_offset, is_mapped=is_mapped)
                 self._reload(segment, position)
             assert self.log_end_offset <= offset, (self.log_end_offset, offset)
             self.epochs.truncate_from_end(self.log_end_offset)
@@ -411,6 +415,7 @@ class PartitionLog:
         if other.failure is None:
             self.producers.take_over(other.producers)
         try:
+            self._mark.take_over(other._mark, self.log_end_offset)
             self.epochs.replace(other.epochs.entries)
         except OSError as failure:
             self._latch.fail("leader epochs", failure)
@@ -494,6 +499,6 @@ class PartitionLog:
         return before, path_of(self.directory, before, LOG_SUFFIX).stat().st_size
 
     def _restart_at(self, offset: int) -> None:
-        self._truncation.cut_all(offset)
+        self._truncation.cut_all(offset, self.log_start_offset)
         self.log_start_offset = offset
         self._reload(offset, 0)

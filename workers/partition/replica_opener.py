@@ -108,6 +108,7 @@ class ReplicaOpener:
         # Where there was no room for it, the row of the owner before us is no more.
         row, is_torn = self._queue.postponed.get(slot) or self._seat.partitions.recover_row(slot)
         is_ours = row.key == partition.key and row.generation > 0
+        published = (row, is_torn) if is_ours else None
         if not is_ours or (is_torn and row.state not in IN_SERVICE):
             self._publish_state(slot, partition.key, RowState.LOADING, generation=0)
         directory = None
@@ -120,7 +121,7 @@ class ReplicaOpener:
             if (not is_first or self._directories.has_failed) and self._is_missing(topic, partition, directory):
                 return None
             log, high_watermark, known_mark, was_closed, has_mark = self._open_log(
-                name, topic.topic_id, directory, config, row if is_ours else None, len(partition.replicas) == 1
+                name, topic.topic_id, directory, config, published, len(partition.replicas) == 1
             )
         except Exception as failure:  # ours to mend where it is neither Headrace's nor the system's; the others open
             if is_exhausted(failure):
@@ -220,16 +221,17 @@ class ReplicaOpener:
         topic_id: str,
         directory: Path,
         config: LogConfig,
-        row: PartitionRow | None,
+        published: tuple[PartitionRow, bool] | None,
         is_sole: bool,
     ) -> tuple[PartitionLog, int, int, bool, bool]:
         """The log, its high watermark, the one that its last owner left, whether the last stop closed it, whether it left a mark.
 
         raises HeadraceError, OSError
 
-        row       of an owner before us, in this boot
-        is_sole   the partition has no other replica
+        published   the row of an owner before us in this boot, and whether it is torn
+        is_sole     the partition has no other replica
         """
+        row, is_torn = published or (None, False)
         trusted = None
         is_clean = row is None and str(directory.parent) in self._seat.wiring.clean_directories
         is_clean = is_clean and name not in self._failures.unclean  # it was open since, and not closed
@@ -244,11 +246,14 @@ class ReplicaOpener:
             # published, each offset is of one publication or the other, and both are true: the append was over. Only the
             # two halves of the end need not fit, and the headers tell.
             trusted = (row.end_segment, row.end_position)
-            high_watermark = max(high_watermark, row.high_watermark)
-            known_mark = row.high_watermark  # a truncation takes it back, and the checkpoint is of before
-            recovery_point = max(recovery_point, row.recovery_point)
-            # Torn in the first publication, the row has the 0 of a log that loads.
-            log_start_offset = max(log_start_offset, row.log_start_offset)
+            recovery_point = max(recovery_point, row.recovery_point)  # the truncation file bounds it
+            # A truncation takes both of these back, and the checkpoints are of before. Torn in the first publication, the row
+            # has the 0 of a log that loads.
+            known_mark = row.high_watermark
+            if row.high_watermark or not is_torn:
+                high_watermark = row.high_watermark
+            if row.log_start_offset or not is_torn:
+                log_start_offset = row.log_start_offset
         if not directory.is_dir():
             self._created_in.add(directory.parent)
             log_start_offset = 0  # checkpoints of another by this name, from before ids
@@ -269,6 +274,8 @@ class ReplicaOpener:
             ),
             topic_id,
         )
+        if trusted is None and not is_clean:
+            high_watermark = log.bound_high_watermark(high_watermark)
         return log, high_watermark, known_mark, is_clean, has_mark
 
     def _reach(self, name: TopicPartition, topic_id: str, directory: Path) -> LogReach:
