@@ -53,7 +53,7 @@ from headrace.log.recovery.replay import NEVER_OFFSET, ProducerReplay
 from headrace.log.segments.segment import Segment
 from headrace.log.segments.segment_swap import finish_swaps
 from headrace.log.segments.stray import put_aside
-from headrace.log.state.compacted_offset import compacted_offset
+from headrace.log.state.compacted_offset import is_loss
 from headrace.log.state.leader_epochs import LeaderEpochs
 from headrace.log.state.producer_state import ProducerState
 from headrace.log.state.truncation_mark import TruncationMark, doubt_all
@@ -250,8 +250,7 @@ class LogLoader:
         end = self._end_offset
         if end == following:
             return False
-        compacted = compacted_offset(self._directory)
-        if self._config.is_compacted if compacted is None else following <= compacted:
+        if not is_loss(self._directory, following, self._config.is_compacted):
             return False
         _log.error(
             "%s directory=%s first_missing_offset=%d last_missing_offset=%d",

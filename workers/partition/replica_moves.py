@@ -403,7 +403,9 @@ class ReplicaMoves:
         reach: LogReach | None = None
         try:
             synced = synced_before(directory, log.config.max_message_bytes)
-            reach = log_reach(directory, synced, self._replicas.logs.note_progress)
+            reach = log_reach(
+                directory, synced, self._replicas.logs.note_progress, is_sole=True
+            )  # all that may be in it
         except OSError as failure:
             _log.warning("copy not read directory=%s reason=%s", directory, failure)
         is_needless = reach is not None and (

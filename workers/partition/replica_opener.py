@@ -116,12 +116,13 @@ class ReplicaOpener:
             may_be_first = partition.leader_epoch == 0 or self._node_id not in partition.isr
             is_first = is_new and may_be_first
             is_made_now = is_first or (is_told_new and may_be_first) or self._may_be_made.get(slot) == partition.key
-            reach = partial(self._reach, name, topic.topic_id)
+            is_sole = len(partition.replicas) == 1
+            reach = partial(self._reach, name, topic.topic_id, config.is_compacted, is_sole)
             directory = self._directories.place_of(name, topic.topic_id, is_made_now, reach)
             if (not is_first or self._directories.has_failed) and self._is_missing(topic, partition, directory):
                 return None
             log, high_watermark, known_mark, was_closed, has_mark = self._open_log(
-                name, topic.topic_id, directory, config, published, len(partition.replicas) == 1
+                name, topic.topic_id, directory, config, published, is_sole
             )
         except Exception as failure:  # ours to mend where it is neither Headrace's nor the system's; the others open
             if is_exhausted(failure):
@@ -278,11 +279,14 @@ class ReplicaOpener:
             high_watermark = log.bound_high_watermark(high_watermark)
         return log, high_watermark, known_mark, is_clean, has_mark
 
-    def _reach(self, name: TopicPartition, topic_id: str, directory: Path) -> LogReach:
+    def _reach(
+        self, name: TopicPartition, topic_id: str, is_compacted: bool, is_sole: bool, directory: Path
+    ) -> LogReach:
         """How far the log in one of two places reaches. raises OSError"""
         is_clean = str(directory.parent) in self._seat.wiring.clean_directories
         synced = self._checkpoints.offset(RECOVERY_POINT_FILE, name, topic_id, directory.parent)
-        return log_reach(directory, OFFSET_MAX if is_clean else synced, self._logs.note_progress)
+        synced = OFFSET_MAX if is_clean else synced
+        return log_reach(directory, synced, self._logs.note_progress, is_compacted=is_compacted, is_sole=is_sole)
 
     def _note_unopened(self, name: TopicPartition, directory: Path | None, failure: Exception) -> None:
         """The directory is lost, or its logs are not all recovered."""

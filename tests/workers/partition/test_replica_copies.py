@@ -102,6 +102,23 @@ def test_the_longer_of_two_places_is_kept_whatever_the_order_of_the_directories(
     assert "replica found in two log directories" in caplog.text
 
 
+@pytest.mark.parametrize("is_back", [False, True])
+def test_the_longer_of_two_places_that_the_last_stop_closed_is_kept(node, is_back):
+    """A disk that was away is back."""
+    if is_back:
+        node.alter(0, node.other_dir(0))
+        work_through(node.moves)
+        shutil.rmtree(aside(node.dirs[0], "-delete")[0])
+    source, target = in_two_places(node)
+    for replica in node.replicas.by_slot.values():
+        replica.log.close()
+    node.seat = FakeSeat(node.dirs, clean=node.dirs)
+    node.start().follow(VIEW)
+    assert (node.dir_of(0), node.row(0).log_end_offset) == (target, 450)
+    (stray,) = aside(source, "-stray")
+    assert log_reach(stray).end_offset == 400
+
+
 def test_the_later_leader_epoch_is_kept_and_not_the_longer_log(node):
     source, target = in_two_places(node)
     log = node.replicas.by_slot[0].log
