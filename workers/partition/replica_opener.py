@@ -255,7 +255,8 @@ class ReplicaOpener:
                 high_watermark = row.high_watermark
             if row.log_start_offset or not is_torn:
                 log_start_offset = row.log_start_offset
-        if not directory.is_dir():
+        is_new = not directory.is_dir()
+        if is_new:
             self._created_in.add(directory.parent)
             log_start_offset = 0  # checkpoints of another by this name, from before ids
             recovery_point = self._checkpoints.doubted_until(
@@ -275,6 +276,8 @@ class ReplicaOpener:
             ),
             topic_id,
         )
+        if not (has_mark or is_new) and str(log_dir) in self._seat.wiring.suspect_directories:
+            log.note_loss()  # the next owner has a mark to compare with: ours
         if trusted is None and not is_clean:
             high_watermark = log.bound_high_watermark(high_watermark)
         return log, high_watermark, known_mark, is_clean, has_mark
