@@ -148,7 +148,7 @@ class LogLoader:
         start_offset = checkpoint.log_start_offset
         if checkpoint.trusted is not None:
             self._loss = None  # what was published is whole
-        if checkpoint.trusted is None and not checkpoint.is_clean:  # no row says it, nor a clean stop
+        elif not checkpoint.is_clean:  # no row says it, nor a clean stop
             start_offset = self._mark.bound_start(start_offset)
         believed = replace(
             checkpoint,

@@ -47,6 +47,7 @@ class LossMark:
             return
         try:
             os.close(self._disk.open(self._path, os.O_WRONLY | os.O_CREAT))
+            self.is_set = True
             self._disk.sync_directory(self._path.parent)
         except OSError as failure:
             if not is_exhausted(failure):
@@ -54,8 +55,6 @@ class LossMark:
             _log.warning(
                 "a loss is not noted, should this process end before it is told path=%s reason=%s", self._path, failure
             )
-            return
-        self.is_set = True
 
     def remove(self) -> None:
         """It was told. raises OSError"""
