@@ -66,7 +66,7 @@ def compacted(pair):
 
 
 @pytest.mark.parametrize("transactional", [False, True], ids=["high watermark", "last stable offset"])
-def test_a_mark_where_an_append_rolled_is_found_after_the_segment_before_it_was_compacted(pair, transactional):
+def test_a_mark_where_an_append_rolled_is_found_after_a_compaction(pair, transactional):
     begun_at = rolled(pair, transactional)
     assert pair.log.end_segment == begun_at
     size = (pair.log.directory / f"{0:020d}.log").stat().st_size

@@ -190,7 +190,7 @@ def test_what_speaks_against_a_log_is_told_by_the_next_owner_where_the_first_one
     assert mailbox.asked[0][0][0][-1] == LOG_IS_WHOLE
 
 
-def test_a_log_without_a_mark_in_a_suspect_directory_speaks_against_itself_until_that_was_told(node, monkeypatch):
+def test_a_log_without_a_mark_in_a_suspect_directory_says_so_until_that_was_told(node, monkeypatch):
     node.replicas.follow(view())
     node.append(0, 5)
     suspect = frozenset(map(str, node.dirs))
