@@ -53,8 +53,9 @@ from headrace.log.recovery.replay import NEVER_OFFSET, ProducerReplay
 from headrace.log.segments.segment import Segment
 from headrace.log.segments.segment_swap import finish_swaps
 from headrace.log.segments.stray import put_aside
-from headrace.log.state.compacted_offset import compacted_offset
+from headrace.log.state.compacted_offset import is_loss
 from headrace.log.state.leader_epochs import LeaderEpochs
+from headrace.log.state.loss_mark import LossMark
 from headrace.log.state.producer_state import ProducerState
 from headrace.log.state.truncation_mark import TruncationMark, doubt_all
 from headrace.protocol.message_set import ENTRY_BYTES_MIN, old_header
@@ -121,6 +122,7 @@ class LogLoader:
         mark: TruncationMark,
         clock: Clock,
         progress: Progress | None = None,
+        loss: LossMark | None = None,
     ) -> None:
         self._directory = directory
         self._config = config
@@ -131,6 +133,7 @@ class LogLoader:
         self._clock = clock
         self._now_ms = clock.now_ms()
         self._progress = progress
+        self._loss = loss
         self._replay: ProducerReplay
         self._is_scanned = True  # recovery went over every batch, and its epochs with it
         self._bases: list[int] = []
@@ -142,10 +145,16 @@ class LogLoader:
 
     def load(self, checkpoint: LogCheckpoint) -> LoadedLog:
         """Make what is on disk true. raises OSError"""
+        start_offset = checkpoint.log_start_offset
+        if checkpoint.trusted is not None:
+            self._loss = None  # what was published is whole
+        elif not checkpoint.is_clean:  # no row says it, nor a clean stop
+            start_offset = self._mark.bound_start(start_offset)
         believed = replace(
             checkpoint,
             is_clean=checkpoint.is_clean and not self._mark.doubts_all,
             recovery_point=self._mark.bound(checkpoint.recovery_point),
+            log_start_offset=start_offset,
         )
         active = self._open_segments(believed)
         end_offset = self._end_offset
@@ -246,8 +255,7 @@ class LogLoader:
         end = self._end_offset
         if end == following:
             return False
-        compacted = compacted_offset(self._directory)
-        if self._config.is_compacted if compacted is None else following <= compacted:
+        if not is_loss(self._directory, following, self._config.is_compacted):
             return False
         _log.error(
             "%s directory=%s first_missing_offset=%d last_missing_offset=%d",
@@ -288,7 +296,10 @@ class LogLoader:
     def _recover(self, base: int, known_end: int) -> tuple[Segment, int]:
         """Open a segment and make it true; returns it, and how many bytes were cut. Sets the log's end offset."""
         segment = Segment(self._directory, base, self._disk, self._clock)
-        recovery = Recovery(segment, self._epochs, self._config.index_interval_bytes, self._progress, self._replay)
+        before_cut = None if self._loss is None else self._loss.make
+        recovery = Recovery(
+            segment, self._epochs, self._config.index_interval_bytes, self._progress, self._replay, before_cut
+        )
         cut_bytes = recovery.run(known_end)
         if cut_bytes:
             self._was_cut = True
@@ -306,6 +317,8 @@ class LogLoader:
     def _put_aside(self, lost: list[int]) -> None:
         """Segments that are none of the log's any more."""
         self._was_cut = True
+        if self._loss is not None:
+            self._loss.make()
         place = put_aside(self._directory, lost, self._disk, doubt_all)
         _log.error(
             "segments put aside, not part of the log any more directory=%s count=%d first=%d last=%d moved_to=%s",

@@ -1,7 +1,8 @@
 """How far the log in a directory reaches: read, and not changed. Where a replica lies twice, the one that reaches further is kept.
 
-    what was synced (below the recovery point of its own directory)    believed
-    what follows                                                       every batch checked, up to the first that is damaged
+    what was synced (below the recovery point of its own directory)    believed; of the last segment the headers tell where it ends
+    what follows                                                       every batch checked, up to the first that is damaged, or to a
+                                                                       hole at which opening would cut it
 
 Later leader epochs come before longer logs: what was written in an older one after a newer had begun was never committed.
 
@@ -11,18 +12,18 @@ Runs in: the partition worker that owns the log, before it opens it.
 from __future__ import annotations
 
 import os
+from itertools import pairwise
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from headrace.ids import NO_EPOCH
 from headrace.log.batch_walk import walk_runs
 from headrace.log.disk import Disk
 from headrace.log.names import LOG_SUFFIX, path_of, segment_bases
 from headrace.log.recovery.recovery import Progress
-from headrace.log.state.checkpoints import LEADER_EPOCH_FILE, BadCheckpoint, read_leader_epochs
+from headrace.log.state.checkpoints import LEADER_EPOCH_FILE, OFFSET_MAX, BadCheckpoint, read_leader_epochs
+from headrace.log.state.compacted_offset import is_loss
 from headrace.log.state.truncation_mark import TruncationMark
-
-_WHOLE: Final = 2**63 - 1
 
 
 class LogReach(NamedTuple):
@@ -36,37 +37,54 @@ class LogReach(NamedTuple):
     end_offset: int
 
 
-def log_reach(directory: Path, recovery_point: int = 0, progress: Progress | None = None) -> LogReach:
+def log_reach(
+    directory: Path,
+    recovery_point: int = 0,
+    progress: Progress | None = None,
+    *,
+    is_compacted: bool = False,
+    is_sole: bool = False,
+) -> LogReach:
     """How far a log reaches. raises OSError
 
-    recovery_point   below it everything was synced
+    recovery_point   below it everything was synced; OFFSET_MAX: the last stop closed the log
     progress         called now and then while this takes long
+    is_compacted     the topic's policy
+    is_sole          no other replica has what this one may have lost: what follows a hole is kept
     """
     bases = segment_bases(directory)
     if not bases:
         return LogReach(NO_EPOCH, -1)
     synced = TruncationMark(directory, Disk()).bound(recovery_point)
     epoch, end = NO_EPOCH, bases[0]
-    for base, following in zip(bases, [*bases[1:], _WHOLE], strict=True):
+    for base, following in pairwise(bases):
         if following <= synced:
             end = following
             continue
         if base < end:
             break  # it lies twice: what was cut came back
-        found, segment_end, is_whole = _reach_in(directory, base, progress)
-        epoch, end = max(epoch, found), segment_end
-        if not is_whole or end > following:
+        found, end, is_whole = _reach_in(directory, base, progress, is_checked=True)
+        epoch = max(epoch, found)
+        is_hole = end < following and not is_sole and is_loss(directory, following, is_compacted)
+        if not is_whole or end > following or is_hole:
             break
+    else:
+        if end <= bases[-1]:
+            found, end, _is_whole = _reach_in(directory, bases[-1], progress, is_checked=synced < OFFSET_MAX)
+            epoch = max(epoch, found)
     return LogReach(max(epoch, _noted_epoch(directory, end)), end)
 
 
-def _reach_in(directory: Path, base: int, progress: Progress | None) -> tuple[int, int, bool]:
-    """(latest leader epoch, offset after the last good batch, whether nothing follows that)."""
+def _reach_in(directory: Path, base: int, progress: Progress | None, *, is_checked: bool) -> tuple[int, int, bool]:
+    """(latest leader epoch, offset after the last good batch, whether nothing follows that).
+
+    is_checked   else the headers are believed
+    """
     epoch, end, position = NO_EPOCH, base, 0
     fd = os.open(path_of(directory, base, LOG_SUFFIX), os.O_RDONLY)
     try:
         size = os.fstat(fd).st_size
-        for run in walk_runs(fd, 0, size, base, is_checked=True):
+        for run in walk_runs(fd, 0, size, base, is_checked):
             for step in run:
                 epoch = max(epoch, step.leader_epoch)
             position, end = run[-1].position + run[-1].size, run[-1].last_offset + 1

@@ -35,7 +35,10 @@ Progress = Callable[[int], None]
 
 
 class Recovery:
-    """Makes one segment true: its end, its indexes, the leader epochs that begin in it, the producers' state."""
+    """Makes one segment true: its end, its indexes, the leader epochs that begin in it, the producers' state.
+
+    before_cut   called before damaged batches go
+    """
 
     def __init__(
         self,
@@ -44,12 +47,14 @@ class Recovery:
         index_interval_bytes: int,
         progress: Progress | None,
         replay: ProducerReplay | None = None,
+        before_cut: Callable[[], None] | None = None,
     ) -> None:
         self._segment = segment
         self._epochs = epochs
         segment.index_interval_bytes = index_interval_bytes
         self._progress = progress
         self._replay = replay
+        self._before_cut = before_cut
         self._end = 0
         self.next_offset = segment.base_offset  # after the last valid batch, once `run` is through
         self.scanned_from = 0  # from this byte on every batch told its epoch
@@ -76,6 +81,8 @@ class Recovery:
                 segment.first_timestamp_ms = first.max_timestamp_ms
                 break  # where the first header is damaged, and a clean stop vouched for it, there is none
         if self._end < size:
+            if self._before_cut is not None:
+                self._before_cut()
             segment.truncate(self._end)
             segment.sync()
         return size - self._end

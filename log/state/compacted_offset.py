@@ -32,6 +32,15 @@ def compacted_offset(directory: Path) -> int | None:
     return int(lines[0]) if len(lines) == 1 and is_number(lines[0], OFFSET_MAX) else None
 
 
+def is_loss(directory: Path, next_segment: int, is_compacted: bool) -> bool:
+    """Whether batches that are missing before a segment were lost, and not compacted away. raises OSError
+
+    is_compacted   the topic's policy: it decides where nothing is known
+    """
+    compacted = compacted_offset(directory)
+    return not is_compacted if compacted is None else next_segment > compacted
+
+
 def begin_compacted(directory: Path, disk: Disk) -> None:
     """Nothing of a new log has been compacted. Not durable. raises OSError"""
     write_lines(directory / COMPACTED_FILE, ["0"], disk, is_durable=False)

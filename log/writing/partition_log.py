@@ -35,6 +35,7 @@ from headrace.log.recovery.recovery import Progress
 from headrace.log.state.checkpoints import PARTITION_METADATA_FILE, write_partition_metadata
 from headrace.log.state.compacted_offset import begin_compacted
 from headrace.log.state.leader_epochs import LeaderEpochs
+from headrace.log.state.loss_mark import LossMark
 from headrace.log.state.producer_state import ProducerBudget, ProducerState
 from headrace.log.state.synced_mark import SyncedMark
 from headrace.log.state.truncation_mark import TruncationMark
@@ -73,7 +74,7 @@ class PartitionLog:
     config             may be replaced at any time
     log_start_offset   the first offset that may be read
     segments           its list; version, end and sizes may be read there, nothing may be changed
-    was_cut            batches at its end were damaged when it was opened
+    was_cut            batches at its end were damaged when it was opened, or before, and that was not told
     is_named           its directory was made for this topic, or had its id; else it may be of an earlier topic of the name
     was_synced         each append to it was synced before its answer, when it was opened
     """
@@ -102,11 +103,12 @@ class PartitionLog:
         if self._synced.is_set and self._mark.doubts_all:  # removed first: opening narrows what is doubted
             self._synced.remove()
         self.was_synced = self._synced.is_set
+        self._loss = LossMark(directory, disk)
         self.is_named = False
         self._latch = latch = FailureLatch(directory)
         loaded = self._load(checkpoint, environment.progress)
         self.log_start_offset = loaded.start_offset
-        self.was_cut = loaded.was_cut
+        self.was_cut = loaded.was_cut or self._loss.is_set
         self.segments = segments = SegmentList(directory, loaded, clock, disk, latch)
         self._sync = SyncState(
             directory, segments, self._mark, self.epochs, disk, clock, latch, loaded.recovery_point, is_begun=is_begun
@@ -200,6 +202,10 @@ class PartitionLog:
     def recovery_point(self) -> int:
         """Everything below it has been synced."""
         return self._sync.recovery_point
+
+    def bound_high_watermark(self, high_watermark: int) -> int:
+        """What of a checkpointed one can be believed: it may be of before a truncation."""
+        return self._mark.bound_high_watermark(high_watermark)
 
     @property
     def failure(self) -> StorageFailed | None:
@@ -314,6 +320,20 @@ class PartitionLog:
         """`SyncState.note_synced`."""
         return self._sync.note_synced(offset, since_version)
 
+    def note_loss(self) -> None:
+        """It may lack something, and nobody knows yet. raises StorageFailed"""
+        try:
+            self._loss.make()
+        except OSError as failure:
+            self._latch.fail("note of a loss", failure)
+
+    def forget_loss(self) -> None:
+        """The controller process knows what it may lack. raises StorageFailed"""
+        try:
+            self._loss.remove()
+        except OSError as failure:
+            self._latch.fail("note of a loss", failure)
+
     # What goes
 
     def advance_log_start(self, offset: int) -> bool:
@@ -377,7 +397,7 @@ class PartitionLog:
                 self._restart_at(offset)
             else:
                 segment, position = self._cut_place(offset)
-                self._truncation.cut(offset, segment, position, is_mapped=is_mapped)
+                self._truncation.cut(offset, segment, position, self.log_start_offset, is_mapped=is_mapped)
                 self._reload(segment, position)
             assert self.log_end_offset <= offset, (self.log_end_offset, offset)
             self.epochs.truncate_from_end(self.log_end_offset)
@@ -411,6 +431,11 @@ class PartitionLog:
         if other.failure is None:
             self.producers.take_over(other.producers)
         try:
+            self._mark.take_over(other._mark, self.log_end_offset)
+            if other._loss.is_set:
+                self._loss.make()
+            else:
+                self._loss.remove()
             self.epochs.replace(other.epochs.entries)
         except OSError as failure:
             self._latch.fail("leader epochs", failure)
@@ -466,6 +491,7 @@ class PartitionLog:
             self._mark,
             self._clock,
             progress,
+            self._loss,
         )
         return loader.load(checkpoint)
 
@@ -494,6 +520,6 @@ class PartitionLog:
         return before, path_of(self.directory, before, LOG_SUFFIX).stat().st_size
 
     def _restart_at(self, offset: int) -> None:
-        self._truncation.cut_all(offset)
+        self._truncation.cut_all(offset, self.log_start_offset)
         self.log_start_offset = offset
         self._reload(offset, 0)

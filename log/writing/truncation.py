@@ -1,6 +1,7 @@
 """Cutting a log back to an offset, so that a crash anywhere leaves a log that opens, and nothing false is trusted.
 
-    1  the truncation file says: after offset T nothing counts as synced, up to the old end E     durable
+    1  the truncation file says: after offset T nothing counts as synced, up to the old end E;
+       and of committed records that go, which checkpoints are too high                           durable
     2  segments after the one that holds T go, the last one first                                 names synced
     3  that segment is cut at the batch that holds T                                              durable
 
@@ -23,7 +24,7 @@ from typing import Final
 from headrace.log.disk import Disk
 from headrace.log.names import CUT_SUFFIX, LOG_SUFFIX, path_of, segment_bases
 from headrace.log.segments.segment import remove_segment
-from headrace.log.state.truncation_mark import TruncationMark
+from headrace.log.state.truncation_mark import TakenBack, TruncationMark
 from headrace.log.writing.segment_list import SegmentList
 from headrace.protocol.record_batch import MAGIC_POSITION, MAGIC_V2
 
@@ -45,20 +46,26 @@ class Truncation:
         self._disk = disk
         self.has_begun = False
 
-    def cut(self, offset: int, segment: int, position: int, *, is_mapped: bool = False) -> None:
+    def cut(self, offset: int, segment: int, position: int, log_start_offset: int, *, is_mapped: bool = False) -> None:
         """Cut where the batch that holds an offset begins: in a segment, at a byte. raises OSError
 
-        is_mapped   other processes may have mapped what goes
+        is_mapped   committed records go: other processes may have mapped them
         """
         cut_at = min(offset, first_offset(self._directory, segment, position, offset))
-        self._mark.write(cut_at, self._segments.end_offset)
+        end_offset = self._segments.end_offset
+        self._mark.write(cut_at, end_offset, TakenBack(cut_at, log_start_offset, end_offset) if is_mapped else None)
         self.has_begun = True
         self._segments.active.close()
         cut_files(self._directory, segment, position, self._disk, is_mapped=is_mapped)
 
-    def cut_all(self, offset: int) -> None:
-        """Leave no segment, so that the log can begin at an offset. raises OSError"""
-        self._mark.write(0, max(self._segments.end_offset, offset))
+    def cut_all(self, offset: int, log_start_offset: int) -> None:
+        """Leave no segment, so that the log can begin at an offset. raises OSError
+
+        log_start_offset   as it is
+        """
+        end_offset = self._segments.end_offset
+        taken_back = TakenBack(offset, log_start_offset, end_offset) if offset < log_start_offset else None
+        self._mark.write(0, max(end_offset, offset), taken_back)
         self.has_begun = True
         self._segments.active.close()
         cut_files(self._directory, -1, 0, self._disk)

@@ -24,7 +24,12 @@ from headrace.ids import TopicPartition
 from headrace.log.disk import TOO_MANY_FILES
 from headrace.log.names import segment_bases
 from headrace.log.segments.segment import sync_segment
-from headrace.log.state.checkpoints import CLEANER_OFFSET_FILE, RECOVERY_POINT_FILE
+from headrace.log.state.checkpoints import (
+    CLEANER_OFFSET_FILE,
+    LOG_START_OFFSET_FILE,
+    RECOVERY_POINT_FILE,
+    REPLICATION_OFFSET_FILE,
+)
 from headrace.shm.partition_table import PartitionRow
 from headrace.shm.seat import Seat
 from headrace.workers.housekeeper.checkpoints import Checkpoints
@@ -92,16 +97,19 @@ class SegmentSync:
         return is_news
 
     def _forget_other(self, hosted: Hosted) -> bool:
-        """Whether the checkpoints are of what lay there before: they vouch for more than the log's owner does, or has.
+        """Whether the checkpoints are of what lay there before: they vouch for more than the log's owner does, or has, or tell a start or
+        a mark that a truncation has taken back.
 
         What was compacted of that says nothing of this log either, or of what comes after a cut: a tombstone would go before what
         it deletes.
         """
-        row = hosted.row
-        cleaned = self._checkpoints.offset(CLEANER_OFFSET_FILE, hosted)
+        row, offset = hosted.row, self._checkpoints.offset
+        cleaned = offset(CLEANER_OFFSET_FILE, hosted)
         if (
-            self._checkpoints.offset(RECOVERY_POINT_FILE, hosted) <= row.recovery_point
+            offset(RECOVERY_POINT_FILE, hosted) <= row.recovery_point
             and cleaned <= row.log_end_offset
+            and offset(LOG_START_OFFSET_FILE, hosted) <= row.log_start_offset
+            and offset(REPLICATION_OFFSET_FILE, hosted) <= row.high_watermark
         ):
             return False
         if cleaned > row.recovery_point:

@@ -3,6 +3,9 @@
 Runs in: a partition worker. Each log is reported once, with the high watermark that was known of it before; what is not answered is
 reported again. A log that ends before that mark lost something: its replica takes no role before the controller has answered, and
 so has said what follows in a view. Where there is no log at all, none is made before that.
+
+The next owner finds a whole log where this one has cut it, and a mark where there was none. So what speaks against a log is in a file
+of its directory until the controller has answered (`log/state/loss_mark.py`).
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final, NamedTuple
 
-from headrace.errors import ErrorCode
+from headrace.errors import ErrorCode, StorageFailed
 from headrace.ids import NO_EPOCH, PartitionKey
 from headrace.limits import OPENED_LOGS_PER_REQUEST_MAX
 from headrace.runtime.mailbox import Mailbox
@@ -28,6 +31,7 @@ from headrace.shm.messages import (
     ReplyStatus,
     RequestKind,
 )
+from headrace.shm.partition_table import RowState
 from headrace.workers.partition.replica import Replica
 
 RETRY_MS: Final = 200
@@ -38,7 +42,7 @@ class OpenedLog(NamedTuple):
 
     high_watermark   that its last owner had published, or checkpointed
     was_closed       in order, by the last stop of the node
-    was_cut          batches were damaged at its end
+    was_cut          batches were damaged at its end, or it had no mark, when it was opened, or before, and that was not told
     is_whole         its directory is not suspect
     has_mark         there was a high watermark to compare it with
     was_synced       each append to it was synced before its answer
@@ -137,5 +141,16 @@ class OpenedLogs:
         for one in told:
             if isinstance(one, MissingLog):
                 self._on_missing(one)
-            elif one.replica.is_doubted:
+                continue
+            self._forget_loss(one.replica)
+            if one.replica.is_doubted:
                 self._on_answer(one.replica)
+
+    def _forget_loss(self, replica: Replica) -> None:
+        """It is told, and no opening after this one needs to say it again."""
+        if self._replicas.get(replica.slot) is not replica or replica.state is RowState.OFFLINE:
+            return
+        try:
+            replica.log.forget_loss()
+        except StorageFailed as failure:
+            replica.fail(failure)

@@ -21,6 +21,7 @@ Source: Kafka `Partition`; KIP-101 for epochs.
 from __future__ import annotations
 
 import logging
+from bisect import bisect_right
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
@@ -398,20 +399,33 @@ class Replica:
     def _place_of(self, offset: int, last: _Place) -> _Place:
         """A mark stands still while a transaction is open, or followers are late: it is looked up once.
 
-        Where it moves with them, it is where an append began: followers read up to the end.
+        Where it moves with them, it is where an append began: followers read up to the end. If that append rolled, it is the next
+        segment's beginning, and never the end of the one before: that may be compacted, and is shorter then.
 
         raises   StorageFailed
         """
-        key = (offset, self.log.segments_version)
+        segments = self.log.segments
+        key = (offset, segments.version)
         if last[0] == key:
             return last
         known = self._ends.get(offset) or self._older_ends.get(offset)
         if known is not None:
+            if known[0] != segments.active.base_offset:
+                following = segments.bases[bisect_right(segments.bases, known[0])]
+                known = (following, 0) if following == offset else known
             return key, known
         try:
             return key, self.log.position_of(offset)
         except OSError as failure:
             raise storage_failure(f"{self.partition}: position of offset {offset}", failure) from None
+
+    def swap_segments(self, segments: list[tuple[int, int]], as_of_version: int) -> bool:
+        """`PartitionLog.swap_segments`, published where it swapped. raises StorageFailed: tell `fail`"""
+        self._forget_places()
+        is_swapped = self.log.swap_segments(segments, as_of_version)
+        if is_swapped:
+            self.publish()
+        return is_swapped
 
     def _forget_places(self) -> None:
         self._ends.clear()

@@ -6,7 +6,8 @@
     copy      a slice of what lies before an end
 
 A copy that ends above the log is not believed there: a power loss took the log's end, and other records may come in its place.
-So it is compared when the log is opened, before that takes a first append.
+So it is compared when the log is opened, before that takes a first append. Cutting it unlinks what may be all that is left. So it is
+cut only by a log that has the copy's batch before the cut: one that was just made has none (its disk is another one), and judges nothing.
 
 Runs in: the partition worker that owns the log. Source: Kafka `ReplicaAlterLogDirsThread`; KIP-113.
 """
@@ -152,6 +153,12 @@ def resume_copy(replica: Replica, directory: Path, logs: LogOpener) -> ReplicaCo
 def reconcile(copy: ReplicaCopy) -> None:
     """Cut a copy to its log's end, and compare what is left. raises NotTheSame, HeadraceError, OSError"""
     log, future = copy.replica.log, copy.future
+    if log.log_end_offset < future.log_end_offset:
+        last = _batch_at(copy.reader, log, log.log_end_offset - 1)
+        if not last or last != _batch_at(LogReader(future.directory), future, int.from_bytes(last[:8], "big")):
+            raise NotTheSame(
+                f"it ends at {future.log_end_offset}, and the log, which ends at {log.log_end_offset}, does not have its batch before that"
+            )
     future.truncate_to(log.log_end_offset)
     copied = [entry for entry in future.epochs.entries if log.log_start_offset <= entry[1] < future.log_end_offset]
     known = log.epochs.entries

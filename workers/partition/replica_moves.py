@@ -365,7 +365,8 @@ class ReplicaMoves:
                 continue
             try:
                 is_alone = not set(partition.isr) - {self._replicas.node_id}
-                self._resume(replica, directory, is_alone=is_alone or self._may_lack_its_end(replica, directory))
+                is_judge = not (is_alone or replica.is_doubted or self._may_lack_its_end(replica, directory))
+                self._resume(replica, directory, is_judge=is_judge)
             except (HeadraceError, OSError) as failure:
                 self._forget(name, directory)
                 self._discard(replica, directory, failure)
@@ -376,15 +377,15 @@ class ReplicaMoves:
         """Whether the machine went down: the others in sync may have gone down with it, and lack the same."""
         return not self._directories.suspect.isdisjoint((replica.log.directory.parent, directory.parent))
 
-    def _resume(self, replica: Replica, directory: Path, *, is_alone: bool) -> None:
+    def _resume(self, replica: Replica, directory: Path, *, is_judge: bool) -> None:
         """raises HeadraceError, OSError
 
-        is_alone   what the log has lost, no other replica may have
+        is_judge   where the log is shorter, others have what it lacks, or it never was committed; else no other replica may have it
         """
         copy = resume_copy(replica, directory, self._replicas.logs)
         log, future = replica.log, copy.future
         try:
-            if is_alone and log.log_end_offset < future.log_end_offset:
+            if not is_judge and log.log_end_offset < future.log_end_offset:
                 raise NotTheSame(
                     f"it ends at {future.log_end_offset}, the log has lost what it has from {log.log_end_offset} on"
                 )
@@ -403,7 +404,9 @@ class ReplicaMoves:
         reach: LogReach | None = None
         try:
             synced = synced_before(directory, log.config.max_message_bytes)
-            reach = log_reach(directory, synced, self._replicas.logs.note_progress)
+            reach = log_reach(
+                directory, synced, self._replicas.logs.note_progress, is_sole=True
+            )  # all that may be in it
         except OSError as failure:
             _log.warning("copy not read directory=%s reason=%s", directory, failure)
         is_needless = reach is not None and (

@@ -108,6 +108,7 @@ class ReplicaOpener:
         # Where there was no room for it, the row of the owner before us is no more.
         row, is_torn = self._queue.postponed.get(slot) or self._seat.partitions.recover_row(slot)
         is_ours = row.key == partition.key and row.generation > 0
+        published = (row, is_torn) if is_ours else None
         if not is_ours or (is_torn and row.state not in IN_SERVICE):
             self._publish_state(slot, partition.key, RowState.LOADING, generation=0)
         directory = None
@@ -115,12 +116,13 @@ class ReplicaOpener:
             may_be_first = partition.leader_epoch == 0 or self._node_id not in partition.isr
             is_first = is_new and may_be_first
             is_made_now = is_first or (is_told_new and may_be_first) or self._may_be_made.get(slot) == partition.key
-            reach = partial(self._reach, name, topic.topic_id)
+            is_sole = len(partition.replicas) == 1
+            reach = partial(self._reach, name, topic.topic_id, config.is_compacted, is_sole)
             directory = self._directories.place_of(name, topic.topic_id, is_made_now, reach)
             if (not is_first or self._directories.has_failed) and self._is_missing(topic, partition, directory):
                 return None
             log, high_watermark, known_mark, was_closed, has_mark = self._open_log(
-                name, topic.topic_id, directory, config, row if is_ours else None, len(partition.replicas) == 1
+                name, topic.topic_id, directory, config, published, is_sole
             )
         except Exception as failure:  # ours to mend where it is neither Headrace's nor the system's; the others open
             if is_exhausted(failure):
@@ -220,16 +222,17 @@ class ReplicaOpener:
         topic_id: str,
         directory: Path,
         config: LogConfig,
-        row: PartitionRow | None,
+        published: tuple[PartitionRow, bool] | None,
         is_sole: bool,
     ) -> tuple[PartitionLog, int, int, bool, bool]:
         """The log, its high watermark, the one that its last owner left, whether the last stop closed it, whether it left a mark.
 
         raises HeadraceError, OSError
 
-        row       of an owner before us, in this boot
-        is_sole   the partition has no other replica
+        published   the row of an owner before us in this boot, and whether it is torn
+        is_sole     the partition has no other replica
         """
+        row, is_torn = published or (None, False)
         trusted = None
         is_clean = row is None and str(directory.parent) in self._seat.wiring.clean_directories
         is_clean = is_clean and name not in self._failures.unclean  # it was open since, and not closed
@@ -244,12 +247,16 @@ class ReplicaOpener:
             # published, each offset is of one publication or the other, and both are true: the append was over. Only the
             # two halves of the end need not fit, and the headers tell.
             trusted = (row.end_segment, row.end_position)
-            high_watermark = max(high_watermark, row.high_watermark)
-            known_mark = row.high_watermark  # a truncation takes it back, and the checkpoint is of before
-            recovery_point = max(recovery_point, row.recovery_point)
-            # Torn in the first publication, the row has the 0 of a log that loads.
-            log_start_offset = max(log_start_offset, row.log_start_offset)
-        if not directory.is_dir():
+            recovery_point = max(recovery_point, row.recovery_point)  # the truncation file bounds it
+            # A truncation takes both of these back, and the checkpoints are of before. Torn in the first publication, the row
+            # has the 0 of a log that loads.
+            known_mark = row.high_watermark
+            if row.high_watermark or not is_torn:
+                high_watermark = row.high_watermark
+            if row.log_start_offset or not is_torn:
+                log_start_offset = row.log_start_offset
+        is_new = not directory.is_dir()
+        if is_new:
             self._created_in.add(directory.parent)
             log_start_offset = 0  # checkpoints of another by this name, from before ids
             recovery_point = self._checkpoints.doubted_until(
@@ -269,13 +276,20 @@ class ReplicaOpener:
             ),
             topic_id,
         )
+        if not (has_mark or is_new) and str(log_dir) in self._seat.wiring.suspect_directories:
+            log.note_loss()  # the next owner has a mark to compare with: ours
+        if trusted is None and not is_clean:
+            high_watermark = log.bound_high_watermark(high_watermark)
         return log, high_watermark, known_mark, is_clean, has_mark
 
-    def _reach(self, name: TopicPartition, topic_id: str, directory: Path) -> LogReach:
+    def _reach(
+        self, name: TopicPartition, topic_id: str, is_compacted: bool, is_sole: bool, directory: Path
+    ) -> LogReach:
         """How far the log in one of two places reaches. raises OSError"""
         is_clean = str(directory.parent) in self._seat.wiring.clean_directories
         synced = self._checkpoints.offset(RECOVERY_POINT_FILE, name, topic_id, directory.parent)
-        return log_reach(directory, OFFSET_MAX if is_clean else synced, self._logs.note_progress)
+        synced = OFFSET_MAX if is_clean else synced
+        return log_reach(directory, synced, self._logs.note_progress, is_compacted=is_compacted, is_sole=is_sole)
 
     def _note_unopened(self, name: TopicPartition, directory: Path | None, failure: Exception) -> None:
         """The directory is lost, or its logs are not all recovered."""

@@ -109,9 +109,8 @@ class Upkeep:
             nonlocal error
             if self._is_moving(slot):
                 error = ErrorCode.REASSIGNMENT_IN_PROGRESS
-            elif replica.log.swap_segments(segments, as_of_version):
+            elif replica.swap_segments(segments, as_of_version):
                 error = ErrorCode.NONE
-                replica.publish()
 
         reply(UPKEEP_RESULT.pack(self._change(slot, key, swap) or error))
 

@@ -385,6 +385,7 @@ def test_what_was_put_aside_counts_as_synced_by_no_checkpoint_once_it_has_its_na
     log = maker.open(config, recovery_point=bases[-1], clean=True)
     assert log.was_cut
     assert log.log_end_offset < bases[2]
+    log.forget_loss()
     log.close()
     assert not maker.open(config, recovery_point=log.log_end_offset, clean=True).was_cut
 

@@ -1,9 +1,12 @@
 """Logs that were opened, told to the controller; a replica whose log lost something takes no role before it knows."""
 
+import dataclasses
+
 import pytest
 
 from headrace.ids import TopicPartition
 from headrace.log.state.checkpoints import REPLICATION_OFFSET_FILE, write_offset_checkpoint
+from headrace.log.state.loss_mark import LOSS_FILE
 from headrace.shm.messages import (
     LOG_HAS_NO_MARK,
     LOG_IS_MISSING,
@@ -19,7 +22,7 @@ from headrace.shm.messages import (
 from headrace.shm.partition_table import RowState
 from headrace.workers.partition.opened_logs import RETRY_MS, OpenedLogs
 from headrace.workers.partition.replicas import Replicas
-from tests.support.fake_seat import TOPIC_ID, view_of
+from tests.support.fake_seat import TOPIC_ID, FakeSeat, view_of
 from tests.workers.partition.replica_fixtures import Node, with_id
 
 NAME = TopicPartition("t", 0)
@@ -156,6 +159,60 @@ def test_a_log_that_was_cut_and_one_that_was_closed_are_told_so(node):
     opened.tell(0)
     assert mailbox.asked[0][0][0][2:] == (4, 0, LEADER_EPOCH, LOG_WAS_CUT | LOG_IS_WHOLE | LOG_HAS_NO_MARK)
     assert LOG_WAS_CLOSED != LOG_WAS_CUT
+
+
+def test_what_speaks_against_a_log_is_told_by_the_next_owner_where_the_first_one_was_killed_before_it_was_answered(
+    node,
+):
+    """Others were still recovered. The second opening finds a whole log, and the mark of the owner before it."""
+    node.replicas.follow(view())
+    node.append(0, 5)
+    path = next(node.replicas.by_slot[0].log.directory.glob("*.log"))
+    for replica in node.replicas.by_slot.values():
+        replica.log.abandon()
+    path.write_bytes(path.read_bytes()[:-10])
+    again = machine_down(node)
+    assert again.row(0).state == RowState.LEADER
+    for _ in range(2):
+        again.killed()
+        again.replicas.follow(view())
+        mailbox, opened = told_of(again)
+        opened.tell(0)
+        assert mailbox.asked[0][0][0][2:] == (4, 4, LEADER_EPOCH, LOG_WAS_CUT | LOG_IS_WHOLE)
+    mailbox.answer(status=ReplyStatus.PEER_DIED)
+    assert (path.parent / LOSS_FILE).exists()
+    opened.tell(RETRY_MS)
+    mailbox.answer()
+    again.killed()
+    again.replicas.follow(view())
+    mailbox, opened = told_of(again)
+    opened.tell(0)
+    assert mailbox.asked[0][0][0][-1] == LOG_IS_WHOLE
+
+
+def test_a_log_without_a_mark_in_a_suspect_directory_says_so_until_that_was_told(node, monkeypatch):
+    node.replicas.follow(view())
+    node.append(0, 5)
+    suspect = frozenset(map(str, node.dirs))
+    begin = FakeSeat.__init__
+
+    def begin_suspect(seat, *given, **named):
+        begin(seat, *given, **named)
+        seat.wiring = dataclasses.replace(seat.wiring, suspect_directories=suspect)
+
+    monkeypatch.setattr(FakeSeat, "__init__", begin_suspect)
+    again = machine_down(node)
+    again.killed()
+    again.replicas.follow(view())
+    mailbox, opened = told_of(again)
+    opened.tell(0)
+    assert mailbox.asked[0][0][0][2:] == (5, 5, LEADER_EPOCH, LOG_WAS_CUT)
+    mailbox.answer()
+    again.killed()
+    again.replicas.follow(view())
+    mailbox, opened = told_of(again)
+    opened.tell(0)
+    assert mailbox.asked[0][0][0][-1] == 0
 
 
 def test_a_log_whose_appends_were_synced_before_their_answers_is_told_so(node):

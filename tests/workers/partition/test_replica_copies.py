@@ -15,10 +15,11 @@ from headrace.errors import ErrorCode, StorageFailed
 from headrace.ids import partition_key
 from headrace.log.disk import Disk
 from headrace.log.names import COPY_NAME_FILE, FUTURE_SUFFIX, aside_name, copied_partition
-from headrace.log.recovery.log_reach import log_reach
+from headrace.log.recovery.log_reach import LogReach, log_reach
 from headrace.log.state.checkpoints import (
     LEADER_EPOCH_FILE,
     RECOVERY_POINT_FILE,
+    REPLICATION_OFFSET_FILE,
     write_leader_epochs,
     write_offset_checkpoint,
 )
@@ -100,6 +101,23 @@ def test_the_longer_of_two_places_is_kept_whatever_the_order_of_the_directories(
     assert log_reach(stray).end_offset == 400
     assert not aside(source, "-delete")
     assert "replica found in two log directories" in caplog.text
+
+
+@pytest.mark.parametrize("is_back", [False, True])
+def test_the_longer_of_two_places_that_the_last_stop_closed_is_kept(node, is_back):
+    """A disk that was away is back."""
+    if is_back:
+        node.alter(0, node.other_dir(0))
+        work_through(node.moves)
+        shutil.rmtree(aside(node.dirs[0], "-delete")[0])
+    source, target = in_two_places(node)
+    for replica in node.replicas.by_slot.values():
+        replica.log.close()
+    node.seat = FakeSeat(node.dirs, clean=node.dirs)
+    node.start().follow(VIEW)
+    assert (node.dir_of(0), node.row(0).log_end_offset) == (target, 450)
+    (stray,) = aside(source, "-stray")
+    assert log_reach(stray).end_offset == 400
 
 
 def test_the_later_leader_epoch_is_kept_and_not_the_longer_log(node):
@@ -199,6 +217,61 @@ def test_a_copy_that_is_longer_after_a_power_loss_is_kept_whoever_was_in_sync(no
     (kept,) = aside(target, "-stray")
     assert f"end_offset={copied} directory={kept}" in caplog.text
     assert copy_of(node).future.log_end_offset == 0, "another one is begun"
+
+
+def flushed_copy(node):
+    """A copy in flight that is on its disk; returns where it lies, and its end."""
+    node.alter(0, node.other_dir(0))
+    for _ in range(12):
+        assert node.moves.do_work()
+    future = copy_of(node).future
+    future.flush()
+    return future.directory.parent, future.log_end_offset
+
+
+@pytest.mark.parametrize("isr", [(7,), (0, 7)])
+def test_a_copy_is_not_cut_by_a_log_that_was_just_made(node, isr):
+    """The disk that the replica was to leave was replaced by an empty one."""
+    source = node.dir_of(0)
+    target, copied = flushed_copy(node)
+    node.moves.close()
+    for replica in node.replicas.by_slot.values():
+        replica.log.abandon()
+    shutil.rmtree(source)
+    source.mkdir()
+    node.seat = FakeSeat(node.dirs)
+    topic = VIEW.topics["t"]
+    partitions = tuple(one._replace(leader=7, leader_epoch=3, isr=isr, replicas=(0, 7)) for one in topic.partitions)
+    node.start().follow(VIEW._replace(topics={"t": topic._replace(partitions=partitions)}))
+    node.moves.resume()
+    assert node.replicas.by_slot[0].log.log_end_offset == 0
+    (kept,) = [one for log_dir in node.dirs for one in aside(log_dir, "-stray") if one.name.startswith("t-0")]
+    assert log_reach(kept) == LogReach(0, copied)
+    assert kept.parent == target
+
+
+def test_a_copy_is_not_cut_by_a_log_that_has_other_records_before_its_end(node):
+    target, copied = flushed_copy(node)
+    log = node.replicas.by_slot[0].log
+    log.truncate_to(99)
+    log.append_as_leader([batch(timestamp_ms=NOW_MS + 9_000)], 0, NOW_MS)
+    log.abandon()
+    node.seat = FakeSeat(node.dirs)
+    node.start().follow(in_sync_with(VIEW, 7))
+    (kept,) = aside(target, "-stray")
+    assert log_reach(kept).end_offset == copied
+
+
+def test_a_copy_is_not_cut_by_a_log_that_ends_before_its_mark(node):
+    target, copied = flushed_copy(node)
+    log = node.replicas.by_slot[0].log
+    log.abandon()
+    log.truncate_to(100)
+    write_offset_checkpoint(log.directory.parent / REPLICATION_OFFSET_FILE, {log.partition: 150})
+    node.seat = FakeSeat(node.dirs)
+    node.start().follow(in_sync_with(VIEW, 7))
+    (kept,) = aside(target, "-stray")
+    assert log_reach(kept).end_offset == copied
 
 
 def test_a_copy_with_another_leader_epoch_is_not_resumed(node):

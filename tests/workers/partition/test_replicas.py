@@ -373,6 +373,7 @@ def test_the_log_start_survives_a_first_publication_torn_by_a_kill(node):
     node.start().follow(view)
     row = node.row(0)
     node.seat.partitions.publish(0, row._replace(log_start_offset=0, high_watermark=0, recovery_point=0))
+    torn(node, 0)
     node.killed().follow(view)
     assert len(node.changed()) == 1
     assert node.replicas.by_slot[0].log.log_start_offset == 5
