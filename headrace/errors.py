@@ -247,5 +247,9 @@ class StorageExhausted(StorageFailed):
     """Out of disk space or file descriptors: the log is reopened when there are some; nothing acknowledged is lost."""
 
 
+class LogDamaged(StorageFailed):
+    """A log's files contradict its offsets: that replica alone goes out of service, its directory stays."""
+
+
 class Fenced(HeadraceError):
     """This process was replaced: its generation is void. It exits without touching anything."""

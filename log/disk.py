@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from headrace.errors import StorageExhausted, StorageFailed
+from headrace.errors import LogDamaged, StorageExhausted, StorageFailed
 from headrace.limits import IOV_MAX
 
 Buffer = bytes | bytearray | memoryview
@@ -46,6 +46,11 @@ def is_exhausted(failure: Exception) -> bool:
     """Whether it passes when something is given back: a full disk, too many open files."""
     is_system = isinstance(failure, OSError) and failure.errno in EXHAUSTED
     return is_system or isinstance(failure, StorageExhausted)
+
+
+def costs_directory(failure: OSError | StorageFailed) -> bool:
+    """Whether it says something of the whole log directory: not what passes, nor what one log's files say."""
+    return not is_exhausted(failure) and not isinstance(failure, LogDamaged)
 
 
 class Disk:

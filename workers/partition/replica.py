@@ -24,7 +24,7 @@ import logging
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from headrace.errors import HeadraceError, StorageExhausted, StorageFailed
+from headrace.errors import HeadraceError, LogDamaged, StorageExhausted, StorageFailed
 from headrace.ids import NO_LEADER, PartitionKey, TopicPartition
 from headrace.limits import APPEND_PLACES_MAX
 from headrace.log.config import LogConfig
@@ -412,6 +412,8 @@ class Replica:
             return key, self.log.position_of(offset)
         except OSError as failure:
             raise storage_failure(f"{self.partition}: position of offset {offset}", failure) from None
+        except HeadraceError as failure:
+            raise LogDamaged(f"{self.partition}: position of offset {offset}: {failure}") from None
 
     def _forget_places(self) -> None:
         self._ends.clear()
