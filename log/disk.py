@@ -134,6 +134,10 @@ class Disk:
 
     # One system call each
 
+    def preadv(self, fd: int, buffers: Sequence[bytearray | memoryview], position: int) -> int:
+        """For whoever reads a file through, however long that is."""
+        return os.preadv(fd, buffers, position)
+
     def open(self, path: Path, flags: int) -> int:
         """A file to be written, made where the flags say so."""
         return os.open(path, flags | os.O_CLOEXEC, 0o640)

@@ -55,7 +55,7 @@ class LogEnvironment:
     """What the logs of a process have in common.
 
     producer_budget, open_segments   bounds on all of them together
-    progress                         called now and then while an opening takes long, with the bytes read since
+    progress                         called now and then while an opening, or a cut, takes long, with the bytes read since
     """
 
     clock: Clock
@@ -104,7 +104,8 @@ class PartitionLog:
         self.was_synced = self._synced.is_set
         self.is_named = False
         self._latch = latch = FailureLatch(directory)
-        loaded = self._load(checkpoint, environment.progress)
+        self._progress = environment.progress
+        loaded = self._load(checkpoint)
         self.log_start_offset = loaded.start_offset
         self.was_cut = loaded.was_cut
         self.segments = segments = SegmentList(directory, loaded, clock, disk, latch)
@@ -455,7 +456,7 @@ class PartitionLog:
 
     # Opening
 
-    def _load(self, checkpoint: LogCheckpoint, progress: Progress | None) -> LoadedLog:
+    def _load(self, checkpoint: LogCheckpoint) -> LoadedLog:
         self.producers.now_ms = self._clock.monotonic_ns() // 1_000_000
         loader = LogLoader(
             self.directory,
@@ -465,7 +466,7 @@ class PartitionLog:
             self.producers,
             self._mark,
             self._clock,
-            progress,
+            self._progress,
         )
         return loader.load(checkpoint)
 
@@ -474,7 +475,7 @@ class PartitionLog:
         checkpoint = LogCheckpoint(
             recovery_point=self.recovery_point, trusted=(segment, position), log_start_offset=self.log_start_offset
         )
-        loaded = self._load(checkpoint, None)
+        loaded = self._load(checkpoint)
         self.segments.adopt(loaded)
         self.log_start_offset = loaded.start_offset
         self._sync.recovery_point = loaded.recovery_point
