@@ -24,6 +24,7 @@ from headrace.log.disk import Disk, is_exhausted
 from headrace.log.names import STRAY_SUFFIX, aside_name, copied_partition
 from headrace.log.recovery.log_reach import LogReach
 from headrace.log.state.checkpoints import PARTITION_MAX, PARTITION_METADATA_FILE, is_number, read_partition_metadata
+from headrace.log.state.synced_mark import SyncedMark
 from headrace.log.state.truncation_mark import doubt_all
 from headrace.shm.seat import Seat
 from headrace.workers.failed_directory import report_failed
@@ -127,6 +128,9 @@ class LogDirectories:
         """
         target = directory.with_name(aside_name(_COPY_ENDING.sub("", directory.name), suffix))
         if suffix == STRAY_SUFFIX:
+            synced = SyncedMark(directory, self._disk)
+            if synced.is_set:  # removed first: that needs no room
+                synced.remove()
             try:
                 doubt_all(directory, self._disk)
             except OSError as failure:
