@@ -15,13 +15,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from headrace.errors import StorageExhausted, StorageFailed
 from headrace.ids import PartitionKey, TopicPartition, partition_key
-from headrace.limits import CLOSE_THREADS
 from headrace.log.disk import storage_failure
 from headrace.log.names import DELETED_DIRECTORY_SUFFIX
 from headrace.log.state.checkpoints import (
@@ -34,6 +32,7 @@ from headrace.log.state.checkpoints import (
 from headrace.shm.cluster_view import DoomedReplica
 from headrace.shm.counters import CLOSING_STEPS, Counters
 from headrace.shm.partition_table import PartitionRow, PartitionTable, RowState
+from headrace.workers.partition.closing_threads import in_threads
 from headrace.workers.partition.known_checkpoints import KnownCheckpoints
 from headrace.workers.partition.log_directories import LogDirectories
 from headrace.workers.partition.replica import Replica
@@ -194,19 +193,17 @@ class ReplicaCloser:
         clean = not self._failures.unclean
         # One that is offline is left out: its directory gets no clean-shutdown marker.
         closing = [replica for replica in replicas if replica.state is not RowState.OFFLINE]
-        # Syncs that are in flight at once share the journal's commits: thousands of logs fit into the stop's time.
-        with ThreadPoolExecutor(CLOSE_THREADS) as pool:
-            for replica, failure in zip(closing, pool.map(_finish_log, closing), strict=True):
-                self._beat()
-                self._counters.add(CLOSING_STEPS, 1)
-                if failure is None:
-                    failure = _publish(replica)
-                replica.log.abandon()
-                if failure is None:
-                    continue
-                if not self._directories.take_offline(replica.log.directory.parent, failure):
-                    _log.error("log not closed partition=%s reason=%s", replica.partition, failure)
-                    clean = False
+        for replica, failure in zip(closing, in_threads(_finish_log, closing), strict=True):
+            self._beat()
+            self._counters.add(CLOSING_STEPS, 1)
+            if failure is None:
+                failure = _publish(replica)
+            replica.log.abandon()
+            if failure is None:
+                continue
+            if not self._directories.take_offline(replica.log.directory.parent, failure):
+                _log.error("log not closed partition=%s reason=%s", replica.partition, failure)
+                clean = False
         return clean
 
     def _close_log(self, replica: Replica) -> None:
