@@ -22,9 +22,8 @@ from pathlib import Path
 
 from headrace.controller.agent import meta_properties
 from headrace.controller.zookeeper import session_file
-from headrace.errors import ConfigError, NotAvailable, StorageFailed
+from headrace.errors import ConfigError, NotAvailable, StorageFailed, is_exhausted
 from headrace.limits import LOCK_HOLDER_BYTES_MAX
-from headrace.log.disk import is_exhausted
 from headrace.log.state.checkpoints import take_clean_shutdown
 from headrace.log.state.topic_checkpoints import seal
 

@@ -64,7 +64,7 @@ class Resolver:
         return self._found.pop(key)
 
     def _begin(self, host: str, port: int) -> None:
-        """A thread asks; where none is to be had, the next look-up tries again."""
+        """A thread asks; where none is to be had, the next look-up begins one."""
         self._found[host, port] = None
         try:
             threading.Thread(target=self._ask, args=(host, port), name=f"resolver {host}", daemon=True).start()

@@ -2,8 +2,8 @@
 
 Runs in: partition workers and the housekeeper. A fdatasync of a segment of 1 GiB takes longer than
 `headrace.worker.hang.timeout.ms` on a slow disk, and there is no sign of life within a system call. So the sign
-before it says when the next one is due at the latest: SYNC_GRACE_MS from now. Whoever goes over a whole segment, or removes many, gives
-a sign with each window that is read and each file that goes: a loop needs none of its own.
+before it says when the next one is due at the latest: SYNC_GRACE_MS from now. Each window that is read, and each file that goes, is a
+sign too: a loop over a whole segment, or over many, needs none of its own.
 """
 
 from __future__ import annotations

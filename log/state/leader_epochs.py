@@ -19,9 +19,9 @@ from bisect import bisect_right
 from pathlib import Path
 from typing import Final
 
-from headrace.errors import HeadraceError
+from headrace.errors import HeadraceError, is_exhausted
 from headrace.ids import NO_EPOCH
-from headrace.log.disk import Disk, is_exhausted
+from headrace.log.disk import Disk
 from headrace.log.state.checkpoints import (
     LEADER_EPOCH_FILE,
     BadCheckpoint,

@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import Final
 
 from headrace.clock import Clock
-from headrace.errors import HeadraceError, StorageFailed
+from headrace.errors import HeadraceError, StorageFailed, is_exhausted
 from headrace.ids import TopicPartition
 from headrace.log.config import LogConfig
-from headrace.log.disk import Disk, is_exhausted, storage_failure
+from headrace.log.disk import Disk, storage_failure
 from headrace.log.names import LOG_SUFFIX, path_of
 from headrace.log.reading.open_segments import OpenSegments
 from headrace.log.reading.reader import LogReader

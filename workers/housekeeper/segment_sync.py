@@ -24,9 +24,9 @@ from headrace.log.disk import storage_failure
 from headrace.log.names import segment_bases
 from headrace.log.segments.segment import sync_segment
 from headrace.log.state.checkpoints import CLEANER_OFFSET_FILE, RECOVERY_POINT_FILE
+from headrace.runtime.failed_directory import report_failed
 from headrace.shm.partition_table import PartitionRow
 from headrace.shm.seat import Seat
-from headrace.workers.failed_directory import report_failed
 from headrace.workers.housekeeper.checkpoints import Checkpoints
 from headrace.workers.housekeeper.hosted import Hosted, HostedReplicas, Serving
 from headrace.workers.housekeeper.owners import Owners

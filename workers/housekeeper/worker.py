@@ -39,10 +39,10 @@ from headrace.log.state.checkpoints import (
     write_clean_shutdown,
 )
 from headrace.runtime import duty_cycle
+from headrace.runtime.failed_directory import report_failed
 from headrace.runtime.mailbox import Mailbox
 from headrace.shm.counters import CLOSING_STEPS
 from headrace.shm.seat import Seat
-from headrace.workers.failed_directory import report_failed
 from headrace.workers.housekeeper.checkpoints import Checkpoints
 from headrace.workers.housekeeper.clean_marker import unclosed_log
 from headrace.workers.housekeeper.cleaner import Cleaner

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
+from headrace.errors import is_exhausted
 from headrace.ids import PartitionKey, TopicPartition, partition_key
 from headrace.limits import DELETED_LOGS_KNOWN_MAX
-from headrace.log.disk import is_exhausted
 from headrace.log.state.checkpoints import (
     LOG_START_OFFSET_FILE,
     PARTITION_METADATA_FILE,
@@ -85,7 +85,7 @@ class KnownCheckpoints:
     def remember(self, name: TopicPartition, directory: Path, offsets: Mapping[str, int]) -> None:
         """Where a partition stood when the log in a directory was closed, by file: newer than what was read.
 
-        Its topic id is read there; where that is refused, `name_closed` tries again. raises OSError
+        Its topic id is read there; where that is refused, `name_closed` reads it later. raises OSError
         """
         self._drop(name)
         self._unnamed[name] = (directory, offsets)

@@ -2,7 +2,7 @@
 
 Runs in: a partition worker. A directory fails once and for all: an I/O error of one of its logs, or of any process of
 the node (each has a word of bits in the process table), takes every replica in it out of service until the node
-is restarted; what passes does not (`workers/failed_directory.py`). A full one is another matter: below
+is restarted; what passes does not (`runtime/failed_directory.py`). A full one is another matter: below
 `headrace.log.dir.free.bytes.min` produce is refused before the disk is, reads continue, and so does produce once there is room again.
 
 Source: Kafka `LogDirFailureChannel`, `ReplicaManager.handleLogDirFailure`; KIP-112, KIP-113.
@@ -17,17 +17,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from headrace.errors import HeadraceError, StorageFailed
+from headrace.errors import HeadraceError, StorageFailed, is_exhausted
 from headrace.ids import TopicPartition
 from headrace.limits import DIRECTORY_CHECK_INTERVAL_MS, DIRECTORY_ROOM_AGAIN
-from headrace.log.disk import Disk, is_exhausted
+from headrace.log.disk import Disk
 from headrace.log.names import STRAY_SUFFIX, aside_name, copied_partition
 from headrace.log.recovery.log_reach import LogReach
 from headrace.log.state.checkpoints import PARTITION_MAX, PARTITION_METADATA_FILE, is_number, read_partition_metadata
 from headrace.log.state.synced_mark import SyncedMark
 from headrace.log.state.truncation_mark import doubt_all
+from headrace.runtime.failed_directory import report_failed
 from headrace.shm.seat import Seat
-from headrace.workers.failed_directory import report_failed
 
 _UNBOUNDED: Final = 2**63
 _COPY_ENDING: Final = re.compile(r"\.[0-9a-f]{32}-future$")

@@ -77,7 +77,7 @@ class ReplicaCloser:
         self._ended: dict[
             int, tuple[PartitionRow, set[Path]]
         ] = {}  # slots of deleted ones, their row, where they were renamed
-        self._refused: dict[PartitionKey, _Refused] = {}  # deletions to be tried again
+        self._refused: dict[PartitionKey, _Refused] = {}  # deletions to be retried
 
     def release(self, replica: Replica) -> None:
         """Close it where it is."""

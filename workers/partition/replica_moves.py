@@ -29,10 +29,10 @@ from pathlib import Path
 from typing import Final
 
 from headrace.clock import Clock
-from headrace.errors import ErrorCode, HeadraceError, StorageExhausted, StorageFailed
+from headrace.errors import ErrorCode, HeadraceError, StorageExhausted, StorageFailed, is_exhausted
 from headrace.ids import TopicPartition
 from headrace.limits import MOVE_BYTES_PER_CYCLE_MAX, MOVE_BYTES_PER_TURN_MAX, MOVE_REPORT_INTERVAL_MS
-from headrace.log.disk import is_exhausted, storage_failure
+from headrace.log.disk import storage_failure
 from headrace.log.names import COPY_NAME_FILE, DELETED_DIRECTORY_SUFFIX, FUTURE_SUFFIX, STRAY_SUFFIX
 from headrace.log.recovery.log_loader import LogCheckpoint
 from headrace.log.recovery.log_reach import LogReach, log_reach
@@ -297,7 +297,7 @@ class ReplicaMoves:
     def _retire(self, replica: Replica, log: PartitionLog, names: int) -> None:
         """The log in its new place is whole, and durable: the old one goes. Should that fail, its directory is offline.
 
-        raises   StorageExhausted, where there is no room for its new name: nothing was done, and the old log goes on
+        raises   StorageExhausted, where there is no room for its new name: nothing was done, and the old log stays
         """
         old = replica.log
         failure: StorageFailed | None = None

@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Final
 
 from headrace.clock import Clock
-from headrace.errors import HeadraceError, StorageFailed
+from headrace.errors import HeadraceError, StorageFailed, is_exhausted
 from headrace.ids import PartitionKey, TopicPartition
 from headrace.log.config import LogConfig
-from headrace.log.disk import Disk, is_exhausted, storage_failure
+from headrace.log.disk import Disk, storage_failure
 from headrace.log.names import segment_bases
 from headrace.log.recovery.log_loader import LogCheckpoint
 from headrace.log.recovery.log_reach import LogReach, log_reach

@@ -134,7 +134,7 @@ class Replicas:
 
     @property
     def has_owed(self) -> bool:
-        """Whether something of the last view was refused by what passes, and is tried again in `tick`."""
+        """Whether something of the last view was refused by what passes, and is retried in `tick`."""
         return self._closer.has_owed or self._opener.has_owed
 
     @property

@@ -1,8 +1,8 @@
 """Where a failure becomes a log directory that is offline: the one place, for every process that finds one.
 
-Runs in: partition workers and the housekeeper. Offline means in every process of the node, and until that is started again. So
-what passes (no descriptor, no memory, no room) is refused here: the directory stays, and whoever met it keeps what it owes (names to
-sync, deletions, a scan), and does that in a later turn.
+Runs in: partition workers, the housekeeper, the controller process. Offline means in every process of the node, and until the
+node is started again. So what passes (no descriptor, no memory, no room) is refused here: the directory stays, and the caller keeps
+what it owes (names to sync, deletions, a scan), and does that in a later turn.
 
 Source: Kafka `LogDirFailureChannel`.
 """
@@ -13,8 +13,7 @@ import logging
 from pathlib import Path
 from typing import Final
 
-from headrace.errors import StorageFailed
-from headrace.log.disk import costs_directory
+from headrace.errors import StorageFailed, costs_directory
 from headrace.shm.seat import Seat
 
 _log: Final = logging.getLogger(__name__)
