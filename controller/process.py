@@ -70,7 +70,7 @@ from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.session_file import SessionFile
 from headrace.controller.zookeeper.tasks import Task, Tasks
 from headrace.controller.zookeeper.znodes import BadZnode, Registration
-from headrace.errors import HeadraceError
+from headrace.errors import HeadraceError, NotAvailable
 from headrace.limits import (
     CONTROLLER_REQUESTS_PER_CYCLE_MAX,
     IDLE_WAIT_MAX_MS,
@@ -80,6 +80,7 @@ from headrace.limits import (
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.broker_versions import inter_broker
 from headrace.runtime import duty_cycle
+from headrace.runtime.failed_directory import report_failed
 from headrace.runtime.mailbox import REFUSALS, Mailbox
 from headrace.runtime.peers import Peers
 from headrace.runtime.poller import Poller
@@ -318,20 +319,25 @@ class ControllerProcess(duty_cycle.Process):
             self._joining = None
         if task.failure is None:
             return
-        if not isinstance(task.failure, (ZkError, BadZnode)):
+        if not isinstance(task.failure, (ZkError, BadZnode, NotAvailable)):
             raise task.failure
         self._retry_ms = self._monotonic_ms() + RETRY_MS
         if self._complaint.is_due(self._clock.monotonic_ns()):
             _log.warning("ZooKeeper not followed, again every %d ms reason=%s", RETRY_MS, task.failure)
 
     def _check_log_dirs(self, cluster_id: str) -> None:
-        """Whether each log directory belongs here. raises ConfigError"""
+        """Whether each log directory belongs here.
+
+        Without room to say so one that is new is used all the same: the next start takes it for suspect, and says it then.
+
+        raises   ConfigError; NotAvailable, where that can't be read for now
+        """
         for log_dir in self._log_dirs:
             try:
                 meta_properties.check_or_write(log_dir, cluster_id, self._node_id)
             except OSError as failure:
-                _log.error("log directory offline path=%s reason=%s", log_dir, failure)
-                self._seat.report_offline_dirs(self._seat.wiring.log_dir_bit(str(log_dir)))
+                if not report_failed(self._seat, log_dir, failure) and (log_dir / meta_properties.FILE).exists():
+                    raise NotAvailable(f"{log_dir} can't be compared with its cluster for now: {failure}") from None
 
     def _watch_connection(self) -> None:
         """Say and count what became of connection and session."""

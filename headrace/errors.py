@@ -5,10 +5,15 @@ Source: Kafka 3.9 `Errors`. Codes are part of the protocol and never change.
 
 from __future__ import annotations
 
+import errno
 from enum import IntEnum
 from typing import Final
 
 from headrace.limits import MESSAGE_LENGTH_MAX
+
+# Of the system: what passes when something is given back; anything else is the disk's own.
+TOO_MANY_FILES: Final = frozenset((errno.EMFILE, errno.ENFILE))
+EXHAUSTED: Final = TOO_MANY_FILES | {errno.ENOSPC, errno.EDQUOT, errno.ENOMEM}
 
 
 class ErrorCode(IntEnum):
@@ -245,6 +250,21 @@ class StorageFailed(HeadraceError):
 
 class StorageExhausted(StorageFailed):
     """Out of disk space or file descriptors: the log is reopened when there are some; nothing acknowledged is lost."""
+
+
+class LogDamaged(StorageFailed):
+    """A log's files contradict its offsets: that replica alone goes out of service, its directory stays."""
+
+
+def is_exhausted(failure: Exception) -> bool:
+    """Whether it passes when something is given back: a full disk, too many open files."""
+    is_system = isinstance(failure, OSError) and failure.errno in EXHAUSTED
+    return is_system or isinstance(failure, StorageExhausted)
+
+
+def costs_directory(failure: OSError | StorageFailed) -> bool:
+    """Whether it says something of the whole log directory: not what passes, nor what one log's files say."""
+    return not is_exhausted(failure) and not isinstance(failure, LogDamaged)
 
 
 class Fenced(HeadraceError):

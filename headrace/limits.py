@@ -22,6 +22,7 @@ LOCAL_RESTART_FIRST_MS: Final = (
 LOCAL_RESTART_MAX_MS: Final = 30_000
 RENEWAL_POLL_MS: Final = 2  # between two checks whether a dead process's rings can be reused
 RENEWAL_RETRY_MS: Final = 500  # between two tries to make new ones, while /dev/shm is full
+FORK_RETRY_MS: Final = 500  # between two tries to start a process, while the system has no memory, or no number, for it
 STOP_DEADLINE_MS: Final = 7_500  # the clean stop after leaders were moved, where no role gets on for longer
 STOP_STEP_MS: Final = (
     5_000  # a role that takes longer is waited for while it closes one more log, or file, in this time

@@ -2,9 +2,9 @@
 
 Entries of the formats v0 and v1, which an older Kafka left, are walked in the same way by their own lengths and CRC-32.
 
-The walk reads windows by `pread`: a bad sector is an error (EIO), where a mapped page would be a SIGBUS, and a file
-that is cut meanwhile ends the walk. A batch that is larger than the window is checked piece by piece, so that a
-length of noise costs no memory.
+The walk reads windows by `Disk.preadv`, each of them a sign of life: a segment of small batches takes a minute. A bad sector
+is an error (EIO), where a mapped page would be a SIGBUS, and a file that is cut meanwhile ends the walk. A batch that is larger
+than the window is checked piece by piece, so that a length of noise costs no memory.
 
 Runs in: partition workers while a log opens or is truncated; tools. Source: Kafka `FileRecords.batchesFrom`.
 """
@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 
 from headrace.checksum import crc32c
 from headrace.limits import OLD_ENTRY_BYTES_MAX
+from headrace.log.disk import Disk
 from headrace.protocol.message_set import ENTRY_BYTES_MIN, compute_message_crc, peek_entry
 from headrace.protocol.record_batch import (
     ATTRIBUTES_POSITION,
@@ -70,12 +71,12 @@ def size_of(run: Run) -> int:
     return run[-1].position + run[-1].size - run[0].position
 
 
-def walk(fd: int, start: int, end: int, next_offset: int, is_checked: bool) -> Iterator[Step]:
+def walk(fd: int, start: int, end: int, next_offset: int, is_checked: bool, disk: Disk) -> Iterator[Step]:
     """The batches of `walk_runs`, one by one."""
-    return chain.from_iterable(walk_runs(fd, start, end, next_offset, is_checked))
+    return chain.from_iterable(walk_runs(fd, start, end, next_offset, is_checked, disk))
 
 
-def walk_runs(fd: int, start: int, end: int, next_offset: int, is_checked: bool) -> Iterator[Run]:
+def walk_runs(fd: int, start: int, end: int, next_offset: int, is_checked: bool, disk: Disk) -> Iterator[Run]:
     """The valid batches from byte `start`, those of a window at once; ends at the first byte that begins none, or at `end`.
 
     next_offset   the smallest offset that the first batch may have
@@ -88,10 +89,10 @@ def walk_runs(fd: int, start: int, end: int, next_offset: int, is_checked: bool)
     position = start
     goes_on = True
     while goes_on and end - position >= ENTRY_BYTES_MIN:
-        filled = _fill(fd, window, position, end)
+        filled = _fill(disk, fd, window, position, end)
         if filled < ENTRY_BYTES_MIN:
             return
-        run, goes_on = _run_in(window, filled, fd, position, end, next_offset, is_checked)
+        run, goes_on = _run_in(window, filled, disk, fd, position, end, next_offset, is_checked)
         if run:
             yield run
             position += size_of(run)
@@ -99,7 +100,7 @@ def walk_runs(fd: int, start: int, end: int, next_offset: int, is_checked: bool)
 
 
 def _run_in(
-    window: memoryview, filled: int, fd: int, start: int, end: int, next_offset: int, is_checked: bool
+    window: memoryview, filled: int, disk: Disk, fd: int, start: int, end: int, next_offset: int, is_checked: bool
 ) -> tuple[Run, bool]:
     """(the valid batches in a window that was filled from byte `start`, whether only its end has ended them).
 
@@ -139,7 +140,7 @@ def _run_in(
             elif place:
                 break  # the next window has it whole
             else:
-                computed = _checksum(fd, window, filled, position, position + size)
+                computed = _checksum(disk, fd, window, filled, position, position + size)
             if computed != crc:
                 return run, False
         last_offset = base_offset + last_delta
@@ -172,18 +173,18 @@ def _old_step(fd: int, seen: memoryview, position: int, end: int, next_offset: i
     return Step(position, entry.size, last, last, entry.timestamp_ms, -1, -1, -1, -1, entry.attributes)
 
 
-def _fill(fd: int, window: memoryview, position: int, end: int) -> int:
+def _fill(disk: Disk, fd: int, window: memoryview, position: int, end: int) -> int:
     """Read a window; returns its bytes."""
     wanted = min(len(window), end - position)
-    return os.preadv(fd, [window[:wanted]], position)
+    return disk.preadv(fd, [window[:wanted]], position)
 
 
-def _checksum(fd: int, window: memoryview, filled: int, start: int, end: int) -> int:
+def _checksum(disk: Disk, fd: int, window: memoryview, filled: int, start: int, end: int) -> int:
     """CRC-32C of a batch that begins in the window and is longer; -1 where the file ends before it."""
     crc = crc32c(window[ATTRIBUTES_POSITION:filled])
     position = start + filled
     while position < end:
-        count = _fill(fd, window, position, end)
+        count = _fill(disk, fd, window, position, end)
         if not count:
             return -1
         crc = crc32c(window[:count], crc)

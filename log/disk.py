@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from headrace.errors import StorageExhausted, StorageFailed
+from headrace.errors import EXHAUSTED, TOO_MANY_FILES, StorageExhausted, StorageFailed
 from headrace.limits import IOV_MAX
 
 Buffer = bytes | bytearray | memoryview
@@ -25,10 +25,6 @@ _libc: Final = ctypes.CDLL(None, use_errno=True)
 _libc.fallocate.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64)
 _BEGIN_WRITE: Final = 2  # SYNC_FILE_RANGE_WRITE, linux/fs.h
 _libc.sync_file_range.argtypes = (ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint)
-
-# What passes when something is given back; anything else is the disk's own.
-TOO_MANY_FILES: Final = frozenset((errno.EMFILE, errno.ENFILE))
-EXHAUSTED: Final = TOO_MANY_FILES | {errno.ENOSPC, errno.EDQUOT, errno.ENOMEM}
 
 
 def storage_failure(what: str, failure: OSError, *, is_sync: bool = False) -> StorageFailed:
@@ -40,12 +36,6 @@ def storage_failure(what: str, failure: OSError, *, is_sync: bool = False) -> St
     passing = TOO_MANY_FILES if is_sync else EXHAUSTED
     kind = StorageExhausted if failure.errno in passing else StorageFailed
     return kind(f"{what}: {failure}")
-
-
-def is_exhausted(failure: Exception) -> bool:
-    """Whether it passes when something is given back: a full disk, too many open files."""
-    is_system = isinstance(failure, OSError) and failure.errno in EXHAUSTED
-    return is_system or isinstance(failure, StorageExhausted)
 
 
 class Disk:
@@ -128,6 +118,10 @@ class Disk:
             os.close(fd)
 
     # One system call each
+
+    def preadv(self, fd: int, buffers: Sequence[bytearray | memoryview], position: int) -> int:
+        """For whoever reads a file through, however long that is."""
+        return os.preadv(fd, buffers, position)
 
     def open(self, path: Path, flags: int) -> int:
         """A file to be written, made where the flags say so."""

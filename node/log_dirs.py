@@ -16,14 +16,14 @@ import fcntl
 import logging
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 from headrace.controller.agent import meta_properties
 from headrace.controller.zookeeper import session_file
-from headrace.errors import ConfigError, NotAvailable, StorageFailed
+from headrace.errors import ConfigError, NotAvailable, StorageFailed, is_exhausted
 from headrace.limits import LOCK_HOLDER_BYTES_MAX
-from headrace.log.disk import EXHAUSTED
 from headrace.log.state.checkpoints import take_clean_shutdown
 from headrace.log.state.topic_checkpoints import seal
 
@@ -83,7 +83,8 @@ class LogDirs:
             if str(path) in self.offline:
                 continue
             try:
-                _seal(path)
+                # Without the ids of their topics checkpoints are trusted as they are; without the boot the next start compares logs.
+                _note_where_room(path, "topic checkpoints", partial(seal, path))
                 is_closed = take_clean_shutdown(path)
                 if session_file.is_new(path):
                     new.add(str(path))
@@ -91,7 +92,8 @@ class LogDirs:
                     suspect.add(str(path))
                 elif is_closed:
                     clean.add(str(path))
-                _note_boot(path, str(path) in suspect)
+                is_suspect = str(path) in suspect
+                _note_where_room(path, "boot of the machine", partial(session_file.note_boot, path, is_suspect))
             except OSError as failure:
                 self._take_offline(path, failure)
         self.suspect, self.new = frozenset(suspect), frozenset(new)
@@ -146,43 +148,40 @@ def _lock_directory(path: Path) -> int:
     _make_directory(path)
     os.listdir(path)
     fd = os.open(path / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
+    try:
+        _take_locks(path, fd)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
+def _take_locks(path: Path, fd: int) -> None:
+    """Both of them on a directory's lock file, which says by whom. raises NotAvailable, StorageFailed, OSError"""
     holder = os.pread(fd, LOCK_HOLDER_BYTES_MAX, 0).decode(errors="replace").strip() or "another process"
     try:
         fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        os.close(fd)
         raise NotAvailable(f"log.dirs: {path} is in use by {holder}: stop it first ({LOCK_FILE} is locked)") from None
     if not _orphans_are_gone(fd):
-        os.close(fd)
         raise StorageFailed(f"log.dirs {path}: processes of a killed node ({holder}) are still running")
     os.ftruncate(fd, 0)
-    os.pwrite(fd, f"pid {os.getpid()}\n".encode(), 0)
-    return fd
+    _note_where_room(path, "holder of the lock", lambda: os.pwrite(fd, f"pid {os.getpid()}\n".encode(), 0))
 
 
-def _seal(path: Path) -> None:
-    """Record the topic ids of the checkpoints. Without space for that they are trusted as they are; the node starts."""
+def _note_where_room(path: Path, what: str, write: Callable[[], object]) -> None:
+    """Write what a directory can be used without, where there is room: the node starts. raises OSError, for another reason"""
     try:
-        seal(path)
+        write()
     except OSError as failure:
-        if failure.errno not in EXHAUSTED:
+        if not is_exhausted(failure):
             raise
-        _log.warning("topic checkpoints not written path=%s reason=%s", path, failure)
+        _log.warning("%s not written path=%s reason=%s", what, path, failure)
 
 
 def _is_nameless(path: Path) -> bool:
     """Whether a directory has logs, and nothing says of which cluster and broker they are. raises OSError"""
     return session_file.has_logs(path) and not (path / meta_properties.FILE).exists()
-
-
-def _note_boot(path: Path, is_suspect: bool) -> None:
-    """Without space for that the next start compares these logs; the node starts."""
-    try:
-        session_file.note_boot(path, is_suspect)
-    except OSError as failure:
-        if failure.errno not in EXHAUSTED:
-            raise
-        _log.warning("boot of the machine not noted path=%s reason=%s", path, failure)
 
 
 def _orphans_are_gone(fd: int) -> bool:

@@ -26,7 +26,7 @@ from collections.abc import Callable, Collection
 
 from headrace import exit_codes
 from headrace.errors import HeadraceError, NotAvailable
-from headrace.limits import DEATHS_BEFORE_READY_MAX, LEAVE_MS_MAX, RENEWAL_POLL_MS, STOP_STEP_MS
+from headrace.limits import DEATHS_BEFORE_READY_MAX, FORK_RETRY_MS, LEAVE_MS_MAX, RENEWAL_POLL_MS, STOP_STEP_MS
 from headrace.node import restart_policy, status
 from headrace.node.children import FIRST_ROLES, Child, EntryPoint, fork_child, load_entry_points
 from headrace.node.descriptors import prepare_descriptors
@@ -210,16 +210,22 @@ class Supervisor:
             self._entry_points.update(load_entry_points(missing))
 
     def _start(self, child: Child) -> None:
-        if not self._fabric.settle(child.process_id):  # /dev/shm is full, and peers still hold its old rings
+        if not self._fabric.settle(child.process_id):  # no room for rings, and peers still hold its old ones
             child.due_ms = _now_ms() + RENEWAL_POLL_MS
             self._end_holders(child)
+            return
+        entry_point = self._entry_points[self.wiring.role(child.process_id)]
+        started_ns = time.monotonic_ns()
+        try:
+            child.pid = fork_child(self.wiring, child.process_id, entry_point, self._listeners.sockets, self._inbox)
+        except OSError as failure:  # no memory, or too many processes
+            _log.error("process not started, retried role=%s reason=%s", self.wiring.title(child.process_id), failure)
+            child.due_ms = _now_ms() + FORK_RETRY_MS
             return
         child.due_ms = None
         child.is_killed = False
         child.ready_ns = 0
-        child.started_ns = time.monotonic_ns()
-        entry_point = self._entry_points[self.wiring.role(child.process_id)]
-        child.pid = fork_child(self.wiring, child.process_id, entry_point, self._listeners.sockets, self._inbox)
+        child.started_ns = started_ns
         self._fabric.processes.set_started(child.process_id, child.pid)
 
     def _end_holders(self, child: Child) -> None:

@@ -57,12 +57,20 @@ class Resolver:
         self._unwanted.discard(key)
         if key not in self._found:
             if len(self._found) < self._threads_max:
-                self._found[key] = None
-                threading.Thread(target=self._ask, args=key, name=f"resolver {host}", daemon=True).start()
+                self._begin(host, port)
             return None
         if self._found[key] is None:
             return None
         return self._found.pop(key)
+
+    def _begin(self, host: str, port: int) -> None:
+        """A thread asks; where none is to be had, the next look-up begins one."""
+        self._found[host, port] = None
+        try:
+            threading.Thread(target=self._ask, args=(host, port), name=f"resolver {host}", daemon=True).start()
+        except RuntimeError as failure:
+            del self._found[host, port]
+            _log.debug("name not asked for host=%s reason=%s", host, failure)
 
     def forget(self, host: str, port: int) -> None:
         """Nobody waits for this name any more; its thread may still hang."""

@@ -7,7 +7,7 @@ the peers rely on:
                           ->  generation raised, epoch moved  ->  doorbells forced  ->  fork
 
 A process that still held the old rings (it was stopped, say) writes into memory that no process reads, and finds
-its generation void. If /dev/shm has no space for new rings, the old ones are reused, whose pages are reserved:
+its generation void. If there is no space for new rings in /dev/shm, or no descriptor, the old ones are reused, whose pages are reserved:
 
     waitpid has returned  ->  generation raised, epoch moved  ->  doorbells forced
                           ->  each peer that runs has released them and says so (`released`)
@@ -33,7 +33,7 @@ from headrace.shm import layout
 from headrace.shm.doorbell import Doorbell
 from headrace.shm.fence import check_machine
 from headrace.shm.process_table import ProcessTable
-from headrace.shm.region import SHM_DIRECTORY, Region, region_prefix, rename, sweep, unlink
+from headrace.shm.region import SHM_DIRECTORY, Region, RegionError, region_prefix, rename, sweep, unlink
 from headrace.shm.ring_sizes import RingSizes, bound_bytes, cluster_rows, ring_sizes, shm_bytes, view_region_bytes
 from headrace.shm.wiring import Role, Wiring
 
@@ -152,7 +152,7 @@ class Fabric:
         return [peer for peer in sorted(peers) if self.processes.released(peer) < void_since]
 
     def _make_rings(self, process_id: int, generation: int) -> bool:
-        """Every ring of a process's generation in new memory, the old ones unlinked; False: /dev/shm is full."""
+        """Every ring of a process's generation in new memory, the old ones unlinked; False: there is no room, or no descriptor."""
         made: dict[tuple[int, int], str] = {}
         try:
             for pair in self._pairs_of(process_id):
@@ -170,14 +170,18 @@ class Fabric:
         return True
 
     def _hand_on(self, pairs: list[tuple[int, int]]) -> bool:
-        """Empty rings and give them their new names; False while a peer still holds one of them."""
+        """Empty rings and give them their new names; False while a peer still holds one of them, or one can't be mapped for now."""
         for writer, reader in pairs:
             void_since = max(self._void_since.get(writer, 0), self._void_since.get(reader, 0))
             holders = (writer, *self.wiring.partition_ids) if writer == reader else (writer, reader)
             if min(map(self.processes.released, holders)) < void_since:
                 return False
         for writer, reader in pairs:
-            region = Region.attach(self._names[writer, reader], boot_id=self.wiring.boot_id)
+            try:
+                region = Region.attach(self._names[writer, reader], boot_id=self.wiring.boot_id)
+            except RegionError as failure:
+                _log.debug("rings not handed on reason=%s", failure)
+                return False
             layout.empty_ring(region.words, layout.ring_generation(self._generation(writer), self._generation(reader)))
             region.close()
             rename(self._names[writer, reader], self._name(writer, reader))

@@ -34,7 +34,7 @@ MODE: Final = 0o640
 
 
 class RegionError(HeadraceError):
-    """A region that is not there, or is not the one that was meant."""
+    """A region that is not there, is not the one that was meant, or can't be mapped for now."""
 
 
 class Region:
@@ -98,7 +98,7 @@ class Region:
         writable              False maps it PROT_READ
         boot_id, generation   expected values; None: any
         raises                RegionError, where it is missing, forbidden, cut short, of another layout, boot or
-                              generation
+                              generation, or where there is no descriptor or memory for it
         """
         try:
             shared = posix_ipc.SharedMemory(name, read_only=not writable)
@@ -106,12 +106,16 @@ class Region:
             raise RegionError(f"region {name} does not exist") from None
         except posix_ipc.PermissionsError:
             raise RegionError(f"region {name} can't be opened: its mode is {MODE:o}, the group may read") from None
+        except (OSError, posix_ipc.Error) as failure:
+            raise RegionError(f"region {name} can't be opened: {failure}") from None
         try:
             size_bytes = os.fstat(shared.fd).st_size
             if size_bytes < HEADER_BYTES:
                 raise RegionError(f"region {name} has {size_bytes} bytes, less than its header")
             access = mmap.ACCESS_WRITE if writable else mmap.ACCESS_READ
             region = cls(name, mmap.mmap(shared.fd, size_bytes, access=access))
+        except OSError as failure:
+            raise RegionError(f"region {name} can't be mapped: {failure}") from None
         finally:
             shared.close_fd()
         contradiction = region._contradiction(size_bytes, boot_id, generation)

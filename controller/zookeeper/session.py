@@ -165,7 +165,10 @@ class ZkSession:
         def ask() -> None:
             self._hand_in(answer, is_behind(host, port, PROBE_TIMEOUT_S, last_zxid), None)
 
-        threading.Thread(target=ask, name="zookeeper-probe", daemon=True).start()
+        try:
+            threading.Thread(target=ask, name="zookeeper-probe", daemon=True).start()
+        except RuntimeError:  # none is to be had: the next call asks
+            return False
         return await answer and not self.is_connected
 
     def forget_history(self) -> None:

@@ -32,6 +32,7 @@ from typing import Final
 
 from headrace.clock import Clock
 from headrace.errors import CorruptIndex
+from headrace.ids import NO_EPOCH
 from headrace.log.batch_walk import walk
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk
@@ -48,6 +49,7 @@ from headrace.log.names import (
 )
 from headrace.log.reading.aborted_transactions import check_transaction_index
 from headrace.log.reading.index_reader import IndexReader
+from headrace.log.recovery.epoch_scan import epochs_in
 from headrace.log.recovery.recovery import Progress, Recovery
 from headrace.log.recovery.replay import NEVER_OFFSET, ProducerReplay
 from headrace.log.segments.segment import Segment
@@ -277,10 +279,12 @@ class LogLoader:
         self._is_scanned = False
         self._check_transaction_index(base, following)
         size = path_of(self._directory, base, LOG_SUFFIX).stat().st_size
-        if not indexes_are_sound(self._directory, base, size, self._config.index_interval_bytes):
+        if not indexes_are_sound(self._directory, base, size, self._config.index_interval_bytes, self._disk):
             _log.warning("index rebuilt directory=%s segment=%d", self._directory, base)
             segment = Segment(self._directory, base, self._disk, self._clock)
-            Recovery(segment, self._epochs, self._config.index_interval_bytes, self._progress).rebuild_indexes()
+            Recovery(
+                segment, self._epochs, self._config.index_interval_bytes, self._progress, self._disk
+            ).rebuild_indexes()
             segment.finish()
             segment.sync_indexes()  # nothing else will: the segment counts as synced
             segment.close()
@@ -298,7 +302,13 @@ class LogLoader:
         segment = Segment(self._directory, base, self._disk, self._clock)
         before_cut = None if self._loss is None else self._loss.make
         recovery = Recovery(
-            segment, self._epochs, self._config.index_interval_bytes, self._progress, self._replay, before_cut
+            segment,
+            self._epochs,
+            self._config.index_interval_bytes,
+            self._progress,
+            self._disk,
+            self._replay,
+            before_cut,
         )
         cut_bytes = recovery.run(known_end)
         if cut_bytes:
@@ -333,20 +343,16 @@ class LogLoader:
         """The epochs' file was missing or can't be true: the batches tell."""
         entries: list[tuple[int, int]] = []
         for base in self._bases:
-            fd = os.open(path_of(self._directory, base, LOG_SUFFIX), os.O_RDONLY)
-            try:
-                end = active.size_bytes if base == active.base_offset else os.fstat(fd).st_size
-                for step in walk(fd, 0, end, base, is_checked=False):
-                    if step.leader_epoch > (entries[-1][0] if entries else -1):
-                        entries.append((step.leader_epoch, step.base_offset))
-            finally:
-                os.close(fd)
-            if self._progress is not None:
-                self._progress(0)
+            size = path_of(self._directory, base, LOG_SUFFIX).stat().st_size
+            end = active.size_bytes if base == active.base_offset else size
+            latest = entries[-1][0] if entries else NO_EPOCH
+            entries += [one for one in epochs_in(self._directory, base, end, self._disk) if one[0] > latest]
         self._epochs.replace(entries)
 
 
-def indexes_are_sound(directory: Path, base_offset: int, segment_bytes: int, index_interval_bytes: int) -> bool:
+def indexes_are_sound(
+    directory: Path, base_offset: int, segment_bytes: int, index_interval_bytes: int, disk: Disk
+) -> bool:
     """Whether a rolled segment's indexes are there and their ends can be true."""
     for suffix, entry in ((INDEX_SUFFIX, OFFSET_ENTRY), (TIME_INDEX_SUFFIX, TIME_ENTRY)):
         try:
@@ -363,7 +369,7 @@ def indexes_are_sound(directory: Path, base_offset: int, segment_bytes: int, ind
         times.close()
     if last_offset is None:
         is_plausible = segment_bytes <= index_interval_bytes or _needs_no_entry(
-            directory, base_offset, segment_bytes, index_interval_bytes
+            directory, base_offset, segment_bytes, index_interval_bytes, disk
         )
     else:
         is_plausible = last_offset[0] >= 0 and 0 < last_offset[1] < segment_bytes
@@ -373,11 +379,13 @@ def indexes_are_sound(directory: Path, base_offset: int, segment_bytes: int, ind
     return is_plausible and last_time[0] > 0 and last_time[1] >= 0
 
 
-def _needs_no_entry(directory: Path, base_offset: int, segment_bytes: int, index_interval_bytes: int) -> bool:
+def _needs_no_entry(
+    directory: Path, base_offset: int, segment_bytes: int, index_interval_bytes: int, disk: Disk
+) -> bool:
     """Whether no batch begins after the interval: a segment of one large batch has no entry. Walks to the interval's end at most."""
     position = 0
     with open(path_of(directory, base_offset, LOG_SUFFIX), "rb") as file:
-        for step in walk(file.fileno(), 0, segment_bytes, base_offset, is_checked=False):
+        for step in walk(file.fileno(), 0, segment_bytes, base_offset, is_checked=False, disk=disk):
             if step.position > index_interval_bytes:
                 return False
             position = step.position + step.size

@@ -84,7 +84,7 @@ def _reach_in(directory: Path, base: int, progress: Progress | None, *, is_check
     fd = os.open(path_of(directory, base, LOG_SUFFIX), os.O_RDONLY)
     try:
         size = os.fstat(fd).st_size
-        for run in walk_runs(fd, 0, size, base, is_checked):
+        for run in walk_runs(fd, 0, size, base, is_checked, Disk()):
             for step in run:
                 epoch = max(epoch, step.leader_epoch)
             position, end = run[-1].position + run[-1].size, run[-1].last_offset + 1

@@ -22,6 +22,7 @@ from typing import Final
 
 from headrace.errors import CorruptIndex
 from headrace.log.batch_walk import Run, size_of, walk, walk_runs
+from headrace.log.disk import Disk
 from headrace.log.index_layout import RELATIVE_OFFSET_MAX
 from headrace.log.recovery.replay import ProducerReplay
 from headrace.log.segments.segment import Segment
@@ -46,12 +47,14 @@ class Recovery:
         epochs: LeaderEpochs,
         index_interval_bytes: int,
         progress: Progress | None,
+        disk: Disk,
         replay: ProducerReplay | None = None,
         before_cut: Callable[[], None] | None = None,
     ) -> None:
         self._segment = segment
         self._epochs = epochs
         segment.index_interval_bytes = index_interval_bytes
+        self._disk = disk
         self._progress = progress
         self._replay = replay
         self._before_cut = before_cut
@@ -77,7 +80,7 @@ class Recovery:
             self._replay.catch_up(segment.base_offset, self._end, self.next_offset, segment.transaction_index)
         self._scan(size)
         if segment.first_timestamp_ms < 0 < self._end:
-            for first in walk(segment.fd, 0, self._end, segment.base_offset, is_checked=False):
+            for first in walk(segment.fd, 0, self._end, segment.base_offset, is_checked=False, disk=self._disk):
                 segment.first_timestamp_ms = first.max_timestamp_ms
                 break  # where the first header is damaged, and a clean stop vouched for it, there is none
         if self._end < size:
@@ -111,7 +114,7 @@ class Recovery:
             return False
         end, next_offset = start, segment.base_offset
         largest_ms, largest_offset = -1, segment.base_offset
-        runs = walk_runs(segment.fd, start, known_end, segment.base_offset, is_checked=False)
+        runs = walk_runs(segment.fd, start, known_end, segment.base_offset, is_checked=False, disk=self._disk)
         for step in chain.from_iterable(self._watched(runs, is_recovery=False)):
             if last is not None and step.position == start and step.base_offset > last[0]:
                 return False  # the entry points at another batch (Kafka's followers index the last offset of a fetch)
@@ -145,7 +148,7 @@ class Recovery:
         segment = self._segment
         last_offset_max = segment.base_offset + RELATIVE_OFFSET_MAX
         self.scanned_from = self._end
-        for run in self._watched(walk_runs(segment.fd, self._end, size, self.next_offset, is_checked)):
+        for run in self._watched(walk_runs(segment.fd, self._end, size, self.next_offset, is_checked, self._disk)):
             fitting = run
             if run[-1].last_offset > last_offset_max:  # no index could hold it: not of this segment
                 fitting = [step for step in run if step.last_offset <= last_offset_max]

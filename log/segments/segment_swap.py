@@ -105,7 +105,7 @@ def _finish(directory: Path, base: int, disk: Disk) -> bool:
     swap = path_of(directory, base, LOG_SUFFIX + SWAP_SUFFIX)
     end_offset = read_group(path_of(directory, base, GROUP_SUFFIX + SWAP_SUFFIX))
     if end_offset is None:
-        end_offset = _last_offset(swap, base) + 1
+        end_offset = _last_offset(swap, base, disk) + 1
     others = [other for other in _bases_of_any_file(directory) if base < other < end_offset]
     _go_in(directory, base, others, disk)
     _log.warning("swap finished directory=%s segment=%d replaced=%d", directory, base, len(others))
@@ -150,12 +150,12 @@ def _rename(directory: Path, base: int, suffix: str, target_suffix: str, disk: D
         pass
 
 
-def _last_offset(path: Path, base: int) -> int:
+def _last_offset(path: Path, base: int, disk: Disk) -> int:
     """Of the last batch in a file; before `base`, where there is none."""
     last_offset = base - 1
     with open(path, "rb") as file:
-        for step in walk(file.fileno(), 0, os.fstat(file.fileno()).st_size, base, is_checked=False):
-            last_offset = step[3]
+        for step in walk(file.fileno(), 0, os.fstat(file.fileno()).st_size, base, is_checked=False, disk=disk):
+            last_offset = step.last_offset
     return last_offset
 
 

@@ -17,7 +17,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from headrace.log.disk import EXHAUSTED, Disk
+from headrace.errors import EXHAUSTED
+from headrace.log.disk import Disk
 from headrace.log.state.checkpoints import OFFSET_MAX, BadCheckpoint, is_number, read_lines, write_lines
 
 COMPACTED_FILE: Final = "headrace.compacted"

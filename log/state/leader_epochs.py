@@ -19,9 +19,9 @@ from bisect import bisect_right
 from pathlib import Path
 from typing import Final
 
-from headrace.errors import HeadraceError
+from headrace.errors import HeadraceError, is_exhausted
 from headrace.ids import NO_EPOCH
-from headrace.log.disk import Disk, is_exhausted
+from headrace.log.disk import Disk
 from headrace.log.state.checkpoints import (
     LEADER_EPOCH_FILE,
     BadCheckpoint,
@@ -87,12 +87,10 @@ class LeaderEpochs:
         return True
 
     def sync(self) -> bool:
-        """Have the file outlive a crash of the machine; raises OSError.
+        """Have the file, as it is, outlive a crash of the machine: `save` comes before. raises OSError, which is final
 
         returns   whether it was not synced: the caller syncs the directory, which has its name
         """
-        if self.is_behind:
-            self._write(is_durable=False)
         if self.is_synced:
             return False
         self.is_synced = sync_file(self._path, self._disk)
@@ -120,7 +118,7 @@ class LeaderEpochs:
             self.is_behind = True
 
     def save(self) -> None:
-        """Write what `truncate_from_start` forgot, where there is room; else it is written with the next change, or sync.
+        """Write what `truncate_from_start` forgot, where there is room; else it is written with the next change, or before a sync.
 
         The file is no worse until then: who opens the log forgets the same. raises OSError, for anything but a lack of room
         """

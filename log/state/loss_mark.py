@@ -21,7 +21,8 @@ import os
 from pathlib import Path
 from typing import Final
 
-from headrace.log.disk import Disk, is_exhausted
+from headrace.errors import is_exhausted
+from headrace.log.disk import Disk
 
 LOSS_FILE: Final = "headrace.lost"
 

@@ -9,8 +9,8 @@ Runs in: the partition worker that owns the log. Source: Kafka `UnifiedLog.appen
 
 from __future__ import annotations
 
+from headrace.errors import is_exhausted
 from headrace.log.config import LogConfig
-from headrace.log.disk import is_exhausted
 from headrace.log.index_layout import AbortedTransaction
 from headrace.log.segments.segment import Segment
 from headrace.log.state.leader_epochs import LeaderEpochs

@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import Final
 
 from headrace.clock import Clock
-from headrace.errors import HeadraceError, StorageFailed
+from headrace.errors import HeadraceError, StorageFailed, is_exhausted
 from headrace.ids import TopicPartition
 from headrace.log.config import LogConfig
-from headrace.log.disk import Disk, is_exhausted, storage_failure
+from headrace.log.disk import Disk, storage_failure
 from headrace.log.names import LOG_SUFFIX, path_of
 from headrace.log.reading.open_segments import OpenSegments
 from headrace.log.reading.reader import LogReader
@@ -56,7 +56,7 @@ class LogEnvironment:
     """What the logs of a process have in common.
 
     producer_budget, open_segments   bounds on all of them together
-    progress                         called now and then while an opening takes long, with the bytes read since
+    progress                         called now and then while an opening, or a cut, takes long, with the bytes read since
     """
 
     clock: Clock
@@ -106,7 +106,8 @@ class PartitionLog:
         self._loss = LossMark(directory, disk)
         self.is_named = False
         self._latch = latch = FailureLatch(directory)
-        loaded = self._load(checkpoint, environment.progress)
+        self._progress = environment.progress
+        loaded = self._load(checkpoint)
         self.log_start_offset = loaded.start_offset
         self.was_cut = loaded.was_cut or self._loss.is_set
         self.segments = segments = SegmentList(directory, loaded, clock, disk, latch)
@@ -480,7 +481,7 @@ class PartitionLog:
 
     # Opening
 
-    def _load(self, checkpoint: LogCheckpoint, progress: Progress | None) -> LoadedLog:
+    def _load(self, checkpoint: LogCheckpoint) -> LoadedLog:
         self.producers.now_ms = self._clock.monotonic_ns() // 1_000_000
         loader = LogLoader(
             self.directory,
@@ -490,7 +491,7 @@ class PartitionLog:
             self.producers,
             self._mark,
             self._clock,
-            progress,
+            self._progress,
             self._loss,
         )
         return loader.load(checkpoint)
@@ -500,7 +501,7 @@ class PartitionLog:
         checkpoint = LogCheckpoint(
             recovery_point=self.recovery_point, trusted=(segment, position), log_start_offset=self.log_start_offset
         )
-        loaded = self._load(checkpoint, None)
+        loaded = self._load(checkpoint)
         self.segments.adopt(loaded)
         self.log_start_offset = loaded.start_offset
         self._sync.recovery_point = loaded.recovery_point

@@ -84,6 +84,7 @@ class SyncState:
         segments = self._segments
         if self.recovery_point == segments.end_offset and not segments.unsynced and not segments.has_new_names:
             return
+        self._save_epochs()
         try:
             for base_offset in segments.unsynced:
                 self._sync_rolled(base_offset)
@@ -124,6 +125,7 @@ class SyncState:
         segments.unsynced = [base for base in segments.unsynced if ends.get(base, 0) > offset]
         if offset <= self.recovery_point:
             return False
+        self._save_epochs()
         try:
             if self._epochs.sync():
                 self._disk.sync_directory(self._directory)
@@ -135,6 +137,13 @@ class SyncState:
         if self._unflushed_since_ms and offset == segments.end_offset:
             self._unflushed_since_ms = 0
         return True
+
+    def _save_epochs(self) -> None:
+        """Before anything is synced, for a lack of room is final there, and not here. raises StorageFailed"""
+        try:
+            self._epochs.save()
+        except OSError as failure:
+            self._latch.fail("leader epochs", failure)
 
     def _sync_rolled(self, base_offset: int) -> None:
         try:

@@ -106,16 +106,17 @@ def cut_files(directory: Path, segment: int, position: int, disk: Disk, *, is_ma
 def _replace(path: Path, size: int, disk: Disk) -> None:
     """Another file, of the first bytes, under the same name; whoever has the old one open keeps it. Durable. raises OSError"""
     temporary = path.with_name(path.name + CUT_SUFFIX)
+    window = memoryview(bytearray(min(COPY_BYTES, size)))
     source = os.open(path, os.O_RDONLY)
     try:
         target = disk.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         try:
             for position in range(0, size, COPY_BYTES):
-                wanted = min(COPY_BYTES, size - position)
-                data = os.pread(source, wanted, position)
-                if len(data) < wanted:
-                    raise OSError(errno.EIO, f"{path}: {len(data)} of {wanted} bytes read at {position}")
-                disk.write_all(target, [data], position)
+                part = window[: size - position]
+                done = disk.preadv(source, [part], position)
+                if done < len(part):
+                    raise OSError(errno.EIO, f"{path}: {done} of {len(part)} bytes read at {position}")
+                disk.write_all(target, [part], position)
             disk.fsync(target)
         finally:
             os.close(target)

@@ -1,13 +1,16 @@
 """The controller process itself: forked, over a real ZooKeeper, killed and started again."""
 
+import errno
 import json
 import logging
 import os
 import shutil
 import signal
 import time
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -17,7 +20,7 @@ from headrace.controller.agent.pending_response import PendingResponse
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.session import CALL_TIMEOUT_MS
 from headrace.controller.zookeeper.session_file import SESSION_FILE
-from headrace.errors import ErrorCode
+from headrace.errors import ErrorCode, NotAvailable
 from headrace.node.embedded_zookeeper import EmbeddedZooKeeper
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
@@ -32,6 +35,7 @@ from headrace.shm.seat import Seat
 from tests.controller.fake_node import settings_of
 from tests.controller.fake_owner import FakeOwner
 from tests.support.children import die_with_parent
+from tests.support.fake_seat import FakeSeat
 from tests.support.session_thief import end_session
 from tests.support.waiting import DEADLINE_S, stop_whole, wait_until
 from tests.support.zookeeper_client import ZooKeeperClient
@@ -599,3 +603,26 @@ def test_a_new_life_registers_anew_once_the_isrs_of_others_are_without_it(new_no
         assert look(chroot, "/brokers/ids/0")[1:] == (session, epoch), "a process that is restarted alone keeps it"
     finally:
         others.stop()
+
+
+@pytest.mark.parametrize(
+    ("code", "is_known", "outcome"),
+    [
+        (errno.EMFILE, True, "retried"), (errno.ENFILE, True, "retried"), (errno.ENOSPC, False, "used"),
+        (errno.EMFILE, False, "used"), (errno.EIO, True, "offline"), (errno.EROFS, False, "offline"),
+    ],
+)  # fmt: skip
+def test_what_passes_takes_no_log_directory_offline(tmp_path, monkeypatch, code, is_known, outcome):
+    """One that says of which cluster it is waits for a descriptor to be compared; a new one is used without saying so."""
+
+    def refuse(*_arguments):
+        raise OSError(code, os.strerror(code))
+
+    if is_known:
+        (tmp_path / "meta.properties").write_text("cluster.id=another")
+    monkeypatch.setattr(process.meta_properties, "check_or_write", refuse)
+    seat = FakeSeat([tmp_path])
+    host = SimpleNamespace(_log_dirs=[tmp_path], _seat=seat, _node_id=0)
+    with pytest.raises(NotAvailable) if outcome == "retried" else nullcontext():
+        process.ControllerProcess._check_log_dirs(host, "cluster")
+    assert seat.mask == (outcome == "offline")

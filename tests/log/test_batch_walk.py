@@ -7,10 +7,10 @@ import pytest
 
 from headrace.log import batch_walk
 from headrace.log.batch_walk import size_of, walk, walk_runs
+from headrace.log.disk import Disk
 from headrace.protocol.message_set import build_message_set
 from headrace.protocol.record_batch import HEADER_BYTES, Record
-from tests.support.altered import altered
-from tests.support.log_fixtures import batch
+from tests.support.log_fixtures import CountingDisk, batch
 
 SIZES = [1, 700, 0, 90, 2500, 3, 3, 60, 1200, 5]
 WINDOWS = [HEADER_BYTES, 100, 169, 170, 171, 512, 1000, 4096]
@@ -48,7 +48,7 @@ def test_windows_of_any_size_show_the_same_batches(file, monkeypatch, window, wi
     monkeypatch.setattr(batch_walk, "CHECKED_WINDOW_BYTES", window)
     monkeypatch.setattr(batch_walk, "HEADER_WINDOW_BYTES", window)
     parts = entries(with_old)
-    steps = list(walk(*fill(file, b"".join(parts)), is_checked))
+    steps = list(walk(*fill(file, b"".join(parts)), is_checked, Disk()))
     assert [step.size for step in steps] == [len(part) for part in parts]
     assert [step.position for step in steps] == [sum(map(len, parts[:index])) for index in range(len(parts))]
     assert [step.last_offset for step in steps] == list(range(len(parts)))
@@ -69,7 +69,7 @@ def test_a_flipped_bit_anywhere_ends_the_walk_before_its_batch(file, monkeypatch
             continue  # base offset, length, leader epoch and magic are not under v2's checksum
         damaged = bytearray(whole)
         damaged[place] ^= 1 << chance.randrange(8)
-        steps = list(walk(*fill(file, damaged), True))
+        steps = list(walk(*fill(file, damaged), True, Disk()))
         assert len(steps) == index, f"seed {seed} byte {place}"
 
 
@@ -79,13 +79,7 @@ def test_batches_longer_than_the_window_are_read_once(file, monkeypatch):
         offset.to_bytes(8, "big") + part[8:]
         for offset, part in enumerate(bytes(batch(size=size)) for size in (5000, 1000, 3000))
     )
-    read = []
-
-    def preadv(fd, buffers, position, inner=os.preadv):
-        read.append(inner(fd, buffers, position))
-        return read[-1]
-
-    monkeypatch.setattr(batch_walk, "os", altered(os, preadv=preadv))
-    runs = list(walk_runs(*fill(file, whole), True))
+    disk = CountingDisk()
+    runs = list(walk_runs(*fill(file, whole), True, disk))
     assert [len(run) for run in runs] == [1, 1, 1]
-    assert sum(map(size_of, runs)) == sum(read) == len(whole)
+    assert sum(map(size_of, runs)) == disk.read_bytes == len(whole)

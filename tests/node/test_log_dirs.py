@@ -12,7 +12,9 @@ from headrace.errors import ConfigError, NotAvailable, StorageFailed
 from headrace.log.state.checkpoints import CLEAN_SHUTDOWN_FILE
 from headrace.node import log_dirs
 from headrace.node.log_dirs import LOCK_FILE, LogDirs
+from tests.support.altered import altered
 from tests.support.children import die_with_parent
+from tests.support.descriptors import held_below
 
 
 @pytest.fixture
@@ -228,3 +230,30 @@ def test_the_names_of_directories_that_are_made_are_on_the_disk(tmp_path, monkey
     directories.lock()
     assert synced == [tmp_path, tmp_path / "a"]
     directories.unlock()
+
+
+def is_full(*_arguments):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_full_directory_is_locked(tmp_path, monkeypatch, in_fork):
+    locks = LogDirs([tmp_path])
+    with monkeypatch.context() as patched:
+        patched.setattr(log_dirs, "os", altered(os, pwrite=is_full))
+        locks.lock()
+    assert not locks.offline
+    _pid, said = in_fork(lambda: complaint_of(LogDirs([tmp_path]).lock))
+    assert "in use by another process" in said
+    locks.unlock()
+
+
+@pytest.mark.parametrize("call", ["pread", "ftruncate", "pwrite"])
+def test_a_lock_that_fails_holds_no_descriptor(tmp_path, monkeypatch, call):
+    def fails(*_arguments):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(log_dirs, "os", altered(os, **{call: fails}))
+        with pytest.raises(NotAvailable, match="can't be used: Input/output error"):
+            LogDirs([tmp_path]).lock()
+    assert held_below(tmp_path) == 0

@@ -1,6 +1,7 @@
 """The supervisor with real forks, signals and shared memory, over children that do one thing right or wrong."""
 
 import contextlib
+import errno
 import os
 import select
 import signal
@@ -627,4 +628,23 @@ def test_the_clean_markers_of_the_last_stop_are_taken_and_handed_on(fork_node, t
     node.wait_ready()
     assert found.read_text() == str(node.log_dir)
     assert not (tmp_path / "logs" / ".kafka_cleanshutdown").exists()
+    assert node.stop() == 0
+
+
+def test_a_process_that_can_not_be_forked_for_now_is_started_later(fork_node, monkeypatch):
+    """No memory, or too many processes: the node goes on, and so does its start."""
+    refusals = iter([True, False, True, False, False, False, True, True])
+
+    def fork(*arguments, inner=supervisor.fork_child):
+        if next(refusals, False):
+            raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        return inner(*arguments)
+
+    monkeypatch.setattr(supervisor, "fork_child", fork)
+    monkeypatch.setattr(supervisor, "FORK_RETRY_MS", 20)
+    node = fork_node()
+    node.wait_ready()
+    os.kill(node.child(PARTITION), signal.SIGKILL)
+    wait_until(lambda: node.starts(PARTITION) == 2, node.log)
+    assert node.log().count("process not started, retried") == 4
     assert node.stop() == 0

@@ -5,9 +5,11 @@ import threading
 
 import pytest
 
+from headrace.runtime import resolver as resolver_module
 from headrace.runtime.peer_options import PeerOptions
 from headrace.runtime.peer_states import PeerState
 from headrace.runtime.resolver import Resolver
+from tests.support.altered import altered
 from tests.support.waiting import wait_until
 
 REAL = socket.getaddrinfo
@@ -173,3 +175,17 @@ def test_the_next_try_takes_the_next_address_of_a_name(desk, seat):
     desk.turn_until(lambda: len(desk.told) == 2)
     assert desk.outcomes == ["NOT_SENT", "ANSWERED"]
     dead.close()
+
+
+def test_a_name_for_which_no_thread_is_to_be_had_is_asked_for_later(names, resolver, monkeypatch):
+    class NoThread(threading.Thread):
+        def start(self):
+            raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(resolver_module, "threading", altered(threading, Thread=NoThread))
+        assert resolver.lookup("node-2", 9092) is None
+    names.may_answer.set()
+    assert resolver.lookup("node-2", 9092) is None
+    wait_until(lambda: resolver.woken)
+    assert resolver.lookup("node-2", 9092)

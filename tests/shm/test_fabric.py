@@ -331,3 +331,20 @@ def test_room_that_comes_back_is_used_where_a_peer_never_lets_go(new_fabric, ful
     successor = Seat(fabric.wiring, PARTITION)
     assert peer.changed() == {PARTITION}
     exchange(fabric, peer, successor)
+
+
+@pytest.mark.parametrize("spare", range(4))
+def test_a_death_while_no_descriptor_is_left_is_followed_when_there_are_some(new_fabric, monkeypatch, spare):
+    monkeypatch.setattr(fabric_module, "RENEWAL_RETRY_MS", 0)
+    fabric = new_fabric()
+    peer = Seat(fabric.wiring, NETWORK)
+    for process_id in range(fabric.wiring.process_count):
+        fabric.processes.set_released(process_id, 1 << 40)  # so that the old rings may be handed on
+    with descriptors.none_left(spare):
+        fabric.renew(PARTITION)
+        fabric.settle(PARTITION)
+        assert peer.changed() in (set(), {PARTITION})
+    assert fabric.settle(PARTITION)
+    successor = Seat(fabric.wiring, PARTITION)
+    peer.changed()
+    exchange(fabric, peer, successor)

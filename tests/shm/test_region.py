@@ -158,3 +158,12 @@ def test_nodes_of_one_host_have_names_of_their_own(tmp_path):
     assert region_prefix(1, tmp_path / "a") != region_prefix(1, tmp_path / "b")
     assert region_prefix(1, tmp_path / "a") != region_prefix(2, tmp_path / "a")
     assert region_prefix(1, tmp_path / "a") == region_prefix(1, tmp_path / "link")
+
+
+@pytest.mark.parametrize("spare", [0, 1])
+def test_a_region_that_can_not_be_mapped_for_now_is_an_error_of_regions(names, spare):
+    region = Region.create(names(), 4096)
+    with descriptors.none_left(spare), pytest.raises(RegionError, match="can't be"):
+        Region.attach(region.name)
+    attached = Region.attach(region.name)
+    assert attached.close()

@@ -41,6 +41,17 @@ class FailingDisk(Disk):
         super().fallocate(fd, position, size)
 
 
+class CountingDisk(Disk):
+    """Knows how much was read through it."""
+
+    read_bytes = 0
+
+    def preadv(self, fd, buffers, position):
+        done = super().preadv(fd, buffers, position)
+        self.read_bytes += done
+        return done
+
+
 class LogMaker:
     """Opens the same log again and again."""
 

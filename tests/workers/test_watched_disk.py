@@ -64,3 +64,19 @@ def test_blocks_ahead_leave_what_produce_is_refused_for(tmp_path, room):
             with pytest.raises(OSError, match="space"):
                 disk.reserve(file.fileno(), 0, size)
             assert disk.take_taken() == 0
+
+
+def test_what_is_read_and_what_goes_are_signs_of_life(tmp_path):
+    """A loop over a long segment, or over many, needs none of its own."""
+    beats = []
+    disk = WatchedDisk(SimpleNamespace(beat=beats.append), SimpleNamespace(monotonic_ns=lambda: 7))
+    path = tmp_path / "segment"
+    path.write_bytes(b"some bytes")
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        assert disk.preadv(fd, [bytearray(20)], 0) == 10
+    finally:
+        os.close(fd)
+    assert beats == [7]
+    disk.unlink(path)
+    assert beats == [7, 7]

@@ -14,14 +14,13 @@ Source: Kafka `UnifiedLog.flush`, `LogManager.checkpointLogRecoveryOffsets`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 from headrace.clock import Clock
 from headrace.errors import ErrorCode
 from headrace.ids import TopicPartition
-from headrace.log.disk import TOO_MANY_FILES
+from headrace.log.disk import storage_failure
 from headrace.log.names import segment_bases
 from headrace.log.segments.segment import sync_segment
 from headrace.log.state.checkpoints import (
@@ -30,6 +29,7 @@ from headrace.log.state.checkpoints import (
     RECOVERY_POINT_FILE,
     REPLICATION_OFFSET_FILE,
 )
+from headrace.runtime.failed_directory import report_failed
 from headrace.shm.partition_table import PartitionRow
 from headrace.shm.seat import Seat
 from headrace.workers.housekeeper.checkpoints import Checkpoints
@@ -58,10 +58,7 @@ class _Synced(NamedTuple):
 
 
 class SegmentSync:
-    """How far each log is synced, of the replicas as of the last pass.
-
-    take_offline   called with a log directory and the reason, where a sync failed
-    """
+    """How far each log is synced, of the replicas as of the last pass."""
 
     def __init__(
         self,
@@ -71,13 +68,12 @@ class SegmentSync:
         owners: Owners,
         checkpoints: Checkpoints,
         quarantine: Quarantine,
-        take_offline: Callable[[Path, object], None],
     ) -> None:
+        self._seat = seat
         self._replicas = replicas
         self._owners = owners
         self._checkpoints = checkpoints
         self._quarantine = quarantine
-        self._take_offline = take_offline
         self._disk = WatchedDisk(seat, clock)
         self._known: dict[TopicPartition, _Synced] = {}
         self._told: dict[TopicPartition, _Synced] = {}  # the same, as their owners were told
@@ -163,8 +159,8 @@ class SegmentSync:
             except FileNotFoundError:
                 return  # deleted, or moved to another log directory, since the replicas were listed
             except OSError as failure:
-                if failure.errno not in TOO_MANY_FILES:
-                    self._take_offline(hosted.log_dir, f"segments of {hosted.name} not synced: {failure}")
+                reason = storage_failure(f"segments of {hosted.name} not synced", failure, is_sync=True)
+                report_failed(self._seat, hosted.log_dir, reason)
                 return
         self._note(hosted, synced, point)
 

@@ -26,7 +26,6 @@ from typing import Final
 from headrace.clock import Clock, SystemClock
 from headrace.ids import TopicPartition
 from headrace.limits import MAIL_UPKEEP_REQUESTS_MAX
-from headrace.log.disk import EXHAUSTED
 from headrace.log.names import DELETED_DIRECTORY_SUFFIX
 from headrace.log.retention import load_policy
 from headrace.log.state.checkpoints import (
@@ -40,6 +39,7 @@ from headrace.log.state.checkpoints import (
     write_clean_shutdown,
 )
 from headrace.runtime import duty_cycle
+from headrace.runtime.failed_directory import report_failed
 from headrace.runtime.mailbox import Mailbox
 from headrace.shm.counters import CLOSING_STEPS
 from headrace.shm.seat import Seat
@@ -87,9 +87,7 @@ class Housekeeper(duty_cycle.Process):
         self._quarantine = Quarantine(clock)
         self._disk = WatchedDisk(seat, clock)
         self._checkpoints = Checkpoints(self._disk)
-        self._sync = SegmentSync(
-            seat, clock, self._replicas, self._owners, self._checkpoints, self._quarantine, self._take_offline
-        )
+        self._sync = SegmentSync(seat, clock, self._replicas, self._owners, self._checkpoints, self._quarantine)
         self._lags = LagScan(seat, self._replicas)
         policy = load_policy(settings["headrace.retention.policy"])
         self._retention = RetentionScan(seat, clock, self._replicas, self._owners, policy, self._quarantine)
@@ -114,10 +112,6 @@ class Housekeeper(duty_cycle.Process):
         """Those that no process of the node has found to fail."""
         mask = self._seat.offline_dirs()
         return [path for path in self._all_log_dirs if not self._seat.wiring.log_dir_bit(str(path)) & mask]
-
-    def _take_offline(self, log_dir: Path, reason: object) -> None:
-        _log.error("log directory offline path=%s reason=%s", log_dir, reason)
-        self._seat.report_offline_dirs(self._seat.wiring.log_dir_bit(str(log_dir)))
 
     def do_work(self) -> int:
         """Do what is due; returns the number of tasks run."""
@@ -206,10 +200,8 @@ class Housekeeper(duty_cycle.Process):
         return hosted.row.high_watermark if file_name == REPLICATION_OFFSET_FILE else hosted.row.log_start_offset
 
     def _note_unwritten(self, log_dir: Path, file_name: str, failure: OSError) -> None:
-        if failure.errno in EXHAUSTED:
+        if not report_failed(self._seat, log_dir, failure):
             _log.error("checkpoint not written file=%s reason=%s", log_dir / file_name, failure)
-        else:
-            self._take_offline(log_dir, failure)
 
     def _remove_deleted(self) -> None:
         now_ms = self._clock.monotonic_ns() // 1_000_000
@@ -218,7 +210,8 @@ class Housekeeper(duty_cycle.Process):
             try:
                 entries = list(os.scandir(log_dir))
             except OSError as failure:
-                self._take_offline(log_dir, failure)
+                if not report_failed(self._seat, log_dir, failure):
+                    self._deleted_seen |= {path: since for path, since in seen.items() if path.parent == log_dir}
                 continue
             for entry in entries:
                 if not entry.name.endswith(DELETED_DIRECTORY_SUFFIX) or not entry.is_dir(follow_symlinks=False):

@@ -13,25 +13,39 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
+from headrace.errors import is_exhausted
 from headrace.ids import PartitionKey, TopicPartition, partition_key
 from headrace.limits import DELETED_LOGS_KNOWN_MAX
-from headrace.log.state.checkpoints import LOG_START_OFFSET_FILE, RECOVERY_POINT_FILE
+from headrace.log.state.checkpoints import (
+    LOG_START_OFFSET_FILE,
+    PARTITION_METADATA_FILE,
+    RECOVERY_POINT_FILE,
+    read_partition_metadata,
+)
 from headrace.log.state.topic_checkpoints import TopicCheckpoints
 
 _log: Final = logging.getLogger(__name__)
 
 
 class KnownCheckpoints:
-    """Entries by log directory, partition and topic id: what a file says, it says of the log that lies beside it."""
+    """Entries by log directory, partition and topic id: what a file says, it says of the log that lies beside it.
+
+    raises   OSError, for want of a descriptor: the worker is started again, and reads them then
+    """
 
     def __init__(self, log_dirs: Iterable[Path]) -> None:
         self._by_dir: dict[Path, TopicCheckpoints] = {}
         self._left: dict[PartitionKey, int] = {}  # how far those reached that were deleted, the oldest first
+        self._unnamed: dict[
+            TopicPartition, tuple[Path, Mapping[str, int]]
+        ] = {}  # closed, and their topic id was not read
         for log_dir in log_dirs:
             self._by_dir[log_dir] = TopicCheckpoints({}, {})
             try:
                 self._by_dir[log_dir] = TopicCheckpoints.read(log_dir)
             except OSError as failure:
+                if is_exhausted(failure):
+                    raise
                 _log.warning("checkpoints ignored directory=%s reason=%s", log_dir, failure)
 
     def offset(self, file_name: str, name: TopicPartition, topic_id: str, log_dir: Path) -> int:
@@ -68,12 +82,26 @@ class KnownCheckpoints:
                 del self._left[next(iter(self._left))]
         self._drop(name)
 
-    def remember(self, name: TopicPartition, topic_id: str, offsets: Mapping[str, int], log_dir: Path) -> None:
-        """Where a partition stood when its log was closed, by file: newer than what was read."""
+    def remember(self, name: TopicPartition, directory: Path, offsets: Mapping[str, int]) -> None:
+        """Where a partition stood when the log in a directory was closed, by file: newer than what was read.
+
+        Its topic id is read there; where that is refused, `name_closed` reads it later. raises OSError
+        """
         self._drop(name)
-        self._by_dir.setdefault(log_dir, TopicCheckpoints({}, {})).remember(name, topic_id, offsets)
+        self._unnamed[name] = (directory, offsets)
+        self.name_closed(name)
+
+    def name_closed(self, name: TopicPartition) -> None:
+        """Before anything is asked of a partition: of which topic it was when its log was closed. raises OSError"""
+        if name not in self._unnamed:
+            return
+        directory, offsets = self._unnamed[name]
+        topic_id = read_partition_metadata(directory / PARTITION_METADATA_FILE)
+        del self._unnamed[name]
+        self._by_dir.setdefault(directory.parent, TopicCheckpoints({}, {})).remember(name, topic_id, offsets)
 
     def _drop(self, name: TopicPartition) -> None:
+        self._unnamed.pop(name, None)
         for checkpoints in self._by_dir.values():
             checkpoints.forget(name)
 

@@ -2,8 +2,8 @@
 
 Runs in: a partition worker. A directory fails once and for all: an I/O error of one of its logs, or of any process of
 the node (each has a word of bits in the process table), takes every replica in it out of service until the node
-is restarted. A full one is another matter: below `headrace.log.dir.free.bytes.min` produce is refused before the disk
-is, reads continue, and so does produce once there is room again.
+is restarted; what passes does not (`runtime/failed_directory.py`). A full one is another matter: below
+`headrace.log.dir.free.bytes.min` produce is refused before the disk is, reads continue, and so does produce once there is room again.
 
 Source: Kafka `LogDirFailureChannel`, `ReplicaManager.handleLogDirFailure`; KIP-112, KIP-113.
 """
@@ -17,14 +17,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from headrace.errors import HeadraceError
+from headrace.errors import HeadraceError, StorageFailed, is_exhausted
 from headrace.ids import TopicPartition
 from headrace.limits import DIRECTORY_CHECK_INTERVAL_MS, DIRECTORY_ROOM_AGAIN
-from headrace.log.disk import Disk, is_exhausted
+from headrace.log.disk import Disk
 from headrace.log.names import STRAY_SUFFIX, aside_name, copied_partition
 from headrace.log.recovery.log_reach import LogReach
 from headrace.log.state.checkpoints import PARTITION_MAX, PARTITION_METADATA_FILE, is_number, read_partition_metadata
+from headrace.log.state.synced_mark import SyncedMark
 from headrace.log.state.truncation_mark import doubt_all
+from headrace.runtime.failed_directory import report_failed
 from headrace.shm.seat import Seat
 
 _UNBOUNDED: Final = 2**63
@@ -86,14 +88,18 @@ class LogDirectories:
         self._next_check_ms = 0
         return True
 
-    def take_offline(self, path: Path, reason: object) -> None:
-        """An I/O error: nothing in this directory is used any more, by any process of the node."""
+    def take_offline(self, path: Path, failure: OSError | StorageFailed) -> bool:
+        """An I/O error: nothing in this directory is used any more, by any process of the node.
+
+        returns   False, where the failure costs no directory: the caller keeps what it owes
+        """
         if path not in self.usable:
-            return
-        _log.error("log directory offline path=%s reason=%s", path, reason)
+            return True
+        if not report_failed(self._seat, path, failure):
+            return False
         self.usable.remove(path)
         self.full.discard(path)
-        self._seat.report_offline_dirs(self._bits[path])
+        return True
 
     def named(self, text: str) -> Path | None:
         """The log directory that a client means, failed or not."""
@@ -122,6 +128,9 @@ class LogDirectories:
         """
         target = directory.with_name(aside_name(_COPY_ENDING.sub("", directory.name), suffix))
         if suffix == STRAY_SUFFIX:
+            synced = SyncedMark(directory, self._disk)
+            if synced.is_set:  # removed first: that needs no room
+                synced.remove()
             try:
                 doubt_all(directory, self._disk)
             except OSError as failure:
@@ -183,7 +192,10 @@ class LogDirectories:
         return kept
 
     def find_copies(self, suffix: str, is_ours: Callable[[str, int], bool]) -> dict[TopicPartition, list[Path]]:
-        """Directories `topic-partition.unique<suffix>` of our partitions; long names are in a file (`names.copied_partition`)."""
+        """Directories `topic-partition.unique<suffix>` of our partitions; long names are in a file (`names.copied_partition`).
+
+        raises   OSError, for want of a descriptor: they have to be known before a log is opened, so the worker is started again
+        """
         found: dict[TopicPartition, list[Path]] = {}
         for log_dir in list(self.usable):
             try:
@@ -196,7 +208,8 @@ class LogDirectories:
                     if is_number(index, PARTITION_MAX) and is_ours(topic, int(index)):
                         found.setdefault(TopicPartition(topic, int(index)), []).append(log_dir / name)
             except OSError as failure:
-                self.take_offline(log_dir, failure)
+                if not self.take_offline(log_dir, failure):
+                    raise
         return found
 
     def emptiest(self) -> Path | None:
@@ -221,8 +234,7 @@ class LogDirectories:
         try:
             free_bytes = self._disk.free_bytes(path)
         except OSError as failure:
-            self.take_offline(path, failure)
-            return True
+            return self.take_offline(path, failure)
         if path in self.full:
             if free_bytes < self._free_bytes_min * DIRECTORY_ROOM_AGAIN:
                 return False

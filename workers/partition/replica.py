@@ -25,7 +25,7 @@ from bisect import bisect_right
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from headrace.errors import HeadraceError, StorageExhausted, StorageFailed
+from headrace.errors import HeadraceError, LogDamaged, StorageExhausted, StorageFailed
 from headrace.ids import NO_LEADER, PartitionKey, TopicPartition
 from headrace.limits import APPEND_PLACES_MAX
 from headrace.log.config import LogConfig
@@ -418,6 +418,8 @@ class Replica:
             return key, self.log.position_of(offset)
         except OSError as failure:
             raise storage_failure(f"{self.partition}: position of offset {offset}", failure) from None
+        except HeadraceError as failure:
+            raise LogDamaged(f"{self.partition}: position of offset {offset}: {failure}") from None
 
     def swap_segments(self, segments: list[tuple[int, int]], as_of_version: int) -> bool:
         """`PartitionLog.swap_segments`, published where it swapped. raises StorageFailed: tell `fail`"""

@@ -15,13 +15,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from headrace.errors import StorageExhausted, StorageFailed
-from headrace.ids import TopicPartition, partition_key
-from headrace.limits import CLOSE_THREADS
+from headrace.ids import PartitionKey, TopicPartition, partition_key
+from headrace.log.disk import storage_failure
 from headrace.log.names import DELETED_DIRECTORY_SUFFIX
 from headrace.log.state.checkpoints import (
     LOG_START_OFFSET_FILE,
@@ -33,12 +32,26 @@ from headrace.log.state.checkpoints import (
 from headrace.shm.cluster_view import DoomedReplica
 from headrace.shm.counters import CLOSING_STEPS, Counters
 from headrace.shm.partition_table import PartitionRow, PartitionTable, RowState
+from headrace.workers.partition.closing_threads import in_threads
 from headrace.workers.partition.known_checkpoints import KnownCheckpoints
 from headrace.workers.partition.log_directories import LogDirectories
 from headrace.workers.partition.replica import Replica
 from headrace.workers.partition.storage_failures import StorageFailures
 
 _log: Final = logging.getLogger(__name__)
+
+
+class _Refused(NamedTuple):
+    """A deletion that was refused by what passes, and what is known of it from the tries before.
+
+    is_unmade        no log was ever made
+    is_out_of_reach  a directory that has, or had, files of it failed
+    renamed_in       log directories where it was renamed
+    """
+
+    is_unmade: bool
+    is_out_of_reach: bool
+    renamed_in: set[Path]
 
 
 class ReplicaCloser:
@@ -61,9 +74,10 @@ class ReplicaCloser:
         self._failures = failures
         self._beat = beat
         self._counters = counters
-        self._ended: list[
-            tuple[int, PartitionRow, set[Path]]
-        ] = []  # slots of deleted ones, their row, where they were renamed
+        self._ended: dict[
+            int, tuple[PartitionRow, set[Path]]
+        ] = {}  # slots of deleted ones, their row, where they were renamed
+        self._refused: dict[PartitionKey, _Refused] = {}  # deletions to be retried
 
     def release(self, replica: Replica) -> None:
         """Close it where it is."""
@@ -78,13 +92,30 @@ class ReplicaCloser:
         row = self._table.read(doomed.slot)
         return row is not None and row.state == RowState.DELETED and row.key == doomed.key
 
+    @property
+    def has_owed(self) -> bool:
+        """Whether a deletion, or the sync of its names, waits for what passes: no descriptor, no room."""
+        return bool(self._ended or self._refused)
+
+    def forget(self, slot: int, key: PartitionKey) -> None:
+        """The replica is wanted after all: nothing is said of a deletion any more."""
+        self._ended.pop(slot, None)
+        self._refused.pop(key, None)
+
     def delete(self, doomed: DoomedReplica, replica: Replica | None, is_unmade: bool) -> None:
         """Put a partition's directories aside, for the housekeeper to remove; `finish` says so in its row.
+
+        What was refused by what passes is owed: call this again, and `finish`.
 
         replica     that is open in its slot
         is_unmade   no log was ever made for it
         """
         self._beat()
+        ended = self._ended.get(doomed.slot)
+        if ended is not None and ended[0].key == doomed.key:
+            return  # only its names are not synced
+        before = self._refused.pop(doomed.key, None) or _Refused(is_unmade, False, set())
+        is_unmade, renamed_in = before.is_unmade, before.renamed_in
         name = TopicPartition(doomed.topic, doomed.partition)
         row = self._table.read(doomed.slot)
         end_offset = row.log_end_offset if row is not None and row.key == doomed.key else 0
@@ -92,13 +123,13 @@ class ReplicaCloser:
         if replica is not None:
             replica.log.abandon()
         places = self._directories.find(name)
-        if not places and not is_unmade:
+        if not places and not is_unmade and not renamed_in:
             for log_dir in self._directories.missing():  # nobody has written there since
                 self._failures.lose_directory(log_dir, StorageFailed("there is no directory any more"))
-        is_kept = False
-        renamed_in: set[Path] = set()
-        is_out_of_reach = not places and not is_unmade and self._directories.has_failed
-        for found in [*places, *self._directories.copies.pop(name, [])]:
+        is_kept = is_refused = False
+        is_lost = not places and not is_unmade and not renamed_in and self._directories.has_failed
+        is_out_of_reach = before.is_out_of_reach or is_lost
+        for found in [*places, *self._directories.copies.get(name, [])]:
             try:
                 topic_id = read_partition_metadata(found / PARTITION_METADATA_FILE)
                 if topic_id and doomed.key not in (partition_key(*name, topic_id), partition_key(*name, "")):
@@ -109,30 +140,43 @@ class ReplicaCloser:
             except FileNotFoundError:
                 continue  # a copy that was given up
             except OSError as failure:
-                self._failures.lose_directory(found.parent, StorageFailed(str(failure)))
-                is_out_of_reach = True
+                if self._failures.lose_directory(found.parent, failure):
+                    is_out_of_reach = True
+                else:
+                    is_refused = True
             else:
                 renamed_in.add(found.parent)
                 _log.info("replica deleted partition=%s renamed_to=%s", name, target.name)
+        if is_refused:
+            self._refused[doomed.key] = _Refused(is_unmade, is_out_of_reach, renamed_in)
+            return
+        self._directories.copies.pop(name, None)
         if is_out_of_reach and not self._is_kept(doomed):
             _log.warning("replica not deleted, a log directory is offline partition=%s", name)
         if not (is_kept or is_out_of_reach):
             self._failures.unclean.discard(name)
         state = RowState.OFFLINE if is_out_of_reach else RowState.DELETED
         row = PartitionRow(state, doomed.key, self._generation, -1, *(0,) * 15)
-        self._ended.append((doomed.slot, row, renamed_in))
+        self._ended[doomed.slot] = (row, renamed_in)
 
     def finish(self) -> None:
-        """Say what became of those that were deleted: once for all, the names are synced, else a power loss would give them back."""
-        ended, self._ended = self._ended, []
+        """Say what became of those that were deleted: once for all, the names are synced, else a power loss would give them back.
+
+        Of those whose names can't be synced for now nothing is said yet: call it again.
+        """
+        ended, self._ended = self._ended, {}
         lost: set[Path] = set()
-        for log_dir in {one for _slot, _row, renamed_in in ended for one in renamed_in}:
+        owed: set[Path] = set()
+        for log_dir in {one for _row, renamed_in in ended.values() for one in renamed_in}:
             try:
                 self._directories.sync(log_dir)
             except OSError as failure:
-                self._failures.lose_directory(log_dir, StorageFailed(str(failure)))
-                lost.add(log_dir)
-        for slot, row, renamed_in in ended:
+                reason = storage_failure(str(log_dir), failure, is_sync=True)
+                (lost if self._failures.lose_directory(log_dir, reason) else owed).add(log_dir)
+        for slot, (row, renamed_in) in ended.items():
+            if renamed_in & owed and not renamed_in & lost:
+                self._ended[slot] = (row, renamed_in)
+                continue
             state = RowState.OFFLINE if renamed_in & lost else row.state
             self._table.publish(slot, row._replace(state=state))
 
@@ -149,21 +193,17 @@ class ReplicaCloser:
         clean = not self._failures.unclean
         # One that is offline is left out: its directory gets no clean-shutdown marker.
         closing = [replica for replica in replicas if replica.state is not RowState.OFFLINE]
-        # Syncs that are in flight at once share the journal's commits: thousands of logs fit into the stop's time.
-        with ThreadPoolExecutor(CLOSE_THREADS) as pool:
-            for replica, failure in zip(closing, pool.map(_finish_log, closing), strict=True):
-                self._beat()
-                self._counters.add(CLOSING_STEPS, 1)
-                if failure is None:
-                    failure = _publish(replica)
-                replica.log.abandon()
-                if failure is None:
-                    continue
-                if isinstance(failure, StorageExhausted):
-                    _log.error("log not closed partition=%s reason=%s", replica.partition, failure)
-                    clean = False
-                else:
-                    self._directories.take_offline(replica.log.directory.parent, failure)
+        for replica, failure in zip(closing, in_threads(_finish_log, closing), strict=True):
+            self._beat()
+            self._counters.add(CLOSING_STEPS, 1)
+            if failure is None:
+                failure = _publish(replica)
+            replica.log.abandon()
+            if failure is None:
+                continue
+            if not self._directories.take_offline(replica.log.directory.parent, failure):
+                _log.error("log not closed partition=%s reason=%s", replica.partition, failure)
+                clean = False
         return clean
 
     def _close_log(self, replica: Replica) -> None:
@@ -183,11 +223,9 @@ class ReplicaCloser:
             LOG_START_OFFSET_FILE: log.log_start_offset,
         }
         try:
-            topic_id = read_partition_metadata(log.directory / PARTITION_METADATA_FILE)
+            self._checkpoints.remember(replica.partition, log.directory, stood)
         except OSError as failure:
-            self._directories.take_offline(log.directory.parent, StorageFailed(str(failure)))
-            return
-        self._checkpoints.remember(replica.partition, topic_id, stood, log.directory.parent)
+            self._failures.lose_directory(log.directory.parent, failure)
 
 
 def _publish(replica: Replica) -> StorageFailed | None:
@@ -199,7 +237,7 @@ def _publish(replica: Replica) -> StorageFailed | None:
     return None
 
 
-def _finish_log(replica: Replica) -> Exception | None:
+def _finish_log(replica: Replica) -> StorageFailed | OSError | None:
     """In a thread of the stop; returns why the log could not be closed."""
     try:
         replica.log.finish()

@@ -10,7 +10,7 @@ copy takes the place:
     4  rename    old  -> ...-delete, synced                   the housekeeper removes it
     5  publish                                                readers find the new directory by the new version of the segment list
 
-Whatever fails before 4 leaves the replica where it was. A copy that is given up
+Whatever fails before 4 leaves the replica where it was, and so does 4 where there is no room for it. A copy that is given up
 
     while its log is whole, in a directory that works    -delete   it has nothing that the log has not
     for any other reason, or with more than the log has  -stray    it may be all that is left: only an operator removes it
@@ -24,14 +24,15 @@ KIP-113; docs/decisions/073.
 from __future__ import annotations
 
 import logging
+import os
 from pathlib import Path
 from typing import Final
 
 from headrace.clock import Clock
-from headrace.errors import ErrorCode, HeadraceError, StorageExhausted, StorageFailed
+from headrace.errors import ErrorCode, HeadraceError, StorageExhausted, StorageFailed, is_exhausted
 from headrace.ids import TopicPartition
 from headrace.limits import MOVE_BYTES_PER_CYCLE_MAX, MOVE_BYTES_PER_TURN_MAX, MOVE_REPORT_INTERVAL_MS
-from headrace.log.disk import is_exhausted, storage_failure
+from headrace.log.disk import storage_failure
 from headrace.log.names import COPY_NAME_FILE, DELETED_DIRECTORY_SUFFIX, FUTURE_SUFFIX, STRAY_SUFFIX
 from headrace.log.recovery.log_loader import LogCheckpoint
 from headrace.log.recovery.log_reach import LogReach, log_reach
@@ -252,6 +253,23 @@ class ReplicaMoves:
 
     def _take_place(self, copy: ReplicaCopy) -> None:
         """raises HeadraceError, OSError: the copy failed, the replica stays where it is"""
+        names = -1
+        try:
+            names = os.open(copy.replica.log.directory.parent, os.O_RDONLY | os.O_DIRECTORY)
+        except OSError as failure:
+            if is_exhausted(failure):  # else the old directory fails at 4, and the copy is what is left
+                raise
+        try:
+            self._rename_and_open(copy, names)
+        finally:
+            if names >= 0:
+                os.close(names)
+
+    def _rename_and_open(self, copy: ReplicaCopy, names: int) -> None:
+        """Steps 1 to 5. raises HeadraceError, OSError
+
+        names   descriptor of the log directory that the replica leaves: 4 must not lack one
+        """
         replica, future, disk = copy.replica, copy.future, self._replicas.disk
         old = replica.log
         future.take_over(old)
@@ -271,28 +289,44 @@ class ReplicaMoves:
             old.config,
             LogCheckpoint(is_clean=True, recovery_point=old.log_end_offset, log_start_offset=old.log_start_offset),
         )
+        self._retire(replica, log, names)
         del self._moves[replica.slot]
         copy.reader.close()
-        self._retire(replica, log)
         _log.info("replica moved partition=%s directory=%s", replica.partition, copy.log_dir)
 
-    def _retire(self, replica: Replica, log: PartitionLog) -> None:
-        """The log in its new place is whole, and durable: the old one goes. Should that fail, its directory is offline."""
+    def _retire(self, replica: Replica, log: PartitionLog, names: int) -> None:
+        """The log in its new place is whole, and durable: the old one goes. Should that fail, its directory is offline.
+
+        raises   StorageExhausted, where there is no room for its new name: nothing was done, and the old log stays
+        """
         old = replica.log
-        failure: OSError | None = None
-        old.abandon()
+        failure: StorageFailed | None = None
         try:
-            self._directories.put_aside(old.directory, DELETED_DIRECTORY_SUFFIX)
+            self._directories.put_aside(old.directory, DELETED_DIRECTORY_SUFFIX, is_durable=False)
         except OSError as refusal:
-            failure = refusal
+            failure = storage_failure(str(old.directory), refusal)
+            if isinstance(failure, StorageExhausted):
+                log.abandon()
+                raise failure from None
+        else:
+            failure = self._sync_names(old, names)
+        old.abandon()
         self._failures.forget(replica.slot)
         try:
             replica.replace_log(log)
         except StorageFailed as refusal:
             replica.fail(refusal)
         if failure is not None:
-            self._failures.lose_directory(old.directory.parent, storage_failure(str(old.directory), failure))
+            self._failures.lose_directory(old.directory.parent, failure)
         self._failures.follow_directories()
+
+    def _sync_names(self, old: PartitionLog, names: int) -> StorageFailed | None:
+        """What the disk refused of it."""
+        try:
+            self._replicas.disk.fsync(names)
+        except OSError as refusal:
+            return storage_failure(str(old.directory), refusal, is_sync=True)
+        return None
 
     def _give_up(self, copy: ReplicaCopy, reason: object) -> None:
         """What the copy has is deleted where its log has it too, and is whole; else it is kept."""

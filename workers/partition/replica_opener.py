@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Final
 
 from headrace.clock import Clock
-from headrace.errors import HeadraceError, StorageFailed
+from headrace.errors import HeadraceError, StorageFailed, is_exhausted
 from headrace.ids import PartitionKey, TopicPartition
 from headrace.log.config import LogConfig
-from headrace.log.disk import Disk, is_exhausted
+from headrace.log.disk import Disk, storage_failure
 from headrace.log.names import segment_bases
 from headrace.log.recovery.log_loader import LogCheckpoint
 from headrace.log.recovery.log_reach import LogReach, log_reach
@@ -118,6 +118,7 @@ class ReplicaOpener:
             is_made_now = is_first or (is_told_new and may_be_first) or self._may_be_made.get(slot) == partition.key
             is_sole = len(partition.replicas) == 1
             reach = partial(self._reach, name, topic.topic_id, config.is_compacted, is_sole)
+            self._checkpoints.name_closed(name)
             directory = self._directories.place_of(name, topic.topic_id, is_made_now, reach)
             if (not is_first or self._directories.has_failed) and self._is_missing(topic, partition, directory):
                 return None
@@ -199,12 +200,7 @@ class ReplicaOpener:
 
         duration_ns   that the opening took
         """
-        created_in, self._created_in = self._created_in, set()  # a log that was flushed before has synced its own
-        for log_dir in created_in:
-            try:
-                self._disk.sync_directory(log_dir)
-            except OSError as failure:
-                self._failures.lose_directory(log_dir, StorageFailed(str(failure)))
+        self.sync_names()
         counters = self._seat.counters
         opened, recovered = counters.get(LOGS_OPENED), counters.get(RECOVERED_BYTES)
         before, self._reported = self._reported, (opened, recovered)
@@ -215,6 +211,21 @@ class ReplicaOpener:
                 recovered - before[1],
                 duration_ns // 1_000_000,
             )
+
+    @property
+    def has_owed(self) -> bool:
+        """Whether names of new logs are not synced."""
+        return bool(self._created_in)
+
+    def sync_names(self) -> None:
+        """Of new logs; what is refused by what passes is owed: call it again."""
+        created_in, self._created_in = self._created_in, set()  # a log that was flushed before has synced its own
+        for log_dir in created_in:
+            try:
+                self._disk.sync_directory(log_dir)
+            except OSError as failure:
+                if not self._failures.lose_directory(log_dir, storage_failure(str(log_dir), failure, is_sync=True)):
+                    self._created_in.add(log_dir)
 
     def _open_log(
         self,

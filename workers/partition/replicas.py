@@ -89,6 +89,7 @@ class Replicas:
         self._told_new: dict[int, None] = {}  # keys of those that the controller says are new, the oldest news first
         self._retired: list[Replica] = []  # not held any more, and their state does not say so yet
         self._opening_ns = 0
+        self._doomed: Iterable[DoomedReplica] = ()  # of the last view
         self._is_first_view = True
         self._known = KnownPartitions(self._table.rows)
         checkpoints = KnownCheckpoints(self.directories.usable)
@@ -132,6 +133,11 @@ class Replicas:
         return bool(self._unopened)
 
     @property
+    def has_owed(self) -> bool:
+        """Whether something of the last view was refused by what passes, and is retried in `tick`."""
+        return self._closer.has_owed or self._opener.has_owed
+
+    @property
     def has_awaited(self) -> bool:
         """Whether a log is missing, and the controller process has not said what becomes of its replica."""
         return self._opener.has_awaited
@@ -162,7 +168,8 @@ class Replicas:
             self._give_up(slot)
             self._new_slots.discard(slot)
             self._known.note_left(partition.key)
-        self._delete_all(view.doomed, unmade, is_first)
+        self._doomed = view.doomed
+        self._delete_all(unmade, is_first)
         for slot in stale.keys() - wanted.keys():
             if slot in self.by_slot:
                 self._release(slot)
@@ -249,9 +256,12 @@ class Replicas:
             if replica.state is not RowState.OFFLINE and not replica.is_full:
                 self._flush_due(replica, monotonic_ms)
         self.failures.check_directories(monotonic_ms)
-        if (self.failures.has_exhausted or self._unopened.postponed) and self.failures.is_retry_due(monotonic_ms):
+        is_waiting = self.failures.has_exhausted or self._unopened.postponed or self.has_owed
+        if is_waiting and self.failures.is_retry_due(monotonic_ms):
             self._unopened.try_again()
             self.failures.reopen_logs()
+            self._opener.sync_names()
+            self._delete_all(set(), is_first_view=False)
 
     def beat(self) -> None:
         """A sign of life, where thousands of logs take their time."""
@@ -283,6 +293,7 @@ class Replicas:
             self._release(slot)
             replica = None
         if replica is None:
+            self._closer.forget(slot, partition.key)
             if self.offline.get(slot) != partition.key and not self._opener.is_awaited(slot, partition.key):
                 self._unopened.add(slot, is_coordinator=topic.name == OFFSETS_TOPIC)
                 if not is_first_view and partition.key not in self._known:
@@ -310,8 +321,8 @@ class Replicas:
     def _release(self, slot: int) -> None:
         self._closer.release(self._forget(slot))
 
-    def _delete_all(self, doomed: Iterable[DoomedReplica], unmade: set[PartitionKey], is_first_view: bool) -> None:
-        ours = [one for one in doomed if self.owned.has(one.topic, one.partition)]
+    def _delete_all(self, unmade: set[PartitionKey], is_first_view: bool) -> None:
+        ours = [one for one in self._doomed if self.owned.has(one.topic, one.partition)]
         for one in ours:
             if not self._closer.is_deleted(one):
                 replica = self._forget(one.slot) if one.slot in self.by_slot else None

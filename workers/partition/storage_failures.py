@@ -19,9 +19,10 @@ import logging
 from pathlib import Path
 from typing import Final
 
-from headrace.errors import HeadraceError, StorageExhausted, StorageFailed
+from headrace.errors import HeadraceError, LogDamaged, StorageExhausted, StorageFailed
 from headrace.ids import TopicPartition
 from headrace.limits import REOPEN_INTERVAL_MS
+from headrace.log.disk import storage_failure
 from headrace.log.recovery.log_loader import LogCheckpoint
 from headrace.shm.partition_table import RowState
 from headrace.workers.partition.log_directories import LogDirectories
@@ -60,12 +61,17 @@ class StorageFailures:
             replica.is_full = True
             self._exhausted[replica.slot] = replica
             return
-        self.lose_directory(replica.log.directory.parent, failure)
+        if isinstance(failure, LogDamaged):
+            self.lose_replica(replica, failure)
+        else:
+            self.lose_directory(replica.log.directory.parent, failure)
 
-    def lose_directory(self, log_dir: Path, failure: StorageFailed) -> None:
-        """An I/O error in a log directory: every replica in it goes out of service."""
-        self._directories.take_offline(log_dir, failure)
-        self.follow_directories()
+    def lose_directory(self, log_dir: Path, failure: OSError | StorageFailed) -> bool:
+        """An I/O error in a log directory: every replica in it goes out of service. False as in `LogDirectories.take_offline`."""
+        is_lost = self._directories.take_offline(log_dir, failure)
+        if is_lost:
+            self.follow_directories()
+        return is_lost
 
     def lose_replica(self, replica: Replica, reason: object) -> None:
         """Its files contradict its offsets: no reason to end all others."""
@@ -131,10 +137,15 @@ class StorageFailures:
                     log_start_offset=old.log_start_offset,
                 ),
             )
-        except StorageExhausted:
+        except OSError as failure:
+            self.take(replica, storage_failure(str(old.directory), failure))
             return
-        except (HeadraceError, OSError) as failure:
-            self.take(replica, StorageFailed(str(failure)))
+        except StorageFailed as failure:
+            self.take(replica, failure)
+            return
+        except HeadraceError as failure:
+            del self._exhausted[replica.slot]
+            self.lose_replica(replica, failure)
             return
         replica.is_full = False
         del self._exhausted[replica.slot]

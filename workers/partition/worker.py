@@ -170,8 +170,10 @@ class PartitionWorker(duty_cycle.Process):
             self._mailbox.forget(process_id)
 
     def _note_followed(self) -> None:
-        """Say which view was acted on to the end: all logs are open, and the groups in them have forgotten what is deleted."""
-        if self._followed_version == self._view_version or self._replicas.has_unopened or not self._groups.has_followed:
+        """Say which view was acted on to the end: all logs are open, what goes is gone, and groups have forgotten what is deleted."""
+        if self._followed_version == self._view_version:
+            return
+        if self._replicas.has_unopened or self._replicas.has_owed or not self._groups.has_followed:
             return
         self._followed_version = self._view_version
         self._seat.set_followed(self._view_version)

@@ -136,7 +136,7 @@ def holed(maker, config, how):
         path.write_bytes(b"noise" * 100)
         return bases[1], bases[2]
     with open(path, "rb") as file:
-        fourth = list(walk(file.fileno(), 0, os.path.getsize(path), bases[1], False))[3]
+        fourth = list(walk(file.fileno(), 0, os.path.getsize(path), bases[1], False, maker.disk))[3]
     os.truncate(path, fourth.position + fourth.size)  # what was written back when the file ended there
     return fourth.last_offset + 1, bases[2]
 

@@ -21,9 +21,12 @@ class NotingDisk:
         self.inner = inner
         self.calls = []
         self.fails = set()
+        self.refused = {}
 
     def __getattr__(self, name):
         def call(*arguments, **options):
+            if name in self.refused:
+                raise OSError(self.refused[name], "injected")
             if name in ("fsync", "fdatasync", "sync_directory"):
                 self.calls.append(name)
                 if name in self.fails:
@@ -158,3 +161,29 @@ def move(rig, synced_by, version):
         rig.state.flush()
     else:
         rig.state.note_synced(20, version)
+
+
+@pytest.mark.parametrize("how", ["flush", "note_synced"])
+@pytest.mark.parametrize(("error", "kind"), [(errno.ENOSPC, None), (errno.EIO, StorageFailed)])
+def test_epochs_that_no_room_was_for_are_written_before_anything_is_synced(rig, how, error, kind):
+    """Within a sync a lack of room is final: a disk that is being freed would go offline."""
+    grow(rig.segments, 2)
+    rig.epochs.assign(3, 0)
+    rig.epochs.truncate_from_start(5)
+    rig.disk.refused["replace_file"] = error
+    failed = None
+    try:
+        rig.state.flush() if how == "flush" else rig.state.note_synced(10, rig.segments.version)
+    except StorageFailed as failure:
+        failed = type(failure)
+    assert failed is kind
+    if kind is None:
+        assert rig.state.recovery_point == (20 if how == "flush" else 10)
+        assert rig.epochs.is_behind  # the file tells more than it should, and is synced: it is no worse
+        rig.disk.refused.clear()
+        grow(rig.segments, 1)
+        rig.state.flush()
+        assert not rig.epochs.is_behind
+        assert rig.epochs.is_synced
+    else:
+        assert rig.disk.calls.count("fdatasync") == 0

@@ -12,7 +12,7 @@ from headrace.log.state.compacted_offset import raise_compacted
 from headrace.log.state.truncation_mark import TruncationMark
 from headrace.protocol.record_batch import iterate_batches
 from tests.support.fake_clock import NOW_MS
-from tests.support.log_fixtures import all_bytes, batch, facts, fill
+from tests.support.log_fixtures import CountingDisk, all_bytes, batch, facts, fill
 
 CONFIG = LogConfig(segment_bytes=2500, index_interval_bytes=300)
 
@@ -189,3 +189,28 @@ def test_an_epoch_that_began_at_the_end_is_forgotten_though_nothing_is_cut(maker
     assert log.epochs.entries == [(1, 0)]
     log.close()
     assert maker.open(CONFIG, clean=True).epochs.entries == [(1, 0)]
+
+
+def test_a_segment_that_is_copied_is_read_through_its_disk(maker):
+    """Each part is a sign of life: the copy of a segment may take longer than a process may be silent."""
+    maker.disk = CountingDisk()
+    log = maker.open(LogConfig())
+    for _ in range(100):
+        log.append_as_leader([batch()], 0, NOW_MS)
+    log.flush()
+    before, whole = maker.disk.read_bytes, all_bytes(log)
+    assert log.truncate_to(90, is_mapped=True)
+    assert maker.disk.read_bytes - before >= log.size_bytes
+    assert all_bytes(log) == whole[: log.size_bytes]
+
+
+def test_a_log_that_is_cut_says_that_it_gets_on(maker):
+    """Indexes may have to be made again, and producers replayed."""
+    told = []
+    log = maker.open(CONFIG, progress=told.append)
+    fill(log, 60)
+    for path in maker.directory.glob("*.timeindex"):
+        path.unlink()
+    told.clear()
+    assert log.truncate_to(log.log_end_offset - 1)
+    assert told

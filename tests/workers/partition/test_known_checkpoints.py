@@ -49,7 +49,7 @@ def test_what_was_deleted_stays_deleted_wherever_that_was_written(tmp_path):
 
 def test_a_log_that_was_closed_is_remembered_in_its_directory(tmp_path):
     checkpoints, one, two = known(tmp_path, one=(1, 40, 5), two=(90, 95, 7))
-    checkpoints.remember(NAME, "", {RECOVERY_POINT_FILE: 50}, one)
+    checkpoints.remember(NAME, one / str(NAME), {RECOVERY_POINT_FILE: 50})
     assert checkpoints.offset(RECOVERY_POINT_FILE, NAME, "", one) == 50
     assert checkpoints.offset(RECOVERY_POINT_FILE, NAME, "", two) == 0
     checkpoints.forget(NAME, partition_key(*NAME), 70)

@@ -4,6 +4,7 @@ import dataclasses
 
 import pytest
 
+from headrace.errors import StorageFailed
 from headrace.ids import TopicPartition
 from headrace.log.state.checkpoints import REPLICATION_OFFSET_FILE, write_offset_checkpoint
 from headrace.log.state.loss_mark import LOSS_FILE
@@ -286,7 +287,7 @@ def test_what_is_no_longer_wanted_is_not_made(node):
 def test_beside_a_failed_directory_one_in_sync_is_new_only_if_the_controller_says_so(node):
     replicas = worker_of(node)
     replicas.follow(view_of())
-    replicas.directories.take_offline(node.dirs[0], "injected")
+    replicas.directories.take_offline(node.dirs[0], StorageFailed("injected"))
     replicas.follow(view_of(("new", 1, {}, 0)))
     replicas.note_new([view_of(("new", 1, {}, 0)).topics["new"].partitions[0].key])
     assert not replicas.by_slot

@@ -20,6 +20,7 @@ from headrace.shm.partition_table import RowState
 from headrace.workers.partition import replica_copy, replica_moves
 from headrace.workers.partition.replica_copy import synced_before
 from headrace.workers.partition.replica_moves import ReplicaMoves
+from tests.support.descriptors import none_left
 from tests.support.fake_clock import NOW_MS
 from tests.support.fake_seat import FakeSeat, view_of
 from tests.support.log_fixtures import batch
@@ -465,3 +466,41 @@ def test_directories_that_are_no_copies_end_nobody(node):
     (node.dirs[0] / "t-0.aa-future").mkdir()
     found = node.replicas.directories.find_copies(FUTURE_SUFFIX, node.replicas.owned.has)
     assert found == {TopicPartition("t", 0): [node.dirs[0] / "t-0.aa-future"]}
+
+
+def test_a_move_for_whose_end_there_is_no_room_is_given_up_and_the_replica_stays(node):
+    source, target = node.dir_of(0), node.other_dir(0)
+    node.alter(0, target)
+
+    def is_full(old, _new):
+        if old == source / "t-0":
+            raise OSError(errno.ENOSPC, "injected")
+
+    node.disk.before_rename = is_full
+    work_through(node.moves)
+    assert node.replicas.directories.usable == node.dirs
+    assert node.dir_of(0) == source
+    assert node.append(0)
+    assert len(records(node, 0)) == 401
+    assert "t-0" not in names(target)
+    node.disk.before_rename = None
+    assert node.alter(0, target) == ErrorCode.NONE
+    work_through(node.moves)
+    assert node.dir_of(0) == target
+    assert len(records(node, 0)) == 401
+
+
+def test_a_move_without_a_descriptor_for_its_end_is_given_up_before_a_name_changes(node):
+    source, target = node.dir_of(0), node.other_dir(0)
+    node.alter(0, target)
+    copy = copy_of(node)
+    while copy.left_bytes() > 5_000:
+        node.moves.do_work()
+    with none_left():
+        for _ in range(5):
+            node.moves.do_work()
+    work_through(node.moves)
+    assert node.replicas.directories.usable == node.dirs
+    assert (node.dir_of(0), copy_of(node)) == (source, None)
+    assert node.append(0)
+    assert "t-0" not in names(target)

@@ -6,6 +6,7 @@ import pytest
 
 from headrace.limits import OPENING_SLICE_MS
 from headrace.shm.cluster_view import EMPTY_VIEW, DeletedTopic
+from headrace.workers.partition import replicas
 from headrace.workers.partition.worker import PartitionWorker
 from tests.support.fake_clock import FakeClock
 from tests.support.fake_seat import FakeSeat, Followed, SilentRing, view_of
@@ -103,3 +104,18 @@ def test_a_worker_that_stops_opens_no_further_logs(seat):
     assert not worker.do_work()
     assert worker.close()
     assert len(worker._replicas.by_slot) == 1
+
+
+def test_a_view_is_followed_when_what_goes_is_gone(seat, monkeypatch):
+    """A deletion that is owed: the controller would give the name to another topic."""
+    worker = PartitionWorker(seat, PassingClock())
+    seat.view.now = view_of(("t", 1))
+    while worker.do_work():
+        pass
+    monkeypatch.setattr(replicas.Replicas, "has_owed", True)
+    seat.view.now = view_of()._replace(version=2)
+    worker.do_work()
+    assert seat.followed == [1]
+    monkeypatch.setattr(replicas.Replicas, "has_owed", False)
+    worker.do_work()
+    assert seat.followed == [1, 2]
