@@ -241,6 +241,16 @@ def rewind(
     return 0
 
 
+@app.command(epilog="[bold]Examples[/bold]\n\nheadrace load migrate --to delta:/data/clicks")
+def migrate(to: To) -> int:
+    """Make a table that an earlier version loaded such as other programs may maintain: DELETE, OPTIMIZE, VACUUM. Can be run again."""
+    from headrace.load import migrate as migrated
+
+    found = migrated(_target(to))
+    print_line(f"{found.paths} paths written anew, {found.dead_letters} files of dead letters moved")
+    return 0
+
+
 def parse_duration(option: str, text: str) -> float:
     """Seconds of 500ms, 30s, 1m, 2h."""
     found = _DURATION.match(text)
@@ -358,6 +368,14 @@ def _print(found: Audit) -> None:
         print_line(
             f"{len(found.orphans)} files that no commit names: a load is writing, or was killed; the next load removes the latter"
         )
+    for change in found.changes:
+        print_line(str(change))
     for fault in found.faults:
         print_line(f"headrace: {fault}", is_error=True)
-    print_line(f"{found.records:,} records in {found.commits} commits: {'FAULTS' if found.faults else 'all agree'}")
+    print_line(f"{found.records:,} records in {found.commits} commits: {_verdict(found)}")
+
+
+def _verdict(found: Audit) -> str:
+    if found.faults:
+        return "FAULTS"
+    return "other programs changed rows, the rest agrees" if found.changes else "all agree"

@@ -11,10 +11,11 @@ _HOMES = {
     "dead_letters": "headrace.load.history",
     "files": "headrace.load.history",
     "load": "headrace.load.loader",
+    "migrate": "headrace.load.migration",
     "rewind": "headrace.load.rewinding",
     "table": "headrace.load.live_table",
 }
-__all__ = ["audit", "compact", "dataset", "dead_letters", "files", "load", "rewind", "table"]
+__all__ = ["audit", "compact", "dataset", "dead_letters", "files", "load", "migrate", "rewind", "table"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,6 +1,9 @@
 """Whether a table has what its commits say: counts by topic and hour against the files, files against offsets.
 
-counts    records by topic and hour, as the commits counted them = the rows that the files' footers have
+counts    records by topic and hour, as the commits counted them = the rows that the files' footers have, and those of files
+          that the table no longer has
+changes   what other programs deleted or added (DELETE, UPDATE, MERGE): the offsets of all rows that the table has, of each partition
+          of which such a program wrote files, against what was loaded. No offset is there twice
 files     each is there, with its size; its footer's offsets lie in its range; with `is_deep` its checksum
 offsets   the ranges of each partition follow one another up to the committed offset; what they counted is in the files
 orphans   files that no commit names (said, and no fault: a loader may be writing them)
@@ -10,30 +13,35 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
-from headrace.load.commits import DataFile, LoadedRange, Snapshot
+from headrace.ids import TopicPartition
+from headrace.load.commits import DataFile, LiveFile, LoadedRange, Snapshot
 from headrace.load.committed_rows import checksum_of
+from headrace.load.errors import BrokenTarget
 from headrace.load.orphans import orphans
+from headrace.load.others_rows import places_in
 from headrace.load.target import Target, open_target
 
 
 @dataclass(frozen=True, slots=True)
 class HourCount:
-    """Records of a topic and an hour: as committed, and as the files have them."""
+    """Records of a topic and an hour: as committed, as our files have them, and of files that other programs took from the table."""
 
     topic: str
     hour: str
     records: int
     dead_letters: int
     in_files: int
+    taken: int = 0
 
     @property
     def agrees(self) -> bool:
-        return self.records == self.in_files
+        return self.records == self.in_files + self.taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +56,35 @@ class PartitionOffsets:
     gaps: tuple[tuple[int, int], ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class TableChange:
+    """What other programs did to a partition's rows.
+
+    loaded    rows that the commits count
+    present   rows that the table has, by reading them
+    """
+
+    topic: str
+    partition: int
+    loaded: int
+    present: int
+
+    def __str__(self) -> str:
+        what = f"{abs(self.loaded - self.present)} rows {'deleted' if self.present < self.loaded else 'added'}"
+        rewritten = "rewritten, no row more or less" if self.present == self.loaded else what
+        return f"{self.topic}-{self.partition}: {rewritten} by other programs: {self.loaded} were loaded, {self.present} are there"
+
+
 @dataclass
 class Audit:
-    """What was found; no fault: it agrees."""
+    """What was found; no fault: it agrees, but for what other programs changed."""
 
     commits: int
     hours: list[HourCount] = field(default_factory=list)
     partitions: list[PartitionOffsets] = field(default_factory=list)
     orphans: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
+    changes: list[TableChange] = field(default_factory=list)
 
     @property
     def records(self) -> int:
@@ -78,15 +106,18 @@ def audit(to: str | os.PathLike[str] | Target, is_deep: bool = False) -> Audit:
         rows[one.topic, one.hour] = rows.get((one.topic, one.hour), 0) + count
         if fault:
             found.faults.append(f"{one.path}: {fault}")
-    for topic, hour in sorted(snapshot.counts.keys() | rows.keys()):
-        records, bad = snapshot.counts.get((topic, hour), (0, 0))
-        found.hours.append(HourCount(topic, hour, records, bad, rows.get((topic, hour), 0)))
+    taken: dict[tuple[str, str], int] = {}
+    for one in snapshot.gone:
+        taken[one.topic, one.hour] = taken.get((one.topic, one.hour), 0) + one.rows
+    for hour in sorted(snapshot.counts.keys() | rows.keys()):
+        found.hours.append(HourCount(*hour, *snapshot.counts.get(hour, (0, 0)), rows.get(hour, 0), taken.get(hour, 0)))
     found.faults += [
-        f"{one.topic} {one.hour}: {one.records} records were committed, the files have {one.in_files}"
+        f"{one.topic} {one.hour}: {one.records} records were committed, the files have {one.in_files + one.taken}"
         for one in found.hours
         if not one.agrees
     ]
-    _check_offsets(snapshot, found)
+    present = _present(target, snapshot, found)
+    _check_offsets(snapshot, found, present)
     found.orphans = orphans(target)
     return found
 
@@ -127,7 +158,44 @@ def _offsets_in(footer: pq.FileMetaData) -> tuple[int, int] | None:
     return (min(found), max(found)) if found else None
 
 
-def _check_offsets(snapshot: Snapshot, found: Audit) -> None:
+def _present(target: Target, snapshot: Snapshot, found: Audit) -> dict[TopicPartition, int]:
+    """Rows that the table has of partitions of which other programs wrote, or took, files; by reading where they are."""
+    named = {TopicPartition(one.topic, one.partition) for one in snapshot.gone}
+    parts: list[pa.Table] = []
+    for one in snapshot.others:
+        try:
+            parts.append(places_in(target.root, one))
+        except (OSError, ValueError, BrokenTarget) as failure:
+            found.faults.append(f"{one.path}: can't be read: {failure}")
+    for part in parts:
+        pairs = part.select(["topic", "partition"]).group_by(["topic", "partition"]).aggregate([])
+        named.update(TopicPartition(*pair) for pair in zip(*(pairs[i].to_pylist() for i in range(2)), strict=True))
+    for one in snapshot.files.values():
+        if not one.is_bad and TopicPartition(one.topic, one.partition) in named:
+            try:
+                parts.append(places_in(target.root, LiveFile(one.path, one.topic, one.hour, one.rows, one.bytes)))
+            except (OSError, ValueError):
+                continue  # a fault of its own
+    counts = dict.fromkeys(named, 0)
+    if not parts:
+        return counts
+    grouped = (
+        pa.concat_tables(parts)
+        .group_by(["topic", "partition"])
+        .aggregate([("offset", "count"), ("offset", "count_distinct")])
+    )
+    for row in grouped.to_pylist():
+        name = TopicPartition(row["topic"], row["partition"])
+        counts[name] = row["offset_count"]
+        if row["offset_count"] != row["offset_count_distinct"]:
+            found.faults.append(
+                f"{name}: {row['offset_count']} rows of {row['offset_count_distinct']} offsets: another program wrote some twice"
+            )
+    return counts
+
+
+def _check_offsets(snapshot: Snapshot, found: Audit, present: Mapping[TopicPartition, int]) -> None:
+    """present   rows of partitions that other programs changed"""
     in_files: dict[tuple[str, str, int], int] = {}
     for one in snapshot.files.values():
         key = (one.topic, one.topic_id, one.partition)
@@ -135,7 +203,11 @@ def _check_offsets(snapshot: Snapshot, found: Audit) -> None:
     for (topic, topic_id, partition), ranges in _by_partition(snapshot):
         name = f"{topic}-{partition}"
         records = sum(one.rows for one in ranges)
-        if records != in_files.get((topic, topic_id, partition), 0):
+        bad = sum(one.bad for one in ranges)
+        rows = present.get(TopicPartition(topic, partition))
+        if rows is not None:
+            found.changes.append(TableChange(topic, partition, records - bad, rows))
+        elif records != in_files.get((topic, topic_id, partition), 0):
             found.faults.append(
                 f"{name}: its ranges have {records} records, its files {in_files.get((topic, topic_id, partition), 0)}"
             )

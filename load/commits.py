@@ -83,6 +83,37 @@ class TopicOffsets:
     waiting: frozenset[int] = frozenset()
 
 
+@dataclass(frozen=True, slots=True)
+class LiveFile:
+    """A data file that a table has by its own log, whoever wrote it.
+
+    path          below the target's directory
+    topic, hour   of its partition; '': the partition does not say
+    rows          by its statistics, -1: not known
+    bytes         its size
+    deletes       paths of files that delete rows of it (Iceberg's merge on read)
+    """
+
+    path: str
+    topic: str
+    hour: str
+    rows: int
+    bytes: int
+    deletes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """A file of others, from which a commit of ours takes rows.
+
+    was       the file
+    becomes   the rest of its rows, in a file that is no one of ours either; None: none was left
+    """
+
+    was: LiveFile
+    becomes: LiveFile | None
+
+
 Offsets = Mapping[str, TopicOffsets]
 Counts = Mapping[tuple[str, str], tuple[int, int]]  # (topic, hour) -> records, of them dead letters
 
@@ -98,6 +129,7 @@ class Change:
     forgotten ranges of the snapshot that others, or none, replace
     schema    of the table from this commit on, serialized by Arrow and in hex; '' if it stays
     is_read_committed   of a load: it read up to the last stable offset, without records of aborted transactions
+    rewritten  files of others, of a rewind
     """
 
     loader: str
@@ -110,6 +142,7 @@ class Change:
     forgotten: tuple[LoadedRange, ...] = ()
     schema: str = ""
     is_read_committed: bool = False
+    rewritten: tuple[Rewritten, ...] = ()
 
     def counts(self) -> dict[tuple[str, str], tuple[int, int]]:
         """Records by topic and hour, in the files that it adds."""
@@ -125,6 +158,8 @@ class Snapshot:
     counts    records by topic and hour, as the commits counted them: the audit compares them with the files
     retired   files that were removed, with the time in ms
     is_read_committed   as the last load read
+    others, gone   what the table has beside our files, written by other programs in their place, and files of ours that it has no longer
+              (`live_files.py`); no part of a commit
     """
 
     number: int = 0
@@ -136,6 +171,8 @@ class Snapshot:
     retired: Mapping[str, int] = field(default_factory=dict)
     schema: str = ""
     is_read_committed: bool = False
+    others: tuple[LiveFile, ...] = ()
+    gone: tuple[DataFile, ...] = ()
 
     def next_offset(self, name: TopicPartition) -> int | None:
         """Where loading continues; None for a partition that was never loaded."""
@@ -162,7 +199,9 @@ def may_follow(change: Change, expected: Snapshot, found: Snapshot) -> bool:
     """Whether a change that was made for one snapshot may be committed after a later one: where only compactions are between
     them, or it is one, and the files that it removes are there."""
     is_free = change.reason == COMPACT or found.epoch == expected.epoch
-    return is_free and all(path in found.files for path in change.removed)
+    there = {*found.files, *(one.path for one in found.gone)}
+    others = {one.path for one in found.others}
+    return is_free and there.issuperset(change.removed) and all(one.was.path in others for one in change.rewritten)
 
 
 def counted(files: Iterable[DataFile]) -> dict[tuple[str, str], tuple[int, int]]:
@@ -186,10 +225,12 @@ def apply(snapshot: Snapshot, change: Change) -> Snapshot:
     files = dict(snapshot.files)
     counts = dict(snapshot.counts)
     gone = []
+    removed = set(change.removed)
+    known_gone = {one.path: one for one in snapshot.gone}
     for path in change.removed:
-        if path not in files:
+        if path not in files and path not in known_gone:
             raise BrokenTarget(f"commit {snapshot.number + 1} removes {path}, which no commit before it added")
-        gone.append(files.pop(path))
+        gone.append(files.pop(path) if path in files else known_gone[path])
     for one in change.added:
         if one.path in files or one.path in snapshot.retired:
             raise BrokenTarget(f"commit {snapshot.number + 1} adds {one.path} a second time")
@@ -213,6 +254,17 @@ def apply(snapshot: Snapshot, change: Change) -> Snapshot:
         },
         change.schema or snapshot.schema,
         change.is_read_committed if change.reason == LOAD else snapshot.is_read_committed,
+        _without(snapshot.others, change.rewritten),
+        tuple(one for one in snapshot.gone if one.path not in removed),
+    )
+
+
+def _without(others: tuple[LiveFile, ...], rewritten: tuple[Rewritten, ...]) -> tuple[LiveFile, ...]:
+    """Files of others after a rewind."""
+    was = {one.was.path for one in rewritten}
+    return (
+        *(one for one in others if one.path not in was),
+        *(one.becomes for one in rewritten if one.becomes is not None),
     )
 
 

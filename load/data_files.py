@@ -14,7 +14,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from headrace.load.target import DEAD_LETTERS
+from headrace.load.target import CONTROL, DEAD_LETTERS
 from headrace.log.names import bounded_name
 
 HIDDEN_PREFIX, HIDDEN_SUFFIX = ".", ".tmp"
@@ -37,7 +37,7 @@ class Attempt(NamedTuple):
 def folder_of(topic: str, hour: str, is_bad: bool) -> str:
     """Of a file, below the root."""
     folder = f"topic={topic}/hour={hour}"
-    return f"{DEAD_LETTERS}/{folder}" if is_bad else folder
+    return f"{CONTROL}/{DEAD_LETTERS}/{folder}" if is_bad else folder
 
 
 def file_name(topic: str, partition: int, start: int, end: int, attempt: Attempt, again: int = 0) -> str:
@@ -60,7 +60,7 @@ def attempt_of(name: str) -> Attempt | None:
 def found_files(root: Path, topic: str = "*") -> list[tuple[Path, Attempt]]:
     """Every file below the root that bears a name of ours, committed or not."""
     found = []
-    for folder in (root, root / DEAD_LETTERS):
+    for folder in (root, root / CONTROL / DEAD_LETTERS, root / DEAD_LETTERS):
         for path in folder.glob(f"topic={topic}/hour=*/*"):
             attempt = attempt_of(path.name)
             if attempt is not None:

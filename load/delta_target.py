@@ -21,18 +21,28 @@ import json
 import os
 import time
 import uuid
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import unquote
 
 import pyarrow as pa
 
-from headrace.load.commits import COMPACT, Change, DataFile, Snapshot
+from headrace.load.commits import COMPACT, Change, LiveFile, Snapshot
+from headrace.load.delta_actions import (
+    add_of,
+    add_of_others,
+    metadata_of,
+    path_text,
+    remove_of,
+    remove_of_others,
+    texts_by_path,
+)
+from headrace.load.delta_history import COMMIT, name_at, names_in
 from headrace.load.durable import make_directory, sync_directory, write_synced
-from headrace.load.errors import BrokenTarget, SchemaConflict
-from headrace.load.hour_files import NO_HOUR
+from headrace.load.errors import BrokenTarget, LoadFenced, SchemaConflict
 from headrace.load.manifest_chain import ChainedTarget, Overtaken
-from headrace.load.schemas import evolved, schema_from_text
+from headrace.load.schemas import schema_from_text
 from headrace.load.target import Step, no_step
 
 APP = "headrace"
@@ -116,17 +126,41 @@ class DeltaTarget(ChainedTarget):
         if not self._log.is_dir():
             return "", None
         table = self._opened()
+        known = name_at(self.root, table.version())
+        if known is not None:
+            return known, table
         number, rest = table.transaction_version(APP), table.transaction_version(APP_ID)
         return ("" if number is None else _name(number, rest)), table
+
+    def live(self, condition: Any) -> Mapping[str, LiveFile]:
+        actions = pa.table(condition.get_add_actions(flatten=True))
+        names = ("path", "partition.topic", "partition.hour", "num_records", "size_bytes")
+        columns = [
+            actions[name].to_pylist() if name in actions.column_names else [None] * actions.num_rows for name in names
+        ]
+        return {
+            (path := unquote(text)): LiveFile(path, topic or "", hour or "", -1 if rows is None else rows, size)
+            for text, topic, hour, rows, size in zip(*columns, strict=True)
+        }
+
+    def was_committed(self, name: str) -> bool:
+        names, is_cleaned = names_in(self.root)
+        return name in names or is_cleaned
 
     def new_name(self, number: int) -> str:
         return _name(number, uuid.uuid4().int >> 66)
 
     def publish(self, change: Change, before: Snapshot, name: str, condition: Any) -> None:
-        """raises   Overtaken, BrokenTarget"""
+        """raises   Overtaken, BrokenTarget, LoadFenced"""
         self._check(condition)
-        version = condition.version() + 1
-        actions = self._actions(condition, change, before, name)
+        try:
+            actions = self._actions(condition, change, before, name)
+        except FileNotFoundError as failure:  # a VACUUM that waits for nothing takes what is not committed yet
+            raise LoadFenced(f"{self.name}: a file of this commit was removed by another program: {failure}") from None
+        self._link(condition.version() + 1, actions)
+
+    def _link(self, version: int, actions: list[dict[str, Any]]) -> None:
+        """Make a version, which nobody else has made. raises Overtaken, OSError"""
         temporary = self._log / f".{version}.{uuid.uuid4().hex}.tmp"
         write_synced(temporary, "".join(json.dumps(one) + "\n" for one in actions).encode())
         self.step("table commit made")
@@ -147,27 +181,43 @@ class DeltaTarget(ChainedTarget):
         number, rest = _parts(name)
         is_data = change.reason != COMPACT
         found: list[dict[str, Any]] = [
-            {
-                "commitInfo": {
-                    "timestamp": now_ms,
-                    "operation": "WRITE" if is_data else "OPTIMIZE",
-                    "operationParameters": {"mode": "Append"},
-                    "engineInfo": "headrace",
-                    "headrace.commit": name,
-                }
-            },
+            _commit_info(now_ms, "WRITE" if is_data else "OPTIMIZE", name),
             {"txn": {"appId": APP, "version": number, "lastUpdated": now_ms}},
             {"txn": {"appId": APP_ID, "version": rest, "lastUpdated": now_ms}},
         ]
         if change.schema and before.schema:
-            found.append({"metaData": _metadata(table, schema_from_text(change.schema))})
-        removed = set(change.removed)
-        for one in before.files.values():
-            if one.path in removed and not one.is_bad:
-                found.append({"remove": {"path": quote(one.path), "deletionTimestamp": now_ms, "dataChange": is_data,
-                                         "extendedFileMetadata": True, "partitionValues": _values(one), "size": one.bytes}})  # fmt: skip
-        found += [{"add": _add(one, now_ms, is_data)} for one in change.added if not one.is_bad]
+            found.append({"metaData": metadata_of(table, schema_from_text(change.schema))})
+        texts = _texts(table) if change.removed or change.rewritten else {}
+        removed = [before.files[path] for path in change.removed if path in texts]
+        found += [{"remove": remove_of(one, texts[one.path], now_ms, is_data=is_data)} for one in removed]
+        for one in change.rewritten:
+            found.append({"remove": remove_of_others(one.was, texts[one.was.path], now_ms)})
+            if one.becomes is not None:
+                found.append({"add": add_of_others(self.root, one.becomes, now_ms)})
+        found += [{"add": add_of(self.root, one, now_ms, is_data=is_data)} for one in change.added if not one.is_bad]
         return found
+
+    def respell(self) -> int:
+        """Have the log name files as its usual writers do, and with statistics that they read: one version, in which no row changes.
+
+        returns  how many
+        raises   Overtaken, BrokenTarget, OSError
+        """
+        name, table = self.head()
+        if not name:
+            return 0
+        self._check(table)
+        snapshot = self._chained(name)
+        now_ms = int(time.time() * 1000)
+        actions: list[dict[str, Any]] = [_commit_info(now_ms, "OPTIMIZE", name)]
+        for path, text in _texts(table).items():
+            one = snapshot.files.get(path)
+            if one is not None and text != path_text(path):
+                actions.append({"remove": remove_of(one, text, now_ms, is_data=False)})
+                actions.append({"add": add_of(self.root, one, now_ms, is_data=False)})
+        if len(actions) > 1:
+            self._link(table.version() + 1, actions)
+        return len(actions) // 2
 
     def sweep_temporary(self, older_than_s: float) -> int:
         found = 0
@@ -198,41 +248,18 @@ def _parts(name: str) -> tuple[int, int]:
     return int(number), int(rest, 16)
 
 
-def _metadata(table: Any, schema: pa.Schema) -> dict[str, Any]:
-    """The table's metaData action with more columns; partition columns and what others added stay."""
-    from deltalake import Schema
-
-    known = table.metadata()
-    past = pa.schema(table.schema().to_arrow())
-    past = pa.schema(
-        [
-            (field.name, field.type if field.name not in schema.names else schema.field(field.name).type)
-            for field in past
-        ]
-    )
+def _commit_info(now_ms: int, operation: str, name: str) -> dict[str, Any]:
     return {
-        "id": known.id,
-        "name": known.name,
-        "description": known.description,
-        "format": {"provider": "parquet", "options": {}},
-        "schemaString": Schema.from_arrow(evolved(past, schema)).to_json(),
-        "partitionColumns": list(known.partition_columns),
-        "configuration": dict(known.configuration),
-        "createdTime": known.created_time,
+        "commitInfo": {
+            "timestamp": now_ms,
+            "operation": operation,
+            "operationParameters": {"mode": "Append"},
+            "engineInfo": "headrace",
+            COMMIT: name,
+        }
     }
 
 
-def _values(one: DataFile) -> dict[str, str | None]:
-    return {"topic": one.topic, "hour": None if one.hour == NO_HOUR else one.hour}
-
-
-def _add(one: DataFile, now_ms: int, is_data: bool) -> dict[str, Any]:
-    stats = {"numRecords": one.rows}  # bounds of some columns alone: deltalake prunes by those that are missing
-    return {
-        "path": quote(one.path),
-        "partitionValues": _values(one),
-        "size": one.bytes,
-        "modificationTime": now_ms,
-        "dataChange": is_data,
-        "stats": json.dumps(stats),
-    }
+def _texts(table: Any) -> dict[str, str]:
+    """How the log spells the paths of the table's files, by path below the root."""
+    return texts_by_path(pa.table(table.get_add_actions(flatten=True))["path"].to_pylist())

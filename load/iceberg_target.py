@@ -17,15 +17,16 @@ Source: the Iceberg REST specification's table requirements; iceberg-python 3320
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlparse
 
 import pyarrow as pa
 
-from headrace.load.commits import Change, Snapshot
+from headrace.load.commits import Change, LiveFile, Snapshot
 from headrace.load.durable import make_directory
-from headrace.load.errors import BrokenTarget, TargetUnavailable, UnknownOutcome
+from headrace.load.errors import BrokenTarget, LoadFenced, TargetUnavailable, UnknownOutcome
 from headrace.load.iceberg_files import iceberg_data_file, with_any_hours
 from headrace.load.manifest_chain import POINTER, ChainedTarget, Overtaken
 from headrace.load.record_times import HOUR_MS, TimeSpan
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction
 
 OFFSETS = "headrace.offsets"
+TOPIC_FIELD = "topic_partition"
 HOURS_MOST = 2**31  # the partition is an int of hours since 1970
 
 
@@ -79,7 +81,7 @@ class IcebergTarget(ChainedTarget):
                 self._catalog.create_table_transaction(self._table, schema=schema) as transaction,
                 transaction.update_spec() as spec,
             ):
-                spec.add_field("topic", IdentityTransform(), "topic_partition")
+                spec.add_field("topic", IdentityTransform(), TOPIC_FIELD)
                 spec.add_field("timestamp", HourTransform(), "timestamp_hour")
         except (TableAlreadyExistsError, CommitFailedException):  # another loader's first round
             if not self._catalog.table_exists(self._table):
@@ -113,6 +115,34 @@ class IcebergTarget(ChainedTarget):
                 )
         return "", table
 
+    def live(self, condition: Any) -> Mapping[str, LiveFile]:
+        """raises   BrokenTarget, for a file that is no path here"""
+        table: Table = condition
+        found: dict[str, LiveFile] = {}
+        if table.current_snapshot() is None:
+            return found
+        names = {spec.spec_id: [field.name for field in spec.fields] for spec in table.specs().values()}
+        for task in table.scan().plan_files():
+            file = task.file
+            path = self._below(file.file_path)
+            topic = _partition_topic(names.get(file.spec_id, []), file.partition)
+            deletes = tuple(self._below(one.file_path) for one in task.delete_files)
+            found[path] = LiveFile(path, topic, "", file.record_count, file.file_size_in_bytes, deletes)
+        return found
+
+    def _below(self, location: str) -> str:
+        """raises   BrokenTarget"""
+        try:
+            return str(_local(location).relative_to(self.root))
+        except ValueError as failure:
+            raise BrokenTarget(f"{self.name}: its file {location} is not below {self.root}: {failure}") from None
+
+    def was_committed(self, name: str) -> bool:
+        snapshots = self._loaded_table().snapshots()
+        return any(
+            one.summary is not None and one.summary.additional_properties.get(POINTER) == name for one in snapshots
+        )
+
     def publish(self, change: Change, before: Snapshot, name: str, condition: Any) -> None:
         """raises   Overtaken; UnknownOutcome, if the catalog did not say whether it took the commit"""
         from pyiceberg.exceptions import CommitFailedException
@@ -124,7 +154,10 @@ class IcebergTarget(ChainedTarget):
             with transaction.update_schema() as update:
                 update.union_by_name(schema_from_text(change.schema))
         offsets = {topic: dict(one.next_offsets) for topic, one in change.offsets.items()}
-        self._stage(transaction, table, change, {POINTER: name, OFFSETS: json.dumps(offsets)})
+        try:
+            self._stage(transaction, table, change, {POINTER: name, OFFSETS: json.dumps(offsets)})
+        except FileNotFoundError as failure:
+            raise LoadFenced(f"{self.name}: a file of this commit was removed by another program: {failure}") from None
         requirements = (*transaction._requirements, AssertTableUUID(uuid=table.metadata.table_uuid))
         self.step("table commit made")
         try:
@@ -142,7 +175,8 @@ class IcebergTarget(ChainedTarget):
         from pyiceberg.table import TableProperties
 
         added = [self.root / one.path for one in change.added if not one.is_bad]
-        if not change.removed:
+        added += [self.root / one.becomes.path for one in change.rewritten if one.becomes is not None]
+        if not change.removed and not change.rewritten:
             if added and transaction.table_metadata.name_mapping() is None:
                 mapping = transaction.table_metadata.schema().name_mapping.model_dump_json()
                 transaction.set_properties({TableProperties.DEFAULT_NAME_MAPPING: mapping})
@@ -150,10 +184,10 @@ class IcebergTarget(ChainedTarget):
                 for path in added:
                     append.append_data_file(iceberg_data_file(transaction.table_metadata, path))
             return
-        removed = {f"file://{self.root / path}" for path in change.removed}
+        removed = {*change.removed, *(one.was.path for one in change.rewritten)}
         with with_any_hours(transaction.update_snapshot(snapshot_properties=properties).overwrite()) as overwrite:
             for task in table.scan().plan_files():
-                if task.file.file_path in removed:
+                if self._below(task.file.file_path) in removed:
                     overwrite.delete_data_file(task.file)
             for path in added:
                 overwrite.append_data_file(iceberg_data_file(transaction.table_metadata, path))
@@ -172,6 +206,14 @@ def iceberg_target(rest: str, step: Step = no_step) -> IcebergTarget:
     except ImportError as failure:
         raise ImportError(f"Iceberg needs pyiceberg: pip install 'headrace[iceberg]' ({failure})") from None
     return IcebergTarget(load_catalog(catalog), table, step)
+
+
+def _partition_topic(names: Sequence[str], values: Any) -> str:
+    """The topic that a file's partition says; '': it does not."""
+    if TOPIC_FIELD not in names:
+        return ""
+    topic = values[names.index(TOPIC_FIELD)]
+    return topic if isinstance(topic, str) else ""
 
 
 def _local(location: str) -> Path:

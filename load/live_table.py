@@ -39,6 +39,7 @@ from headrace.load.contents import Contents, contents_of
 from headrace.load.errors import TopicReplaced
 from headrace.load.history import schema_of
 from headrace.load.schemas import evolved
+from headrace.load.table_rows import rows_of
 from headrace.load.target import Target, open_target
 
 if TYPE_CHECKING:
@@ -91,12 +92,9 @@ class LiveTable:
         )
         self._widen(snapshot)
         schema = self.schema
-        paths = loaded_paths(self._target, snapshot, self._topic)
-        if paths:
-            past = ds.dataset(paths, schema=schema, format="parquet", partitioning=None)
-            for batch in past.to_batches(filter=self._where):
-                if batch.num_rows:
-                    yield batch if given is None else conformed(batch, given)
+        for batch in self._past(snapshot, schema):
+            if batch.num_rows:
+                yield batch if given is None else conformed(batch, given)
         contents = dataclasses.replace(self._contents, names=tuple(schema.names), span=self._target.time_span)
         for one in ranges:
             for batch, _dead in contents.batches(one):
@@ -105,6 +103,14 @@ class LiveTable:
                     batch = batch.filter(self._where)
                 if batch.num_rows:
                     yield batch if given is None else conformed(batch, given)
+
+    def _past(self, snapshot: Snapshot, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        """The rows of the history."""
+        with_topic = schema if "topic" in schema.names else schema.append(pa.field("topic", pa.string()))
+        wanted = ds.field("topic") == self._topic
+        past = rows_of(self._target, snapshot, with_topic, self._topic)
+        where = wanted if self._where is None else self._where & wanted
+        yield from past.to_batches(columns=schema.names, filter=where)
 
     def _widen(self, snapshot: Snapshot) -> None:
         """The types that the history has by now: its columns may have become wider since. Columns that came later stay out."""
@@ -259,15 +265,6 @@ def _check_new(cluster: Cluster, target: str, topic: str, known: TopicOffsets) -
                 f"{name} came after the last commit of {target}, and its log begins at {low} and not at 0: a load has to run before "
                 "retention does"
             )
-
-
-def loaded_paths(target: Target, snapshot: Snapshot, topic: str) -> list[str]:
-    """Files of one topic, in the order of their offsets."""
-    found = [one for one in snapshot.files.values() if one.topic == topic and not one.is_bad]
-    return [
-        str(target.root / one.path)
-        for one in sorted(found, key=lambda one: (one.partition, one.start, one.first_offset))
-    ]
 
 
 def conformed(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:

@@ -8,7 +8,8 @@
                                  the name before it
 
 The name is in the table's commit and the files are in the same commit, so both count or neither. Other writers of the table
-(its own compaction, say) have commits without a name: the last name before them counts.
+(DELETE, OPTIMIZE) have commits without a name: the last name before them counts. Which files are there after them the table says
+(`live_files.py`). A table that was taken back (RESTORE, rollback) is at the name that it had then.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ from __future__ import annotations
 import json
 import uuid
 from abc import abstractmethod
+from collections.abc import Mapping, Set
 from pathlib import Path
 from typing import Any
 
 from headrace.limits import LOAD_COMMIT_TRIES_MAX, LOAD_MANIFEST_BYTES_MAX
 from headrace.load.commits import (
     Change,
+    LiveFile,
     Snapshot,
     apply,
     change_from_json,
@@ -32,6 +35,7 @@ from headrace.load.commits import (
 )
 from headrace.load.durable import make_directory, sync_directory, write_synced
 from headrace.load.errors import BrokenTarget, LoadFenced
+from headrace.load.live_files import reconciled
 from headrace.load.target import Step, Target, no_step
 
 FULL_EVERY = 50
@@ -45,6 +49,8 @@ class Overtaken(Exception):
 class ChainedTarget(Target):
     """A table whose commits name ours."""
 
+    leaves_removal = True
+
     def __init__(self, root: Path, name: str, step: Step = no_step) -> None:
         super().__init__(root, name, step)
         self._known = ("", Snapshot())
@@ -52,6 +58,14 @@ class ChainedTarget(Target):
     @abstractmethod
     def head(self) -> tuple[str, Any]:
         """Name of our last commit ('': none), and what the next table commit is conditional on. raises BrokenTarget"""
+
+    @abstractmethod
+    def live(self, condition: Any) -> Mapping[str, LiveFile]:
+        """The table's data files, by path below the root. raises BrokenTarget"""
+
+    @abstractmethod
+    def was_committed(self, name: str) -> bool:
+        """Whether the table has, or may have had, a commit that names this one: also one that was taken back."""
 
     @abstractmethod
     def publish(self, change: Change, before: Snapshot, name: str, condition: Any) -> None:
@@ -64,14 +78,12 @@ class ChainedTarget(Target):
     def sweep_temporary(self, older_than_s: float) -> int:
         """Files of commits that were not made: later numbers than the last one's aside, those that it does not follow from."""
         name, _condition = self.head()
-        chain = {name}
-        while name and "previous" in (found := self._loaded(name)):
-            name = found["previous"]
-            chain.add(name)
+        chain = self._in_chain(name)
         first = min((one for one in chain if one), default="")
         removed = 0
         for path in self._commits.glob("*.json"):
-            if first <= path.name and path.name not in chain and path.exists() and path.stat().st_mtime < older_than_s:
+            is_old = path.exists() and path.stat().st_mtime < older_than_s
+            if first <= path.name and path.name not in chain and is_old and not self.was_committed(path.name):
                 path.unlink(missing_ok=True)
                 removed += 1
         return removed
@@ -81,13 +93,38 @@ class ChainedTarget(Target):
         return self.control / "commits"
 
     def read(self) -> Snapshot:
-        return self._read()[1]
+        return self._read()[2]
 
-    def _read(self) -> tuple[str, Snapshot, Any]:
+    def _read(self) -> tuple[str, Snapshot, Snapshot, Any]:
+        """Name of our last commit, what our commits say, what the table has of it, and what its next commit is conditional on."""
         name, condition = self.head()
         snapshot = self._chained(name)
         self._known = (name, snapshot)
-        return name, snapshot, condition
+        view = reconciled(snapshot, self.live(condition)) if name else snapshot
+        return name, snapshot, view, condition
+
+    def committed_paths(self) -> Set[str]:
+        name, _condition = self.head()
+        snapshot = self._chained(name)
+        found = {*snapshot.files, *snapshot.retired}
+        chain = self._in_chain(name)
+        for made in (path.name for path in self._commits.glob("*.json")):
+            if made in chain or not self.was_committed(made):
+                continue
+            known = self._loaded(made)
+            if "snapshot" in known:
+                found.update(snapshot_from_json(known["snapshot"]).files)
+            else:
+                found.update(one.path for one in change_from_json(known["change"]).added)
+        return found
+
+    def _in_chain(self, name: str) -> set[str]:
+        """Names of the commits up to one, as far as they are read for its snapshot."""
+        chain = {name}
+        while name and "previous" in (found := self._loaded(name)):
+            name = found["previous"]
+            chain.add(name)
+        return chain
 
     def _chained(self, name: str) -> Snapshot:
         """The snapshot after the commit of that name. raises BrokenTarget"""
@@ -121,8 +158,8 @@ class ChainedTarget(Target):
             if not (self.root / one.path).exists():
                 raise LoadFenced(f"{one.path} is gone: another loader took this one for dead and removed it")
         for _ in range(LOAD_COMMIT_TRIES_MAX):
-            name, before, condition = self._read()
-            if before != expected and not may_follow(change, expected, before):
+            name, before, view, condition = self._read()
+            if view != expected and not may_follow(change, expected, view):
                 raise LoadFenced(
                     f"{self.name}: another loader committed first (commit {before.number}, expected {expected.number}), so this one does "
                     "not count"
@@ -137,7 +174,7 @@ class ChainedTarget(Target):
                     (self._commits / made).unlink(missing_ok=True)
                     continue
             self._known = (made, after)
-            return after
+            return apply(view, change)
         raise LoadFenced(f"{self.name}: other commits came first {LOAD_COMMIT_TRIES_MAX} times")
 
     def _is_named(self, made: str, before: str) -> bool:

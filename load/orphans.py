@@ -57,8 +57,7 @@ def run_of(target: Target) -> Iterator[Run]:
 def remove_uncommitted(target: Target, own: str) -> int:
     """What this loader wrote and no commit ever named, when none of its tasks runs any more; returns how many files. What a merge or a
     rewind replaced was committed: it stays for readers of earlier snapshots (`remove_retired`). raises BrokenTarget"""
-    snapshot = target.read()
-    committed = snapshot.files.keys() | snapshot.retired.keys()
+    committed = target.committed_paths()
     found = [
         path
         for path, attempt in found_files(target.root)
@@ -81,10 +80,11 @@ def sweep(target: Target, own: str, grace_s: float, now_s: float | None = None) 
     with other_runs(target.control, own) as others:
         dead = {one.id for one in others if one.is_dead}
         snapshot = target.read()  # after the proof: what the dead committed, they committed before
+        committed = target.committed_paths()
         proven, old = [], []
         for path, attempt in found_files(target.root):
             name = str(path.relative_to(target.root))
-            if attempt.run == own or name in snapshot.files or name in snapshot.retired:
+            if attempt.run == own or name in committed:
                 continue
             if attempt.run in dead:
                 proven.append(path)
@@ -116,6 +116,8 @@ def _has_files(root: Path, run_id: str) -> bool:
 
 def remove_retired(target: Target, snapshot: Snapshot, retired_s: float, now_s: float | None = None) -> int:
     """Files that a commit removed, and that no reader should have open any more; returns how many."""
+    if target.leaves_removal:
+        return 0
     now_s = time.time() if now_s is None else now_s
     found = 0
     for name, at_ms in snapshot.retired.items():
@@ -128,9 +130,9 @@ def remove_retired(target: Target, snapshot: Snapshot, retired_s: float, now_s: 
 
 def orphans(target: Target) -> list[str]:
     """Files below the root that no commit names, of whichever loader; paths below the root."""
-    snapshot = target.read()
+    committed = target.committed_paths()
     found = [str(path.relative_to(target.root)) for path, _attempt in found_files(target.root)]
-    return sorted(name for name in found if name not in snapshot.files and name not in snapshot.retired)
+    return sorted(name for name in found if name not in committed)
 
 
 def _age_s(path: Path, now_s: float) -> float:

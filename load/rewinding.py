@@ -5,6 +5,9 @@
 A merged file may have rows from months, so it is not removed whole: those before the offset are copied. Where its bytes are not those that
 were committed nothing can be copied (`committed_rows.py`), and the partition goes back to where the file begins. What the log no longer
 has can't be replayed, and is not removed.
+
+Files that other programs wrote in the place of ours (a DELETE, an OPTIMIZE) may have rows of several partitions: what stays of them is
+written anew, as a file of others. Records that such a program deleted are loaded again, where the log has them.
 """
 
 from __future__ import annotations
@@ -27,9 +30,10 @@ from headrace.load.contents import DEAD_SCHEMA
 from headrace.load.data_file_writer import ROW_GROUP_BYTES, DataFileWriter
 from headrace.load.data_files import Attempt, file_name, folder_of
 from headrace.load.durable import sync_directory
-from headrace.load.errors import OutOfRange, TopicReplaced
+from headrace.load.errors import LoadFenced, OutOfRange, TopicReplaced
 from headrace.load.options import pattern_of, start_of
 from headrace.load.orphans import run_of
+from headrace.load.others_rows import count_within, discard, without_tails
 from headrace.load.schemas import schema_from_text
 from headrace.load.target import Target, open_target
 
@@ -81,7 +85,12 @@ def rewind(
 def _commit(target: Target, snapshot: Snapshot, cuts: dict[TopicPartition, int], epochs: Epochs) -> None:
     """raises   LoadFenced, DamagedFile, and the target's own errors: nothing was changed"""
     with run_of(target) as run:
-        target.commit(_change(target, run.id, snapshot, cuts, epochs), snapshot)
+        change = _change(target, run.id, snapshot, cuts, epochs)
+        try:
+            target.commit(change, snapshot)
+        except LoadFenced:
+            discard(target.root, change.rewritten)
+            raise
 
 
 def _check_ids(snapshot: Snapshot, found: Mapping[str, str], topics: set[str]) -> None:
@@ -122,8 +131,12 @@ def _cut(target: Target, snapshot: Snapshot, name: TopicPartition, offset: int) 
 
 
 def _files(snapshot: Snapshot, name: TopicPartition) -> list[DataFile]:
+    return [one for one in snapshot.files.values() if _is_of(one, snapshot, name)]
+
+
+def _is_of(one: DataFile, snapshot: Snapshot, name: TopicPartition) -> bool:
     key = (name.topic, snapshot.offsets[name.topic].topic_id, name.partition)
-    return [one for one in snapshot.files.values() if (one.topic, one.topic_id, one.partition) == key]
+    return (one.topic, one.topic_id, one.partition) == key
 
 
 def _split_by(files: list[DataFile], cut: int) -> list[DataFile]:
@@ -134,6 +147,7 @@ def _change(target: Target, run_id: str, snapshot: Snapshot, cuts: dict[TopicPar
     """raises   DamagedFile"""
     removed: list[str] = []
     added: list[DataFile] = []
+    rewritten = without_tails(target, snapshot, cuts)
     forgotten, ranges = [], []
     for name, cut in cuts.items():
         files = _files(snapshot, name)
@@ -142,6 +156,7 @@ def _change(target: Target, run_id: str, snapshot: Snapshot, cuts: dict[TopicPar
             heads.append(_head(target, snapshot, one, cut, Attempt(run_id, len(added) + len(heads))))
         added += heads
         removed += [one.path for one in files if one.last_offset >= cut]
+        removed += [one.path for one in snapshot.gone if _is_of(one, snapshot, name)]
         kept = [one for one in files if one.last_offset < cut] + heads
         for found in snapshot.ranges:
             is_ours = (found.topic, found.partition) == name and found.topic_id == snapshot.offsets[name.topic].topic_id
@@ -149,6 +164,7 @@ def _change(target: Target, run_id: str, snapshot: Snapshot, cuts: dict[TopicPar
                 forgotten.append(found)
                 if found.start < cut:
                     rows, bad = (sum(_rows_from(target, one, found.start) for one in some) for some in _by_kind(kept))
+                    rows += count_within(target.root, snapshot.others, name, found.start, cut)
                     ranges.append(replace(found, end=cut, rows=rows + bad, bad=bad))
     for folder in {(target.root / one.path).parent for one in added}:
         sync_directory(folder)
@@ -162,6 +178,7 @@ def _change(target: Target, run_id: str, snapshot: Snapshot, cuts: dict[TopicPar
         tuple(added),
         tuple(removed),
         tuple(forgotten),
+        rewritten=rewritten,
     )
 
 

@@ -12,13 +12,16 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from headrace.arrow.planner import plan
 from headrace.arrow.ranges import ROWS_PER_BATCH, OffsetRange
 from headrace.arrow.scan_options import ScanOptions
 from headrace.arrow.tally import Tally
+from headrace.load.commits import Snapshot
 from headrace.load.contents import Contents, contents_of
-from headrace.load.live_table import joint_schema, loaded_paths, read_moment
+from headrace.load.live_table import joint_schema, read_moment
+from headrace.load.table_rows import own_paths, remaining
 from headrace.load.target import Target, open_target
 from headrace.spark.column_types import quoted
 from headrace.spark.reading import Reading
@@ -59,11 +62,33 @@ def table(
 
     snapshot, live = read_moment(target, topic, bootstrap_servers, planned, read_committed)
     live = live.select(*(live[quoted(field.name)].cast(_spark_type(field.type)).alias(field.name) for field in schema))
-    paths = loaded_paths(target, snapshot, topic)
-    if not paths:
-        return cast("DataFrame", live)
-    past: DataFrame = spark.read.schema(_spark_schema(schema)).parquet(*paths).select(*map(quoted, schema.names))
-    return past.unionByName(live)
+    for past in _past(spark, target, snapshot, schema, topic):
+        live = past.unionByName(live)
+    return cast("DataFrame", live)
+
+
+def _past(
+    spark: SparkSession, target: Target, snapshot: Snapshot, schema: pa.Schema, topic: str
+) -> Iterator[DataFrame]:
+    """The rows of the history: of our files, and of those that other programs wrote in their place."""
+    from pyspark.sql.functions import col, lit
+
+    names = [quoted(name) for name in schema.names]
+    paths = own_paths(target, snapshot, topic)
+    if paths:
+        yield spark.read.schema(_spark_schema(schema)).parquet(*paths).select(*names)
+    with_topic = schema if "topic" in schema.names else schema.append(pa.field("topic", pa.string()))
+    others = [one for one in snapshot.others if one.topic in ("", topic)]
+    for is_said in (True, False):
+        plain = [f"{target.root}/{one.path}" for one in others if bool(one.topic) == is_said and not one.deletes]
+        if plain:
+            rows = spark.read.schema(_spark_schema(with_topic)).parquet(*plain)
+            rows = rows.withColumn("topic", lit(topic)) if is_said else rows.where(col("topic") == topic)
+            yield rows.select(*names)
+    tables = [remaining(target.root, one, with_topic) for one in others if one.deletes]
+    if tables:
+        found = pa.concat_tables(tables).filter(pc.field("topic") == topic)
+        yield spark.createDataFrame(found, _spark_schema(with_topic)).select(*names)
 
 
 def _live(spark: SparkSession, options: ScanOptions, contents: Contents) -> DataFrame:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from pathlib import Path
 
 import pyarrow as pa
@@ -40,6 +40,9 @@ class Target(ABC):
 
     kind: str
     time_span = ANY_TIME
+    leaves_removal = (
+        False  # files that a commit replaced are of earlier versions, until the table's owner gives these up (VACUUM)
+    )
     fences_before_removal = False  # a commit that a dead loader sent may still happen
 
     def __init__(self, root: Path, name: str, step: Step = no_step) -> None:
@@ -67,6 +70,11 @@ class Target(ABC):
         returns    the snapshot after it
         raises     LoadFenced, if another commit came first: nothing of the change counts
         """
+
+    def committed_paths(self) -> Set[str]:
+        """Paths of all files that a commit names, or named until it was taken back: no orphan is among them. raises BrokenTarget"""
+        snapshot = self.read()
+        return snapshot.files.keys() | snapshot.retired.keys()
 
     def check_columns(self, _was: pa.Schema, _becomes: pa.Schema) -> None:
         """Whether the table can have these columns after those. raises SchemaConflict"""

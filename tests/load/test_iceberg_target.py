@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 import pyarrow as pa
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
-from pyiceberg.utils.concurrent import ExecutorFactory
 
 from headrace.ids import TopicPartition
 from headrace.load.audit_report import audit
@@ -19,15 +18,12 @@ from headrace.load.iceberg_target import OFFSETS, IcebergTarget, iceberg_target
 from headrace.load.rewinding import rewind
 from headrace.protocol.record_batch import Record
 from headrace.spark.decoding import json
+from tests.load.iceberg_threads import icebergs_threads_end
 from tests.load.loading import HOUR_MS, T0, fill, load_inline, load_until, offsets_in
 
+__all__ = ["icebergs_threads_end"]
+
 STEPS = ("tasks done", "manifest written", "table commit made", "table committed", "committed")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _icebergs_threads_end():
-    yield
-    ExecutorFactory.get_or_create().shutdown()
 
 
 @pytest.fixture

@@ -4,9 +4,11 @@ Holds: load/spark_tasks.py
 """
 
 import pytest
+from deltalake import DeltaTable
 
 from headrace.ids import TopicPartition
 from headrace.load.audit_report import audit
+from headrace.load.delta_target import DeltaTarget
 from headrace.load.errors import TopicReplaced
 from headrace.load.loader import load
 from headrace.protocol.record_batch import Record
@@ -48,6 +50,22 @@ def test_a_frame_has_history_and_log_each_record_once(spark, log, broker, tmp_pa
     assert sorted(row.offset for row in frame.collect()) == [*range(15)]
     assert frame.columns == ["key", "value", "topic", "partition", "offset", "timestamp", "timestampType"]
     assert frame.where("offset >= 8").groupBy("topic").count().first()["count"] == 7
+
+
+def test_a_frame_has_what_other_programs_left_of_the_table(spark, log, broker, tmp_path):
+    """A file that deltalake rewrote has no column of the partition."""
+    path = tmp_path / "table"
+    for _ in range(2):
+        fill(log, count=10)
+        fill(log, "views", count=3)
+        load_inline(broker, DeltaTarget(path), "clicks|views")
+    DeltaTable(str(path)).delete('"offset" = 2')
+    fill(log, count=5)
+    for columns in (None, ["offset", "value"]):
+        frame = table(spark, "clicks", history=f"delta:{path}", bootstrap_servers=broker.address, columns=columns)
+        assert sorted(row.offset for row in frame.collect()) == sorted({*range(25)} - {2})
+    frame = table(spark, "clicks", history=f"delta:{path}", bootstrap_servers=broker.address)
+    assert {row.topic for row in frame.select("topic").distinct().collect()} == {"clicks"}
 
 
 def test_a_topic_made_again_is_an_error(spark, log, broker, tmp_path):

@@ -1,0 +1,106 @@
+"""Rows in files that other programs wrote in the place of ours: whose they are, and a file without some of them.
+
+Such a file may have rows of several partitions, in any order. It has no name of ours, before and after, so that no sweep takes it for an
+orphan of a loader: what is not committed goes with the table's own VACUUM or removal of orphans.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from headrace.ids import TopicPartition
+from headrace.load.commits import LiveFile, Rewritten, Snapshot
+from headrace.load.durable import sync_directory
+from headrace.load.table_rows import deleted_positions
+from headrace.load.target import Target
+
+COMPRESSION = "snappy"
+WHERE = ("topic", "partition", "offset")
+
+
+def places_in(root: Path, one: LiveFile) -> pa.Table:
+    """topic, partition and offset of each row that counts, in the file's order. raises BrokenTarget, OSError"""
+    with pq.ParquetFile(root / one.path) as file:
+        names = [name for name in WHERE if name in file.schema_arrow.names]
+        table = file.read(columns=names)
+    if "topic" not in names:
+        table = table.add_column(0, "topic", pa.array([one.topic] * table.num_rows, pa.string()))
+    deleted = deleted_positions(root, one)
+    if len(deleted):
+        kept = np.ones(table.num_rows, bool)
+        kept[deleted] = False
+        table = table.filter(pa.array(kept))
+    return table.select(list(WHERE))
+
+
+def count_within(root: Path, others: Sequence[LiveFile], name: TopicPartition, start: int, end: int) -> int:
+    """Rows of one partition whose offsets lie in start <= offset < end. raises BrokenTarget, OSError"""
+    return sum(int(_mask(places_in(root, one), {name: start}, {name: end}).sum()) for one in others)
+
+
+def without_tails(target: Target, snapshot: Snapshot, cuts: Mapping[TopicPartition, int]) -> tuple[Rewritten, ...]:
+    """The files of others that have rows at or after the offsets, and files without these rows, on the disk.
+
+    raises   BrokenTarget, OSError: nothing stays
+    """
+    topics = {"", *(name.topic for name in cuts)}
+    found: list[Rewritten] = []
+    try:
+        for one in snapshot.others:
+            if one.topic in topics:
+                made = _without_tail(target.root, one, cuts)
+                if made is not None:
+                    found.append(made)
+    except BaseException:
+        discard(target.root, found)
+        raise
+    return tuple(found)
+
+
+def discard(root: Path, rewritten: Sequence[Rewritten]) -> None:
+    """Remove files of a commit that was not made."""
+    for one in rewritten:
+        if one.becomes is not None:
+            (root / one.becomes.path).unlink(missing_ok=True)
+
+
+def _without_tail(root: Path, one: LiveFile, cuts: Mapping[TopicPartition, int]) -> Rewritten | None:
+    with pq.ParquetFile(root / one.path) as file:
+        table = file.read()
+    deleted = deleted_positions(root, one)
+    goes = np.zeros(table.num_rows, bool)
+    whole = LiveFile(one.path, one.topic, one.hour, one.rows, one.bytes)
+    goes |= _mask(places_in(root, whole), cuts, {})
+    if not np.delete(goes, deleted).any():
+        return None
+    goes[deleted] = True
+    rest = table.filter(pa.array(~goes))
+    if not rest.num_rows:
+        return Rewritten(one, None)
+    path = root / Path(one.path).with_name(f"part-{uuid.uuid4()}.parquet")
+    pq.write_table(rest, path, compression=COMPRESSION)
+    with open(path, "rb") as written:
+        os.fsync(written.fileno())
+    sync_directory(path.parent)
+    size = path.stat().st_size
+    return Rewritten(one, LiveFile(str(path.relative_to(root)), one.topic, one.hour, rest.num_rows, size))
+
+
+def _mask(places: pa.Table, starts: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]) -> np.ndarray:
+    """Rows of these partitions at or after their starts, and before their ends where these are given."""
+    topics = places["topic"].to_numpy(zero_copy_only=False) if places.num_rows else np.empty(0, object)
+    partitions, offsets = places["partition"].to_numpy(), places["offset"].to_numpy()
+    found = np.zeros(places.num_rows, bool)
+    for name, start in starts.items():
+        mask = (topics == name.topic) & (partitions == name.partition) & (offsets >= start)
+        if name in ends:
+            mask &= offsets < ends[name]
+        found |= mask
+    return found

@@ -1,0 +1,104 @@
+"""A table's rows as it has them now: of our files, and of those that other programs wrote in their place.
+
+    ours                 have every column
+    of others, Delta     have no partition column: the topic is that of the partition
+    of others, Iceberg   have every column; positions in a file may be deleted by other files: it is read at once, without these
+
+Source: the Delta protocol's partition values; the Iceberg specification's position deletes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+from pyarrow.fs import LocalFileSystem
+
+from headrace.load.commits import LiveFile, Snapshot
+from headrace.load.errors import BrokenTarget
+from headrace.load.target import Target
+
+PARQUET = ".parquet"
+_LOCAL = LocalFileSystem()
+
+
+def rows_of(target: Target, snapshot: Snapshot, schema: pa.Schema, topic: str | None = None) -> ds.Dataset:
+    """The table's rows, or those of one topic.
+
+    schema   of the rows; with the column topic, where one is asked for: files whose partition doesn't say theirs may have others
+    raises   BrokenTarget, OSError
+    """
+    root = str(target.root)
+    paths = own_paths(target, snapshot, topic)
+    wanted = [one for one in snapshot.others if topic is None or one.topic in ("", topic)]
+    plain = [one for one in wanted if not one.deletes]
+    parts: list[ds.Dataset] = []
+    if paths or plain:
+        guarantees = [ds.field("topic") == one.topic if one.topic else pc.scalar(True) for one in plain]
+        parts.append(
+            ds.FileSystemDataset.from_paths(
+                [*paths, *(f"{root}/{one.path}" for one in plain)],
+                schema=schema,
+                format=ds.ParquetFileFormat(),
+                filesystem=_LOCAL,
+                partitions=[pc.scalar(True)] * len(paths) + guarantees,
+            )
+        )
+    tables = [remaining(target.root, one, schema) for one in wanted if one.deletes]
+    if tables or not parts:
+        parts.append(ds.dataset(pa.concat_tables(tables) if tables else schema.empty_table()))
+    return parts[0] if len(parts) == 1 else ds.dataset(parts)
+
+
+def own_paths(target: Target, snapshot: Snapshot, topic: str | None = None) -> list[str]:
+    """Absolute paths of our files, in the order of their offsets."""
+    found = [one for one in snapshot.files.values() if not one.is_bad and topic in (None, one.topic)]
+    order = sorted(found, key=lambda one: (one.topic, one.partition, one.start, one.first_offset))
+    return [f"{target.root}/{one.path}" for one in order]
+
+
+def remaining(root: Path, one: LiveFile, schema: pa.Schema) -> pa.Table:
+    """The rows of a file that no other one deletes. raises BrokenTarget, OSError"""
+    path = root / one.path
+    deleted = deleted_positions(root, one)
+    with pq.ParquetFile(path) as file:
+        table = file.read()
+    if len(deleted):
+        kept = np.ones(table.num_rows, bool)
+        kept[deleted] = False
+        table = table.filter(pa.array(kept))
+    columns = [
+        table[field.name].cast(field.type) if field.name in table.column_names else _absent(one, field, table.num_rows)
+        for field in schema
+    ]
+    return pa.table(columns, schema=schema)
+
+
+def deleted_positions(root: Path, one: LiveFile) -> np.ndarray:
+    """Positions of deleted rows. raises BrokenTarget, for deletes of another kind; OSError"""
+    found = []
+    for path in one.deletes:
+        if not path.endswith(PARQUET):
+            raise BrokenTarget(
+                f"rows of {one.path} are deleted by {path}, which is no file of positions: read the table by another reader"
+            )
+        table = pq.read_table(root / path, columns=["file_path", "pos"], partitioning=None)
+        mask = pc.ends_with(table["file_path"], f"/{one.path}")
+        found.append(table.filter(mask)["pos"].to_numpy())
+    return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
+
+
+def _absent(one: LiveFile, field: pa.Field, count: int) -> pa.Array:
+    if field.name == "topic" and one.topic:
+        return pa.array([one.topic] * count, field.type)
+    return pa.nulls(count, field.type)
+
+
+def has_deletes(files: Iterable[LiveFile]) -> list[str]:
+    """Paths of files of which not all rows count."""
+    return [one.path for one in files if one.deletes]
