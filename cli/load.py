@@ -247,7 +247,7 @@ def migrate(to: To) -> int:
     from headrace.load import migrate as migrated
 
     found = migrated(_target(to))
-    print_line(f"{found.paths} paths written anew, {found.dead_letters} files of dead letters moved")
+    print_line(f"{found.paths} paths corrected, {found.dead_letters} files of dead letters moved")
     return 0
 
 

@@ -170,10 +170,10 @@ def _present(target: Target, snapshot: Snapshot, found: Audit) -> dict[TopicPart
     for part in parts:
         pairs = part.select(["topic", "partition"]).group_by(["topic", "partition"]).aggregate([])
         named.update(TopicPartition(*pair) for pair in zip(*(pairs[i].to_pylist() for i in range(2)), strict=True))
-    for one in snapshot.files.values():
-        if not one.is_bad and TopicPartition(one.topic, one.partition) in named:
+    for own in snapshot.files.values():
+        if not own.is_bad and TopicPartition(own.topic, own.partition) in named:
             try:
-                parts.append(places_in(target.root, LiveFile(one.path, one.topic, one.hour, one.rows, one.bytes)))
+                parts.append(places_in(target.root, LiveFile(own.path, own.topic, own.hour, own.rows, own.bytes)))
             except (OSError, ValueError):
                 continue  # a fault of its own
     counts = dict.fromkeys(named, 0)

@@ -85,7 +85,7 @@ class TopicOffsets:
 
 @dataclass(frozen=True, slots=True)
 class LiveFile:
-    """A data file that a table has by its own log, whoever wrote it.
+    """A data file that a table has by its own log, of ours or of another program.
 
     path          below the target's directory
     topic, hour   of its partition; '': the partition does not say

@@ -25,7 +25,7 @@ from headrace.load.target import CONTROL, Target, open_target
 
 @dataclass(frozen=True, slots=True)
 class Migrated:
-    """Files whose paths were written anew, and files of dead letters that were moved."""
+    """Files whose paths were corrected, and files of dead letters that were moved."""
 
     paths: int
     dead_letters: int

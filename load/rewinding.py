@@ -7,7 +7,7 @@ were committed nothing can be copied (`committed_rows.py`), and the partition go
 has can't be replayed, and is not removed.
 
 Files that other programs wrote in the place of ours (a DELETE, an OPTIMIZE) may have rows of several partitions: what stays of them is
-written anew, as a file of others. Records that such a program deleted are loaded again, where the log has them.
+written again, as a file of others. Records that such a program deleted are loaded again, where the log has them.
 """
 
 from __future__ import annotations

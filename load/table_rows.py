@@ -85,7 +85,7 @@ def deleted_positions(root: Path, one: LiveFile) -> np.ndarray:
     for path in one.deletes:
         if not path.endswith(PARQUET):
             raise BrokenTarget(
-                f"rows of {one.path} are deleted by {path}, which is no file of positions: read the table by another reader"
+                f"rows of {one.path} are deleted by {path}, which has no positions: read the table by another reader"
             )
         table = pq.read_table(root / path, columns=["file_path", "pos"], partitioning=None)
         mask = pc.ends_with(table["file_path"], f"/{one.path}")

@@ -2,7 +2,7 @@
 
 Each operation runs at each moment, and the table's rows are compared with those of a model that knows nothing of files.
 
-Holds: load/live_files.py, load/table_rows.py, load/others_rows.py, load/delta_history.py
+Holds: load/delta_actions.py, load/live_files.py, load/table_rows.py, load/others_rows.py, load/delta_history.py
 """
 
 import pyarrow as pa

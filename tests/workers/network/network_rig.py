@@ -73,6 +73,9 @@ class FakeDoorbell:
     def __init__(self):
         self.fd = os.eventfd(0)
 
+    def force(self):
+        os.eventfd_write(self.fd, 1)
+
 
 class NetworkSeat(FakeSeat):
     """The network worker (process 0) of the same node."""
