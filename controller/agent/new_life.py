@@ -211,9 +211,13 @@ async def _hosted(zk: ZkSession, tasks: Tasks, node_id: int) -> dict[Partition, 
 async def _in_sync_beside_others(
     zk: ZkSession, tasks: Tasks, node_id: int, partitions: Collection[Partition]
 ) -> dict[Partition, int]:
-    """Those whose ISR has this node and one that lives, and may lead; their leaders."""
+    """Those whose ISR has this node and one that lives, and may lead; their leaders.
+
+    A topic may be marked for deletion meanwhile: no controller changes its states, and the deletion waits for this node.
+    """
     alive = {int(name) for name in await zk.children(znodes.BROKER_IDS) if name.isdecimal()} - {node_id}
-    asked = list(partitions) if alive else []
+    marked = set(await zk.children(znodes.DELETE_TOPICS))
+    asked = [place for place in partitions if place[0] not in marked] if alive else []
     held = await _held_by(zk, alive) if asked else {}  # who waits for us can't lead
     found: dict[Partition, int] = {}
     for first in range(0, len(asked), READS_IN_FLIGHT_MAX):

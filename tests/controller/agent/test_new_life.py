@@ -97,6 +97,14 @@ def test_nobody_is_waited_for_where_nobody_has_more(ensemble):
     assert wait(begin(ensemble, OTHER)) == ([], 0)
 
 
+def test_a_topic_that_is_marked_for_deletion_meanwhile_is_not_waited_for(ensemble):
+    """Its deletion waits for this node, and no controller takes the node out of its ISR."""
+    put_topic(ensemble, "going", (NODE, OTHER))
+    zk = begin(ensemble, OTHER)
+    mark = [lambda: ensemble.put(znodes.delete_topic_path("going"), b"")]
+    assert wait(zk, steps=mark) == ([], 1)
+
+
 def test_others_that_went_down_as_well_are_waited_for_no_more(ensemble):
     put_topic(ensemble, "t", (NODE, OTHER))
     zk = begin(ensemble, OTHER)
