@@ -133,7 +133,10 @@ class ClusterNode(Node):
         """A file is in its place: root may do anything in a directory. What is open in it stays so."""
         path = self.log_dirs[index]
         self._away[path] = path.rename(path.with_name(path.name + AWAY))
-        path.touch()  # without a byte: the disk may be full
+        while not path.is_file():
+            if path.is_dir():  # a node that starts has made an empty one in this moment
+                shutil.rmtree(path)
+            path.touch()  # without a byte: the disk may be full
 
     def put_log_dirs_back(self) -> None:
         """Of a node that does not run: a directory that failed is not used again in the same life."""

@@ -13,7 +13,7 @@ A connection whose answers take OUTBOX_BYTES_MAX already gets file ranges only, 
 that wait after a slow answer all come due in the end.
 
 A leader whose controller process is not in the cluster may have been deposed, and says NOT_LEADER_OR_FOLLOWER of what is after its log's
-end: OFFSET_OUT_OF_RANGE would send a client that knows no epochs back to the first record. Apache's broker says that.
+end. So does a follower. OFFSET_OUT_OF_RANGE would send a client that knows no epochs back to the first record. Apache's broker says that.
 
 For each partition: one seqlock read (2 us), one `locate` (1 to 5 us, at most one pread of headers). Bytes and
 copies: head from memory, records by sendfile, or by one pread where they are few (SMALL_RANGE_BYTES): then
@@ -252,10 +252,11 @@ class _Fetch:
         """The error of an offset that the log does not have.
 
         A leader that others may have deposed without its knowledge has no say about what is after its log's end: clients that
-        know no epochs would begin again at the first record.
+        know no epochs would begin again at the first record. Nor has a follower, which such a client may take for the leader: a
+        state of the past named it so.
         """
-        is_leader = row.state == RowState.LEADER
-        if is_leader and offset > row.log_end_offset and not self.context.is_control_current():
+        has_say = row.state == RowState.LEADER and self.context.is_control_current()
+        if offset > row.log_end_offset and not has_say:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         return ErrorCode.OFFSET_OUT_OF_RANGE
 
