@@ -16,6 +16,7 @@ PATIENCE_S = 20.0  # with all nodes up, before the operator comes
 ACCEPT_S = 20.0  # for one command
 GONE_S = 150.0  # a command takes seconds, and there may be a dozen
 TWICE_S = 1.0  # ZooKeeper that says of nobody that it holds something is asked once more
+WRONG_USAGE = 2
 HELD = "/headrace/held"
 NOTE = "losses accepted by the operator"
 
@@ -52,8 +53,10 @@ def accept_held(stage: ClusterStage, patience_s: float = PATIENCE_S) -> None:
 
 def _accept(stage: ClusterStage, place: str) -> bool:
     command = [sys.executable, "-m", "headrace.cli.main", "cluster", "accept-loss", place]
-    command += ["--zookeeper", stage.zookeeper.connect, "--bootstrap", stage.bootstrap]
+    command += ["--zookeeper", stage.zookeeper.connect, "--bootstrap-servers", stage.bootstrap]
     try:
-        return subprocess.run(command, capture_output=True, timeout=ACCEPT_S).returncode == 0
+        done = subprocess.run(command, capture_output=True, text=True, timeout=ACCEPT_S)
     except subprocess.TimeoutExpired:
         return False
+    assert done.returncode != WRONG_USAGE, done.stderr
+    return done.returncode == 0
