@@ -71,8 +71,9 @@ class TableChange:
 
     def __str__(self) -> str:
         what = f"{abs(self.loaded - self.present)} rows {'deleted' if self.present < self.loaded else 'added'}"
-        rewritten = "rewritten, no row more or less" if self.present == self.loaded else what
-        return f"{self.topic}-{self.partition}: {rewritten} by other programs: {self.loaded} were loaded, {self.present} are there"
+        if self.present == self.loaded:
+            return f"{self.topic}-{self.partition}: rewritten by other programs, with all {self.loaded} rows"
+        return f"{self.topic}-{self.partition}: {what} by other programs: {self.loaded} were loaded, {self.present} are there"
 
 
 @dataclass
