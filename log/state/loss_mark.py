@@ -54,7 +54,9 @@ class LossMark:
             if not is_exhausted(failure):
                 raise
             _log.warning(
-                "a loss is not noted, should this process end before it is told path=%s reason=%s", self._path, failure
+                "possible loss not noted on the disk, it is not reported if this process ends soon path=%s reason=%s",
+                self._path,
+                failure,
             )
 
     def remove(self) -> None:
