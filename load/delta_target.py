@@ -21,7 +21,7 @@ import json
 import os
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -143,9 +143,8 @@ class DeltaTarget(ChainedTarget):
             for text, topic, hour, rows, size in zip(*columns, strict=True)
         }
 
-    def was_committed(self, name: str) -> bool:
-        names, is_cleaned = names_in(self.root)
-        return name in names or is_cleaned
+    def committed_names(self) -> tuple[Set[str], bool]:
+        return names_in(self.root)
 
     def new_name(self, number: int) -> str:
         return _name(number, uuid.uuid4().int >> 66)

@@ -17,7 +17,7 @@ Source: the Iceberg REST specification's table requirements; iceberg-python 3320
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlparse
@@ -137,11 +137,9 @@ class IcebergTarget(ChainedTarget):
         except ValueError as failure:
             raise BrokenTarget(f"{self.name}: its file {location} is not below {self.root}: {failure}") from None
 
-    def was_committed(self, name: str) -> bool:
-        snapshots = self._loaded_table().snapshots()
-        return any(
-            one.summary is not None and one.summary.additional_properties.get(POINTER) == name for one in snapshots
-        )
+    def committed_names(self) -> tuple[Set[str], bool]:
+        summaries = [one.summary for one in self._loaded_table().snapshots() if one.summary is not None]
+        return {one.additional_properties[POINTER] for one in summaries if POINTER in one.additional_properties}, False
 
     def publish(self, change: Change, before: Snapshot, name: str, condition: Any) -> None:
         """raises   Overtaken; UnknownOutcome, if the catalog did not say whether it took the commit"""

@@ -64,8 +64,8 @@ class ChainedTarget(Target):
         """The table's data files, by path below the root. raises BrokenTarget"""
 
     @abstractmethod
-    def was_committed(self, name: str) -> bool:
-        """Whether the table has, or may have had, a commit that names this one: also one that was taken back."""
+    def committed_names(self) -> tuple[Set[str], bool]:
+        """Commits that the table names, also those that were taken back, and whether it may have named others before."""
 
     @abstractmethod
     def publish(self, change: Change, before: Snapshot, name: str, condition: Any) -> None:
@@ -80,10 +80,11 @@ class ChainedTarget(Target):
         name, _condition = self.head()
         chain = self._in_chain(name)
         first = min((one for one in chain if one), default="")
+        names, has_others = self.committed_names()
         removed = 0
-        for path in self._commits.glob("*.json"):
+        for path in () if has_others else self._commits.glob("*.json"):
             is_old = path.exists() and path.stat().st_mtime < older_than_s
-            if first <= path.name and path.name not in chain and is_old and not self.was_committed(path.name):
+            if first <= path.name and path.name not in chain and is_old and path.name not in names:
                 path.unlink(missing_ok=True)
                 removed += 1
         return removed
@@ -108,8 +109,9 @@ class ChainedTarget(Target):
         snapshot = self._chained(name)
         found = {*snapshot.files, *snapshot.retired}
         chain = self._in_chain(name)
+        names, has_others = self.committed_names()
         for made in (path.name for path in self._commits.glob("*.json")):
-            if made in chain or not self.was_committed(made):
+            if made in chain or not (has_others or made in names):
                 continue
             known = self._loaded(made)
             if "snapshot" in known:

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from headrace.ids import TopicPartition
 from headrace.load.commits import LiveFile, Rewritten, Snapshot
 from headrace.load.durable import sync_directory
-from headrace.load.table_rows import deleted_positions
+from headrace.load.table_rows import deleted_positions, without_rows
 from headrace.load.target import Target
 
 COMPRESSION = "snappy"
@@ -32,12 +32,7 @@ def places_in(root: Path, one: LiveFile) -> pa.Table:
         table = file.read(columns=names)
     if "topic" not in names:
         table = table.add_column(0, "topic", pa.array([one.topic] * table.num_rows, pa.string()))
-    deleted = deleted_positions(root, one)
-    if len(deleted):
-        kept = np.ones(table.num_rows, bool)
-        kept[deleted] = False
-        table = table.filter(pa.array(kept))
-    return table.select(list(WHERE))
+    return without_rows(table, deleted_positions(root, one)).select(list(WHERE))
 
 
 def count_within(root: Path, others: Sequence[LiveFile], name: TopicPartition, start: int, end: int) -> int:

@@ -68,15 +68,21 @@ def remaining(root: Path, one: LiveFile, schema: pa.Schema) -> pa.Table:
     deleted = deleted_positions(root, one)
     with pq.ParquetFile(path) as file:
         table = file.read()
-    if len(deleted):
-        kept = np.ones(table.num_rows, bool)
-        kept[deleted] = False
-        table = table.filter(pa.array(kept))
+    table = without_rows(table, deleted)
     columns = [
         table[field.name].cast(field.type) if field.name in table.column_names else _absent(one, field, table.num_rows)
         for field in schema
     ]
     return pa.table(columns, schema=schema)
+
+
+def without_rows(table: pa.Table, positions: np.ndarray) -> pa.Table:
+    """A table but for the rows at these positions."""
+    if not len(positions):
+        return table
+    kept = np.ones(table.num_rows, bool)
+    kept[positions] = False
+    return table.filter(pa.array(kept))
 
 
 def deleted_positions(root: Path, one: LiveFile) -> np.ndarray:

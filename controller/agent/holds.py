@@ -483,9 +483,7 @@ class Holds:
         own = LogEnd(held.end_epoch, held.end_offset)
         if verdict.act is Act.RELEASE:
             offset = first_lost(own, own, others, state.isr)
-            if may_part(
-                own, others
-            ):  # what these have in common is not known: followers have to know that it was decided
+            if may_part(own, others):  # followers have to know that it was decided
                 if state.leader == known.node_id:
                     return  # who is to elect does not know yet that we can't lead
                 elected = state._replace(leader_epoch=first_of_history(state.leader_epoch))

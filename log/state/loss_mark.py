@@ -54,7 +54,7 @@ class LossMark:
             if not is_exhausted(failure):
                 raise
             _log.warning(
-                "possible loss not noted on the disk, it is not reported if this process ends soon path=%s reason=%s",
+                "a possible loss could not be recorded on disk; if this process ends now, it will not be reported path=%s reason=%s",
                 self._path,
                 failure,
             )

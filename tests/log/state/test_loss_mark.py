@@ -95,7 +95,7 @@ def test_without_room_the_log_is_opened_all_the_same(maker, caplog):
     damage(maker, last)
     maker.disk = RefusingDisk(errno.ENOSPC)
     assert maker.open(CONFIG).was_cut
-    assert "possible loss not noted on the disk" in caplog.text
+    assert "a possible loss could not be recorded on disk" in caplog.text
 
 
 def test_where_the_disk_refuses_nothing_is_cut(maker):
