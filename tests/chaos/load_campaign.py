@@ -7,10 +7,13 @@ ZooKeeper, node and loaders in a directory and ends only those, by pid.
 
     killed (SIGKILL)    a task worker, the driver, a process of the node, the whole node
     overtaken           the driver is stopped (SIGSTOP), another one loads, and the first one wakes up
+    maintained          another program deletes rows, rewrites files and gives old versions up meanwhile, and is killed as well
+                        (`table_maintainer.py`)
 
     judged:
-      lost        a sequence number that was acknowledged and is not in the table
+      lost        a sequence number that was acknowledged, is not in the table and was not deleted
       double      one that is there twice
+      revived     one that was deleted, and is there
       audit       counts of the commits, files and offsets disagree
       orphans     files that no commit names, after the last load
       queries     of the history and the live log as one table, meanwhile: an acknowledged number missing or double
@@ -23,6 +26,7 @@ import logging
 import os
 import random
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -37,20 +41,22 @@ from confluent_kafka import Producer
 
 import headrace
 from headrace.errors import HeadraceError
-from headrace.load.audit_report import audit
+from headrace.load.audit_report import Audit, audit
 from headrace.load.history import dataset
 from headrace.load.orphans import orphans
 from headrace.load.target import open_target
 from tests.chaos.campaign import kill_parser, run_judged
 from tests.chaos.running_node import Node, started_node
+from tests.chaos.table_maintainer import Ledger
 from tests.support import children
 from tests.support.waiting import DEADLINE_S, wait_until
 
 TOPIC = "work"
 PARTITIONS = 3
 RATE = 2_000  # records a second
-KINDS = {"worker": 10, "driver": 7, "process": 4, "node": 1, "overtake": 1}
+KINDS = {"worker": 10, "driver": 7, "process": 4, "maintainer": 3, "node": 1, "overtake": 1}
 TARGETS = ("parquet", "iceberg", "delta")
+MAINTAINED = ("iceberg", "delta")
 STARTED_S = 6.0  # in which a driver most likely has workers
 CLIENT = {
     "reconnect.backoff.ms": 20,
@@ -76,12 +82,19 @@ class LoadVerdict:
     commits: int = 0
     lost: list[int] = field(default_factory=list)
     double: list[int] = field(default_factory=list)
+    revived: list[int] = field(default_factory=list)
+    maintenance: dict[str, int] = field(default_factory=dict)
+    deleted: int = 0
     audit: list[str] = field(default_factory=list)
     orphans: list[str] = field(default_factory=list)
     tracebacks: list[str] = field(default_factory=list)
     queries: int = 0
     away: int = 0
     wrong: list[str] = field(default_factory=list)
+
+    @property
+    def is_maintained(self) -> bool:
+        return self.target in MAINTAINED
 
     def faults(self, kills_wanted: int) -> list[str]:
         """Why this run failed; empty where it passed."""
@@ -90,6 +103,8 @@ class LoadVerdict:
             (self.acknowledged == 0 or self.commits == 0, "nothing was acknowledged, or committed"),
             (bool(self.lost), f"lost: {self.lost[:5]} ({len(self.lost)} in all)"),
             (bool(self.double), f"double: {self.double[:5]} ({len(self.double)} in all)"),
+            (bool(self.revived), f"deleted, and there again: {self.revived[:5]} ({len(self.revived)} in all)"),
+            (self.is_maintained and not self.deleted, "the other program deleted nothing"),
             (bool(self.audit), f"audit: {self.audit[:5]}"),
             (bool(self.orphans), f"orphans: {self.orphans[:5]} ({len(self.orphans)} in all)"),
             (bool(self.tracebacks), f"tracebacks: {self.tracebacks[:1]}"),
@@ -100,10 +115,12 @@ class LoadVerdict:
 
     def summary(self) -> str:
         kills = " ".join(f"{kind}={count}" for kind, count in sorted(self.kills.items()))
+        work = " ".join(f"{name}={count}" for name, count in sorted(self.maintenance.items()))
         return (
             f"seed={self.seed} target={self.target} kills={self.kills.total()} ({kills})\n"
             f"acknowledged={self.acknowledged} rows={self.rows} commits={self.commits} "
             f"lost={len(self.lost)} double={len(self.double)} audit={len(self.audit)} orphans={len(self.orphans)}\n"
+            f"another program: {work or 'none'}; deleted={self.deleted} revived={len(self.revived)}\n"
             f"queries of the one table={self.queries} wrong={len(self.wrong)} (while the node was away: {self.away})"
         )
 
@@ -145,12 +162,14 @@ class SequenceProducer:
 
 
 class Querier:
-    """Queries the history and the live log as one table, over and over: what was acknowledged before a query is in it once.
+    """Queries the history and the live log as one table, over and over: what was acknowledged before a query is in it once, but for
+    what was deleted, and of that nothing whose deletion was answered before.
 
     Away: queries that a dead node, or a file that a compaction removed under them, ended with an error; not more than said.
     """
 
-    def __init__(self, to: str, bootstrap: str, producer: SequenceProducer) -> None:
+    def __init__(self, to: str, bootstrap: str, producer: SequenceProducer, ledger: Path) -> None:
+        self._ledger = ledger
         self.queries = 0
         self.away = 0
         self.wrong: list[str] = []
@@ -164,6 +183,7 @@ class Querier:
     def _run(self) -> None:
         while not self._stopping.wait(0.1):
             acknowledged = np.array([*self._producer.acknowledged.copy()], np.int64)
+            done = Ledger.read(self._ledger).done
             try:
                 found = headrace.table(
                     TOPIC, history=self._to, bootstrap_servers=self._bootstrap, columns="value"
@@ -174,11 +194,14 @@ class Querier:
             self.queries += 1
             seen = pc.cast(pc.cast(found["value"], pa.string()), pa.int64()).to_numpy()
             numbers, counts = np.unique(seen, return_counts=True)
-            missing = np.setdiff1d(acknowledged, numbers)
-            if missing.size or (counts > 1).any():
-                double = numbers[counts > 1]
+            intended = Ledger.read(self._ledger).intended
+            missing = np.setdiff1d(acknowledged, [*numbers, *intended])
+            revived = np.intersect1d(numbers, [*done])
+            double = numbers[counts > 1]
+            if missing.size or double.size or revived.size:
                 self.wrong.append(
-                    f"query {self.queries}: {missing.size} missing {missing[:3]}, {double.size} double {double[:3]}"
+                    f"query {self.queries}: {missing.size} missing {missing[:3]}, {double.size} double {double[:3]}, "
+                    f"{revived.size} deleted before {revived[:3]}"
                 )
 
     def stop(self) -> None:
@@ -225,6 +248,31 @@ class Driver:
         self.process.wait()
 
 
+class Maintainer:
+    """The process of another program that maintains the table; none for a table of which there is no other program."""
+
+    def __init__(self, to: str, directory: Path, seed: int) -> None:
+        self.ledger = directory / "ledger.jsonl"
+        self._command = [sys.executable, "-m", "tests.chaos.table_maintainer", to, str(self.ledger)]
+        self._log = directory / "maintainer.log"
+        self._seed = seed
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        self._seed += 1
+        with open(self._log, "a") as log:
+            self._process = children.start([*self._command, str(self._seed)], stdout=log, stderr=log)
+
+    def kill(self) -> bool:
+        """Whether there was one."""
+        process, self._process = self._process, None
+        if process is None:
+            return False
+        process.kill()
+        process.wait()
+        return True
+
+
 class LoadCampaign:
     """One run in a directory."""
 
@@ -238,6 +286,7 @@ class LoadCampaign:
         self.verdict = LoadVerdict(seed, target)
         self.to, environment = target_of(target, directory)
         os.environ.update(environment)
+        self._maintainer = Maintainer(self.to, directory, seed)
 
     def run(self) -> LoadVerdict:
         """raises   NotReady, where the node does not start"""
@@ -246,8 +295,10 @@ class LoadCampaign:
             producer = SequenceProducer(node.bootstrap, RATE)
             driver = self._driver(node)
             self._wait_committed(driver)
-            querier = Querier(self.to, node.bootstrap, producer)
+            querier = Querier(self.to, node.bootstrap, producer, self._maintainer.ledger)
             try:
+                if self.verdict.is_maintained:
+                    self._maintainer.start()
                 while self.verdict.kills.total() < self._kills:
                     time.sleep(self._random.expovariate(1 / self._pace_s))
                     driver = self._strike(node, driver)
@@ -257,12 +308,14 @@ class LoadCampaign:
                             flush=True,
                         )
                 producer.stop()
+                self._maintainer.kill()
                 querier.stop()
                 self._wake()
                 children.end(driver.process)
                 self._load_rest(node)
             finally:
                 querier.stop()
+                self._maintainer.kill()
                 for left in (driver, self._asleep):
                     if left is not None and left.is_alive:
                         left.kill()
@@ -296,6 +349,10 @@ class LoadCampaign:
             parts = [pid for role, pids in node.children().items() if role != "supervisor" for pid in pids]
             if not parts or not node.signal(self._random.choice(parts), signal.SIGKILL):
                 return driver
+        elif kind == "maintainer":
+            if not self._maintainer.kill():
+                return driver
+            self._maintainer.start()
         elif kind == "node":
             node.kill_tree()
             node.start()
@@ -341,10 +398,26 @@ class LoadCampaign:
         verdict.orphans = orphans(open_target(self.to))
         seen = Counter(map(int, values_in(verdict.target, self.to)))
         verdict.acknowledged, verdict.rows = len(acknowledged), seen.total()
-        verdict.lost = sorted(acknowledged - seen.keys())
+        ledger = Ledger.read(self._maintainer.ledger)
+        verdict.lost = sorted(acknowledged - seen.keys() - ledger.intended)
         verdict.double = sorted(number for number, count in seen.items() if count > 1)
+        verdict.revived = sorted(ledger.done & seen.keys())
+        verdict.maintenance, verdict.deleted = ledger.counts, len(ledger.done)
+        verdict.audit += self._wrong_counts(found, seen.total(), len(ledger.intended), len(ledger.done))
         lines = self._log.read_text().splitlines()
         verdict.tracebacks = [line for line in lines if line.startswith("Traceback")]
+
+    def _wrong_counts(self, found: Audit, rows: int, intended: int, done: int) -> list[str]:
+        """That the audit says how many rows other programs deleted, and no other number."""
+        offsets = open_target(self.to).read().next_offsets()
+        loaded = sum(one.records for one in found.partitions)
+        gone = sum(one.loaded - one.present for one in found.changes)
+        checks = [
+            (loaded != sum(offsets.values()), f"{loaded} records were loaded up to {offsets}"),
+            (loaded - gone != rows, f"{loaded} were loaded and {gone} are said to be deleted, {rows} are there"),
+            (not done <= gone <= intended, f"{gone} are said to be deleted, {done} to {intended} were"),
+        ]
+        return [text for failed, text in checks if failed]
 
 
 def target_of(kind: str, directory: Path) -> tuple[str, dict[str, str]]:
