@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 
 from headrace.load.commits import DataFile, LiveFile
 from headrace.load.hour_files import NO_HOUR
+from headrace.load.lost_history import ACCEPTED
 from headrace.load.schemas import evolved
 
 TEXT_MOST = 32  # characters of a text in statistics
@@ -92,7 +93,9 @@ def values_of(one: DataFile) -> dict[str, str | None]:
 
 
 def metadata_of(table: Any, schema: pa.Schema) -> dict[str, Any]:
-    """The table's metaData action with more columns; partition columns and what others added stay."""
+    """The table's metaData action with more columns; partition columns and what others added stay. Which commit its owner said that
+    it is at is said by the next commit from now on.
+    """
     from deltalake import Schema
 
     known = table.metadata()
@@ -110,7 +113,7 @@ def metadata_of(table: Any, schema: pa.Schema) -> dict[str, Any]:
         "format": {"provider": "parquet", "options": {}},
         "schemaString": Schema.from_arrow(evolved(past, schema)).to_json(),
         "partitionColumns": list(known.partition_columns),
-        "configuration": dict(known.configuration),
+        "configuration": {key: value for key, value in known.configuration.items() if key != ACCEPTED},
         "createdTime": known.created_time,
     }
 

@@ -7,7 +7,7 @@
     version 44   headrace.commit C           C, which follows A
 
 The files of versions are read from the last one back, up to the first that says it. Where that was cleaned, the transaction ids of the
-table's state say it (`delta_target.py`). RESTORE leaves those: one whose own version was cleaned, with no load since, is not seen.
+table's state say it (`delta_target.py`). RESTORE leaves those: whether one came since, the rows have to show (`lost_history.py`).
 
 Source: the Delta transaction log protocol, commitInfo; RESTORE of Delta Lake and of delta-rs.
 """

@@ -41,7 +41,8 @@ from headrace.load.delta_actions import (
 from headrace.load.delta_history import COMMIT, name_at, names_in
 from headrace.load.durable import make_directory, sync_directory, write_synced
 from headrace.load.errors import BrokenTarget, LoadFenced, SchemaConflict
-from headrace.load.manifest_chain import ChainedTarget, Overtaken
+from headrace.load.lost_history import ACCEPTED
+from headrace.load.manifest_chain import ChainedTarget, Head, Overtaken
 from headrace.load.schemas import schema_from_text
 from headrace.load.target import Step, no_step
 
@@ -122,15 +123,18 @@ class DeltaTarget(ChainedTarget):
                     f"column {field.name}: timestamp without a zone needs more than this version of the protocol"
                 )
 
-    def head(self) -> tuple[str, Any]:
+    def head(self) -> Head:
         if not self._log.is_dir():
-            return "", None
+            return Head("", None)
         table = self._opened()
         known = name_at(self.root, table.version())
         if known is not None:
-            return known, table
+            return Head(known, table)
+        accepted = table.metadata().configuration.get(ACCEPTED)
+        if accepted:
+            return Head(accepted, table)
         number, rest = table.transaction_version(APP), table.transaction_version(APP_ID)
-        return ("" if number is None else _name(number, rest)), table
+        return Head("", table) if number is None else Head(_name(number, rest), table, is_certain=False)
 
     def live(self, condition: Any) -> Mapping[str, LiveFile]:
         actions = pa.table(condition.get_add_actions(flatten=True))
@@ -184,8 +188,11 @@ class DeltaTarget(ChainedTarget):
             {"txn": {"appId": APP, "version": number, "lastUpdated": now_ms}},
             {"txn": {"appId": APP_ID, "version": rest, "lastUpdated": now_ms}},
         ]
-        if change.schema and before.schema:
-            found.append({"metaData": metadata_of(table, schema_from_text(change.schema))})
+        is_wider = bool(change.schema and before.schema)
+        if is_wider or ACCEPTED in table.metadata().configuration:
+            found.append(
+                {"metaData": metadata_of(table, schema_from_text(change.schema) if is_wider else pa.schema([]))}
+            )
         texts = _texts(table) if change.removed or change.rewritten else {}
         removed = [before.files[path] for path in change.removed if path in texts]
         found += [{"remove": remove_of(one, texts[one.path], now_ms, is_data=is_data)} for one in removed]
@@ -202,7 +209,7 @@ class DeltaTarget(ChainedTarget):
         returns  how many
         raises   Overtaken, BrokenTarget, OSError
         """
-        name, table = self.head()
+        name, table, _ = self.head()
         if not name:
             return 0
         self._check(table)

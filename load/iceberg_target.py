@@ -4,6 +4,7 @@
     LOCATION/_headrace/                                   commits (manifest_chain.py), running loaders
     headrace.commit in a snapshot's summary               name of our commit
     headrace.offsets in a snapshot's summary              {"clicks": {"0": 100}}
+    headrace.commit, headrace.snapshot in the properties  the last commit, and the id of its snapshot: for when snapshots have expired
 
 pyiceberg retries a commit that lost against another by itself, with the new snapshot as its condition: what was read before would be
 appended a second time. So its transaction only makes the updates; they go to the catalog once, with the condition that they were made
@@ -28,7 +29,8 @@ from headrace.load.commits import Change, LiveFile, Snapshot
 from headrace.load.durable import make_directory
 from headrace.load.errors import BrokenTarget, LoadFenced, TargetUnavailable, UnknownOutcome
 from headrace.load.iceberg_files import iceberg_data_file, with_any_hours
-from headrace.load.manifest_chain import POINTER, ChainedTarget, Overtaken
+from headrace.load.lost_history import ACCEPTED
+from headrace.load.manifest_chain import POINTER, ChainedTarget, Head, Overtaken
 from headrace.load.record_times import HOUR_MS, TimeSpan
 from headrace.load.schemas import schema_from_text
 from headrace.load.target import Step, no_step
@@ -36,8 +38,10 @@ from headrace.load.target import Step, no_step
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table, Transaction
+    from pyiceberg.table.snapshots import Snapshot as IcebergSnapshot
 
 OFFSETS = "headrace.offsets"
+SNAPSHOT = "headrace.snapshot"
 TOPIC_FIELD = "topic_partition"
 HOURS_MOST = 2**31  # the partition is an int of hours since 1970
 
@@ -98,22 +102,54 @@ class IcebergTarget(ChainedTarget):
         except Exception as failure:  # a catalog's client raises what its transport does
             raise TargetUnavailable(f"{self.name}: {type(failure).__name__}: {failure}") from failure
 
-    def head(self) -> tuple[str, Any]:
+    def head(self) -> Head:
         if self.root == Path():
-            return "", None
+            return Head("", None)
         table = self._loaded_table()
-        snapshot = table.current_snapshot()
+        snapshot, oldest = table.current_snapshot(), None
         while snapshot is not None:
             summary = snapshot.summary.additional_properties if snapshot.summary is not None else {}
             if POINTER in summary:
-                return summary[POINTER], table
-            parent = snapshot.parent_snapshot_id
+                return Head(summary[POINTER], table)
+            oldest, parent = snapshot, snapshot.parent_snapshot_id
             snapshot = None if parent is None else table.snapshot_by_id(parent)
-            if parent is not None and snapshot is None:
+        return self._before(table, oldest)
+
+    def _before(self, table: Table, oldest: IcebergSnapshot | None) -> Head:
+        """Of a table none of whose snapshots names a commit: our last one before the oldest of them. Expiry leaves a snapshot
+        without its parent, pyiceberg's without its parent's id, too.
+
+        oldest   None: the table has no current snapshot
+        raises   BrokenTarget
+        """
+        name = table.properties.get(POINTER, "")
+        if not name:
+            has_expired = oldest is not None and (
+                oldest.parent_snapshot_id is not None or (oldest.sequence_number or 0) > 1
+            )
+            if has_expired and any(self._commits.glob("*.json")):
                 raise BrokenTarget(
-                    f"{self.name}: snapshot {parent}, which may have the offsets, has expired; expire no snapshots after the last load's"
+                    f"{self.name}: the snapshots that say what was loaded have expired: load to another table"
                 )
-        return "", table
+            return Head("", table)
+        if oldest is not None and str(oldest.parent_snapshot_id) == table.properties.get(SNAPSHOT):
+            return Head(name, table)
+        accepted = table.properties.get(ACCEPTED)
+        if accepted:
+            return Head(accepted, table)
+        number = oldest.sequence_number if oldest is not None else None
+        while number is not None and (found := self._loaded(name)).get("sequence", 0) > number:
+            name = found.get("previous", "")
+            if not name:
+                raise BrokenTarget(
+                    f"{self.name} was taken back to before commit {number}, and which load came before that is not known: load to another "
+                    "table"
+                )
+        return Head(name, table, is_certain=False)
+
+    def sequence(self, condition: Any) -> int | None:
+        metadata = condition.metadata
+        return metadata.next_sequence_number() if metadata.format_version > 1 else None
 
     def live(self, condition: Any) -> Mapping[str, LiveFile]:
         """raises   BrokenTarget, for a file that is no path here"""
@@ -144,7 +180,7 @@ class IcebergTarget(ChainedTarget):
     def publish(self, change: Change, before: Snapshot, name: str, condition: Any) -> None:
         """raises   Overtaken; UnknownOutcome, if the catalog did not say whether it took the commit"""
         from pyiceberg.exceptions import CommitFailedException
-        from pyiceberg.table.update import AssertTableUUID
+        from pyiceberg.table.update import AddSnapshotUpdate, AssertTableUUID
 
         table: Table = condition
         transaction = table.transaction()
@@ -156,6 +192,10 @@ class IcebergTarget(ChainedTarget):
             self._stage(transaction, table, change, {POINTER: name, OFFSETS: json.dumps(offsets)})
         except FileNotFoundError as failure:
             raise LoadFenced(f"{self.name}: a file of this commit was removed by another program: {failure}") from None
+        made = next(one.snapshot.snapshot_id for one in transaction._updates if isinstance(one, AddSnapshotUpdate))
+        transaction.set_properties({POINTER: name, SNAPSHOT: str(made)})
+        if ACCEPTED in table.properties:
+            transaction.remove_properties(ACCEPTED)
         requirements = (*transaction._requirements, AssertTableUUID(uuid=table.metadata.table_uuid))
         self.step("table commit made")
         try:

@@ -1,7 +1,8 @@
 """Targets whose own table format has the commit point: what a commit says is a file of ours, and the table's commit names it.
 
     _headrace/commits/00000000000000000042-<unique>.json   {"previous": "<name of 41>", "change": {...}}
-                                                           every FULL_EVERY commits: {"snapshot": {...}}, all that came before
+                                                           every FULL_EVERY commits: {"snapshot": {...}, "change": {...}},
+                                                           all that came before
 
     1 write the file, fsync      nobody names it yet
     2 commit to the table        data files and the name of 1, atomic, on condition that nothing was committed since we read
@@ -9,7 +10,8 @@
 
 The name is in the table's commit and the files are in the same commit, so both count or neither. Other writers of the table
 (DELETE, OPTIMIZE) have commits without a name: the last name before them counts. Which files are there after them the table says
-(`live_files.py`). A table that was taken back (RESTORE, rollback) is at the name that it had then.
+(`live_files.py`). A table that was taken back (RESTORE, rollback) is at the name that it had then. Where the table's history no longer
+goes back to a name, because it has expired, the rows have to show that the last one that is known counts (`lost_history.py`).
 """
 
 from __future__ import annotations
@@ -19,10 +21,11 @@ import uuid
 from abc import abstractmethod
 from collections.abc import Mapping, Set
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from headrace.limits import LOAD_COMMIT_TRIES_MAX, LOAD_MANIFEST_BYTES_MAX
 from headrace.load.commits import (
+    COMPACT,
     Change,
     LiveFile,
     Snapshot,
@@ -36,6 +39,7 @@ from headrace.load.commits import (
 from headrace.load.durable import make_directory, sync_directory, write_synced
 from headrace.load.errors import BrokenTarget, LoadFenced
 from headrace.load.live_files import reconciled
+from headrace.load.lost_history import check_rows
 from headrace.load.target import Step, Target, no_step
 
 FULL_EVERY = 50
@@ -46,6 +50,19 @@ class Overtaken(Exception):
     """The table was committed to since it was read."""
 
 
+class Head(NamedTuple):
+    """Where a table is.
+
+    name        of our last commit, '': none
+    condition   what the next table commit is conditional on
+    is_certain  the table's own history says so, or its owner
+    """
+
+    name: str
+    condition: Any
+    is_certain: bool = True
+
+
 class ChainedTarget(Target):
     """A table whose commits name ours."""
 
@@ -54,10 +71,15 @@ class ChainedTarget(Target):
     def __init__(self, root: Path, name: str, step: Step = no_step) -> None:
         super().__init__(root, name, step)
         self._known = ("", Snapshot())
+        self._proven: tuple[str, tuple[LiveFile, ...]] = ("", ())  # a commit, and files of others, that were looked at
 
     @abstractmethod
-    def head(self) -> tuple[str, Any]:
-        """Name of our last commit ('': none), and what the next table commit is conditional on. raises BrokenTarget"""
+    def head(self) -> Head:
+        """raises   BrokenTarget"""
+
+    def sequence(self, _condition: Any) -> int | None:
+        """The number that the table's own history gives its next commit; None: it has none."""
+        return None
 
     @abstractmethod
     def live(self, condition: Any) -> Mapping[str, LiveFile]:
@@ -77,7 +99,7 @@ class ChainedTarget(Target):
 
     def sweep_temporary(self, older_than_s: float) -> int:
         """Files of commits that were not made: later numbers than the last one's aside, those that it does not follow from."""
-        name, _condition = self.head()
+        name = self.head().name
         chain = self._in_chain(name)
         first = min((one for one in chain if one), default="")
         names, has_others = self.committed_names()
@@ -98,14 +120,27 @@ class ChainedTarget(Target):
 
     def _read(self) -> tuple[str, Snapshot, Snapshot, Any]:
         """Name of our last commit, what our commits say, what the table has of it, and what its next commit is conditional on."""
-        name, condition = self.head()
+        name, condition, is_certain = self.head()
         snapshot = self._chained(name)
         self._known = (name, snapshot)
         view = reconciled(snapshot, self.live(condition)) if name else snapshot
+        if not is_certain and self._proven != (name, view.others):
+            check_rows(self.name, self.root, name, view, self._last_load(name))
+            self._proven = (name, view.others)
         return name, snapshot, view, condition
 
+    def _last_load(self, name: str) -> Change | None:
+        """The last commit up to one that added rows; None: it is not known any more."""
+        while name:
+            found = self._loaded(name)
+            change = change_from_json(found["change"]) if "change" in found else None
+            if change is not None and change.reason != COMPACT and not all(one.is_bad for one in change.added):
+                return change
+            name = found.get("previous", "")
+        return None
+
     def committed_paths(self) -> Set[str]:
-        name, _condition = self.head()
+        name = self.head().name
         snapshot = self._chained(name)
         found = {*snapshot.files, *snapshot.retired}
         chain = self._in_chain(name)
@@ -167,7 +202,7 @@ class ChainedTarget(Target):
                     "not count"
                 )
             after = apply(before, change)
-            made = self._write(after, change, name)
+            made = self._write(after, change, name, self.sequence(condition))
             self.step("manifest written")
             try:
                 self.publish(change, before, made, condition)
@@ -181,17 +216,21 @@ class ChainedTarget(Target):
 
     def _is_named(self, made: str, before: str) -> bool:
         """Whether the table's commits after `before` have that name: a refusal may be the answer to a request that was sent twice."""
-        name, _condition = self.head()
+        name = self.head().name
         while name and name not in (made, before):
             name = self._loaded(name).get("previous", "")
         return name == made
 
-    def _write(self, after: Snapshot, change: Change, previous: str) -> str:
+    def _write(self, after: Snapshot, change: Change, previous: str, sequence: int | None) -> str:
         make_directory(self._commits)
         name = self.new_name(after.number)
-        found: dict[str, Any] = {"previous": previous, "change": change_to_json(change)}
+        found: dict[str, Any] = {"change": change_to_json(change)}
         if after.number % FULL_EVERY == 0:
-            found = {"snapshot": snapshot_to_json(after)}
+            found["snapshot"] = snapshot_to_json(after)
+        else:
+            found["previous"] = previous
+        if sequence is not None:
+            found["sequence"] = sequence
         write_synced(self._commits / name, json.dumps(found, separators=(",", ":")).encode())
         sync_directory(self._commits)
         return name
