@@ -1,6 +1,6 @@
 """Tables whose own history no longer goes back to a load: snapshots that expired, versions that were cleaned.
 
-Holds: load/lost_history.py, load/manifest_chain.py, load/iceberg_target.py, load/delta_target.py
+Holds: load/manifest_chain.py, load/iceberg_target.py, load/delta_target.py
 """
 
 import datetime as dt
