@@ -134,7 +134,13 @@ class DeltaTarget(ChainedTarget):
         if accepted:
             return Head(accepted, table)
         number, rest = table.transaction_version(APP), table.transaction_version(APP_ID)
-        return Head("", table) if number is None else Head(_name(number, rest), table, is_certain=False)
+        if number is not None:
+            return Head(_name(number, rest), table, is_certain=False)
+        if any(self._commits.glob("*.json")):
+            raise BrokenTarget(
+                f"{self.name}: the versions that say what was loaded were cleaned: load to another table"
+            )
+        return Head("", table)
 
     def live(self, condition: Any) -> Mapping[str, LiveFile]:
         actions = pa.table(condition.get_add_actions(flatten=True))

@@ -6,6 +6,8 @@
     a loader of this host that is dead (runs.py)    by the next loader, at its start (after such a commit, where a commit that it
                                                     sent to a catalog may still happen)
     a loader elsewhere, or of unknown fate          when they are older than the grace time, after a commit that fences it
+    a loader that has no file in runs/              never: it has ended in order, so a commit named them, and it is the commits that
+                                                    are missing
     a commit that a later one removed               after `retired_s`: readers of earlier snapshots may have it open
 
 A file that is missing from the commits is no proof: a loader that is alive may be about to commit it.
@@ -79,17 +81,28 @@ def sweep(target: Target, own: str, grace_s: float, now_s: float | None = None) 
     now_s = time.time() if now_s is None else now_s
     with other_runs(target.control, own) as others:
         dead = {one.id for one in others if one.is_dead}
+        known = {one.id for one in others}
         snapshot = target.read()  # after the proof: what the dead committed, they committed before
         committed = target.committed_paths()
-        proven, old = [], []
+        proven, old, unknown = [], [], []
         for path, attempt in found_files(target.root):
             name = str(path.relative_to(target.root))
             if attempt.run == own or name in committed:
                 continue
             if attempt.run in dead:
                 proven.append(path)
+            elif attempt.run not in known:
+                unknown.append(path)
             elif _age_s(path, now_s) > grace_s:
                 old.append(path)
+        if unknown:
+            _log.warning(
+                "%s: %d files stay, first %s: no commit names them, and their loader ended in order: are commits missing in %s?",
+                target.name,
+                len(unknown),
+                unknown[0],
+                target.control,
+            )
         if old or (proven and target.fences_before_removal):
             snapshot = _fenced(target, own, snapshot, now_s)
         for path in (*proven, *old):

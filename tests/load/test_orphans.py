@@ -133,6 +133,14 @@ def test_a_loader_that_is_alive_keeps_its_files_until_they_are_old(target):
     assert not left.exists()
 
 
+def test_files_of_a_loader_that_ended_in_order_stay_for_their_commit_is_what_is_missing(target, caplog):
+    left = leave(target, "cccccccc", age_s=5000)
+    sweep(target, OWN, grace_s=1000)
+    assert left.exists()
+    assert "no commit names them" in caplog.text
+    assert audit(target).orphans == [str(left.relative_to(target.root))]
+
+
 def test_only_one_loader_at_a_time_cleans_up(target):
     run = dead_run(target)
     with other_runs(target.control, OWN) as first, other_runs(target.control, "11111111") as second:
