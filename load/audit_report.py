@@ -46,7 +46,10 @@ class HourCount:
 
 @dataclass(frozen=True, slots=True)
 class PartitionOffsets:
-    """What of a partition is in the table: offsets start <= offset < end, but for gaps."""
+    """What of a partition was loaded: offsets start <= offset < end, but for gaps.
+
+    deleted   of the records, by expire and delete
+    """
 
     topic: str
     partition: int
@@ -54,13 +57,14 @@ class PartitionOffsets:
     end: int
     records: int
     gaps: tuple[tuple[int, int], ...] = ()
+    deleted: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class TableChange:
     """What other programs did to a partition's rows.
 
-    loaded    rows that the commits count
+    loaded    rows that the commits count, less those that commits of ours deleted
     present   rows that the table has, by reading them
     """
 
@@ -201,16 +205,19 @@ def _check_offsets(snapshot: Snapshot, found: Audit, present: Mapping[TopicParti
     for one in snapshot.files.values():
         key = (one.topic, one.topic_id, one.partition)
         in_files[key] = in_files.get(key, 0) + one.rows
+    deleted_by_us = {(one.topic, one.topic_id, one.partition): one.count() for one in snapshot.deleted}
     for (topic, topic_id, partition), ranges in _by_partition(snapshot):
         name = f"{topic}-{partition}"
         records = sum(one.rows for one in ranges)
         bad = sum(one.bad for one in ranges)
         rows = present.get(TopicPartition(topic, partition))
+        deleted, deleted_bad = deleted_by_us.get((topic, topic_id, partition), (0, 0))
+        in_own = in_files.get((topic, topic_id, partition), 0)
         if rows is not None:
-            found.changes.append(TableChange(topic, partition, records - bad, rows))
-        elif records != in_files.get((topic, topic_id, partition), 0):
+            found.changes.append(TableChange(topic, partition, records - bad - deleted, rows))
+        elif records != in_own + deleted + deleted_bad:
             found.faults.append(
-                f"{name}: its ranges have {records} records, its files {in_files.get((topic, topic_id, partition), 0)}"
+                f"{name}: its ranges have {records} records, its files {in_own}, and {deleted + deleted_bad} were deleted"
             )
         found.faults += [
             f"{name}: offsets {before.end}..{after.start} are in no range, or in two"
@@ -228,7 +235,9 @@ def _check_offsets(snapshot: Snapshot, found: Audit, present: Mapping[TopicParti
             if end != ranges[-1].end:
                 found.faults.append(f"{name}: loaded up to {ranges[-1].end}, the committed offset is {end}")
         gaps = tuple((one.start, one.end) for one in ranges if one.is_gap)
-        found.partitions.append(PartitionOffsets(topic, partition, ranges[0].start, ranges[-1].end, records, gaps))
+        found.partitions.append(
+            PartitionOffsets(topic, partition, ranges[0].start, ranges[-1].end, records, gaps, deleted + deleted_bad)
+        )
 
 
 def _by_partition(snapshot: Snapshot) -> Iterator[tuple[tuple[str, str, int], list[LoadedRange]]]:
