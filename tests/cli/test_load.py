@@ -97,7 +97,7 @@ def test_a_load_says_that_no_topic_matches(program, tmp_path):
         (["--to", "x"], "--topics"),
         (["--topics", "x"], "--to"),
         (["--topics", "x", "--to", "s3://b/x"], "expected a directory"),
-        (["--topics", "x", "--to", "y", "--every", "soon"], "expected 500ms, 30s, 1m or 2h"),
+        (["--topics", "x", "--to", "y", "--every", "soon"], "expected 500ms, 30s, 1m, 2h or 90d"),
         (["--topics", "x", "--to", "y", "--from", "-5"], "expected earliest, latest"),
         (["--topics", "x", "--to", "y", "--schema", "a int"], "needs --decode"),
         (["--topics", "x", "--to", "y", "--out-of-range", "z"], "fail, earliest, skip"),
