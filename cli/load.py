@@ -14,7 +14,7 @@ import typer
 from headrace.cli import load_upkeep
 from headrace.cli.arguments import bad, parse_pairs, parse_start, parse_word
 from headrace.cli.client_options import Bootstrap, CommandConfig, open_cluster
-from headrace.cli.load_arguments import To, open_to, parse_duration, print_json
+from headrace.cli.load_arguments import AskedCluster, To, open_to, parse_duration, print_json
 from headrace.cli.printable import print_line
 from headrace.cli.topics import AsJson
 
@@ -193,13 +193,17 @@ def load(
 )
 def audit(
     to: To,
-    deep: Annotated[bool, typer.Option("--deep", help="Read all files and compare their checksums.")] = False,
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Read all files and compare their checksums; with -b keys and values, too.")
+    ] = False,
     as_json: AsJson = False,
+    bootstrap: AskedCluster = "",
 ) -> int:
-    """Compare what the commits counted, by topic and hour, with the files and the offsets. Exit code 1: they differ."""
+    """Compare what the commits counted, by topic and hour, with the files and the offsets; with -b the rows with the log. Exit code 1:
+    they differ."""
     from headrace.load import audit as audited
 
-    found = audited(open_to(to), is_deep=deep)
+    found = audited(open_to(to), is_deep=deep, bootstrap_servers=bootstrap or None)
     if as_json:
         print_json({"event": "audit", "target": to, **_as_json(found)})
     else:
@@ -350,10 +354,25 @@ def _decoder(form: str | None, schema: str | None, pairs: list[str]) -> Any:
         raise typer.BadParameter(str(failure), param_hint="--decode") from None
 
 
+_HEADERS = {
+    "records": "IN THE LOG",
+    "rows": "IN THE TABLE",
+    "dead_letters": "DEAD LETTERS",
+    "deleted": "DELETED",
+    "deleted_by_others": "DELETED BY OTHERS",
+    "aborted": "ABORTED",
+    "passed_over": "PASSED OVER",
+    "lost": "LOST",
+    "extra_aborted": "ABORTED, LOADED",
+    "extra_compacted": "COMPACTED AWAY",
+    "extra_unknown": "NOT OF THE LOG",
+}
+
+
 def _as_json(found: Audit) -> dict[str, Any]:
     import dataclasses
 
-    return dataclasses.asdict(found) | {"records": found.records}
+    return dataclasses.asdict(found) | {"records": found.records, "verdict": found.verdict}
 
 
 def _print(found: Audit) -> None:
@@ -364,7 +383,7 @@ def _print(found: Audit) -> None:
         [(one.topic, one.hour, one.records, one.dead_letters, one.in_files) for one in found.hours],
     )
     print_table(
-        ("TOPIC", "PARTITION", "FROM", "NEXT OFFSET", "RECORDS", "GAPS"),
+        ("TOPIC", "PARTITION", "FROM", "NEXT OFFSET", "RECORDS", "DELETED", "GAPS"),
         [
             (
                 one.topic,
@@ -372,11 +391,23 @@ def _print(found: Audit) -> None:
                 one.start,
                 one.end,
                 one.records,
+                one.deleted,
                 ",".join(f"{a}..{b}" for a, b in one.gaps) or "-",
             )
             for one in found.partitions
         ],
     )
+    if found.log:
+        shown = [
+            name for name in _HEADERS if name in ("records", "rows") or any(getattr(one, name) for one in found.log)
+        ]
+        print_table(
+            ("TOPIC", "PARTITION", "FROM", "TO", *(_HEADERS[name] for name in shown)),
+            [
+                (one.topic, one.partition, one.start, one.end, *(getattr(one, name) for name in shown))
+                for one in found.log
+            ],
+        )
     if found.orphans:
         print_line(
             f"{len(found.orphans)} files that no commit names: a load is writing, or was killed; the next load removes the latter"
@@ -386,9 +417,14 @@ def _print(found: Audit) -> None:
     for fault in found.faults:
         print_line(f"headrace: {fault}", is_error=True)
     print_line(f"{found.records:,} records in {found.commits} commits: {_verdict(found)}")
+    for text in found.uncompared:
+        print_line(f"not compared: {text}")
 
 
 def _verdict(found: Audit) -> str:
+    """As `Audit.verdict`; of a table of many partitions the tables above name them."""
+    log = f"; the log of {len(found.log)} partitions" if found.log else ""
+    compared = f"compared: {found.compared[0]}{log}"
     if found.faults:
-        return "FAULTS"
-    return "other programs changed rows, the rest agrees" if found.changes else "all agree"
+        return f"FAULTS: {len(found.faults)}; {compared}"
+    return f"{'other programs changed rows, the rest agrees' if found.changes else 'all agree'}; {compared}"

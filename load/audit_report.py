@@ -6,6 +6,7 @@ changes   what other programs deleted or added (DELETE, UPDATE, MERGE): the offs
           of which such a program wrote files, against what was loaded. No offset is there twice
 files     each is there, with its size; its footer's offsets lie in its range; with `is_deep` its checksum
 offsets   the ranges of each partition follow one another up to the committed offset; what they counted is in the files
+log       where it is asked: each offset that it still has is a row of the table, or it is known why not (`log_audit.py`)
 orphans   files that no commit names (said, and no fault: a loader may be writing them)
 """
 
@@ -23,6 +24,7 @@ from headrace.ids import TopicPartition
 from headrace.load.commits import DataFile, LiveFile, LoadedRange, Snapshot
 from headrace.load.committed_rows import checksum_of
 from headrace.load.errors import BrokenTarget
+from headrace.load.log_audit import LogComparison, compared_with_log
 from headrace.load.orphans import orphans
 from headrace.load.others_rows import places_in
 from headrace.load.target import Target, open_target
@@ -90,17 +92,30 @@ class Audit:
     orphans: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
     changes: list[TableChange] = field(default_factory=list)
+    log: list[LogComparison] = field(default_factory=list)
+    compared: list[str] = field(default_factory=list)
+    uncompared: list[str] = field(default_factory=list)
 
     @property
     def records(self) -> int:
         return sum(one.records for one in self.hours)
 
+    @property
+    def verdict(self) -> str:
+        """What holds, and of what: nothing agrees that was not compared."""
+        if self.faults:
+            return f"FAULTS: {len(self.faults)}; compared: {'; '.join(self.compared)}"
+        said = "other programs changed rows, the rest agrees" if self.changes else "all agree"
+        rest = f"; not compared: {'; '.join(self.uncompared)}" if self.uncompared else ""
+        return f"{said}; compared: {'; '.join(self.compared)}{rest}"
 
-def audit(to: str | os.PathLike[str] | Target, is_deep: bool = False) -> Audit:
+
+def audit(to: str | os.PathLike[str] | Target, is_deep: bool = False, bootstrap_servers: str | None = None) -> Audit:
     """Check a target as of its last commit.
 
-    is_deep   read all bytes of all files and compare their checksums
-    raises    ValueError, BrokenTarget (the commits themselves contradict each other)
+    is_deep             read all bytes of all files and compare their checksums; with the log also keys and values
+    bootstrap_servers   of a cluster whose log is compared with the table, as far as it has the records; None: it is not
+    raises              ValueError, BrokenTarget (the commits themselves contradict each other); KafkaError, ConnectionFailed
     """
     target = open_target(to)
     snapshot = target.read()
@@ -124,7 +139,31 @@ def audit(to: str | os.PathLike[str] | Target, is_deep: bool = False) -> Audit:
     present = _present(target, snapshot, found)
     _check_offsets(snapshot, found, present)
     found.orphans = orphans(target)
+    found.compared.append(
+        f"commits, with {'all bytes' if is_deep else 'sizes and footers'} of {len(snapshot.files)} files"
+    )
+    if not is_deep:
+        found.uncompared.append("the bytes of the files (--deep)")
+    _compare_with_log(target, snapshot, found, is_deep, bootstrap_servers)
     return found
+
+
+def _compare_with_log(
+    target: Target, snapshot: Snapshot, found: Audit, is_deep: bool, bootstrap_servers: str | None
+) -> None:
+    if bootstrap_servers is None:
+        found.uncompared.append("the log (--bootstrap-servers)")
+        return
+    if not snapshot.number:
+        return
+    log = compared_with_log(target, snapshot, bootstrap_servers, is_deep)
+    found.log = log.comparisons
+    found.faults += log.faults
+    what = "offsets, keys and values" if is_deep else "offsets"
+    found.compared += [f"{what} {one} with the log" for one in log.comparisons]
+    found.uncompared += log.uncompared
+    if not is_deep and log.comparisons:
+        found.uncompared.append("keys and values of the log (--deep)")
 
 
 def _file_fault(target: Target, one: DataFile, is_deep: bool) -> tuple[str, int]:

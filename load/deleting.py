@@ -176,7 +176,7 @@ def _lows(snapshot: Snapshot, bootstrap_servers: str | None) -> dict[TopicPartit
     if bootstrap_servers is None:
         return None
     with Cluster(bootstrap_servers) as cluster:
-        cluster.refresh(sorted(snapshot.offsets))
+        cluster.refresh(None)
         wanted = [
             name
             for name in snapshot.next_offsets()

@@ -124,10 +124,10 @@ class Predicate:
         """The tree of the expression. raises ValueError"""
         text = f"select ({self.text}\n) from rows"
         asked = "select json_serialize_sql(?, skip_null := true, skip_empty := true, skip_default := true)"
-        [row] = self._connection.execute(asked, [text]).fetchall()
-        found = json.loads(str(row[0]))
+        answers: Any = self._connection.execute(asked, [text]).fetchall()
+        found = json.loads(answers[0][0])
         statements = found.get("statements", ())
-        selected = statements[0]["node"].get("select_list", ()) if len(statements) == 1 else ()
+        selected: Any = statements[0]["node"].get("select_list", ()) if len(statements) == 1 else ()
         if found.get("error") or len(selected) != 1:
             raise ValueError(
                 f"where {self.text!r} is not one expression: {found.get('error_message', 'it has several')}"

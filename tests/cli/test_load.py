@@ -61,6 +61,13 @@ def test_a_topic_is_loaded_audited_merged_and_taken_back(program, offline, topic
     assert values(to) == [b"one", b"two"]
     assert b"2 records in 2 commits: all agree" in offline("load", "audit", "--to", to, "--deep")
     assert json.loads(offline("load", "audit", "--to", to, "--json"))["records"] == 2
+    said = offline("load", "audit", "--to", to)
+    assert b"all agree; compared: commits, with sizes and footers of 2 files" in said
+    assert b"not compared: the log" in said
+    said = program("load", "audit", "--to", to, "--deep")
+    assert b"with all bytes of 2 files; the log of" in said
+    assert b"IN THE LOG" in said
+    assert b"not compared" not in said
     assert b"2 files before" in offline("load", "compact", "--to", to)
     assert b"headrace-load.out" in program("groups", "list")
     assert topic.encode() in program("load", "rewind", "--topics", topic, "--to", to, "--from", "earliest")
