@@ -1,16 +1,20 @@
-"""`headrace load`, and `headrace load audit|compact|rewind`: topics into tables, each record exactly once."""
+"""`headrace load`, and `headrace load audit|compact|rewind|migrate`: topics into tables, each record exactly once.
+
+`expire`, `delete` and `vacuum` are in `load_upkeep.py`.
+"""
 
 from __future__ import annotations
 
-import json
-import re
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from headrace.cli import load_upkeep
 from headrace.cli.arguments import bad, parse_pairs, parse_start, parse_word
 from headrace.cli.client_options import Bootstrap, CommandConfig, open_cluster
+from headrace.cli.load_arguments import AskedCluster, To, open_to, parse_duration, print_json
 from headrace.cli.printable import print_line
 from headrace.cli.topics import AsJson
 
@@ -21,8 +25,6 @@ MODES = ("fail", "null", "dead")
 BAD_TIMES = ("dead", "null", "nearest", "fail")
 OUT_OF_RANGE = ("fail", "earliest", "skip")
 RECREATED = ("refuse", "load")
-_DURATION = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?)(ms|s|m|h|d)\Z")
-_SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 EXAMPLES = (
     "[bold]Examples[/bold]\n\nheadrace load --topics clicks --to /data/clicks\n\n"
@@ -39,17 +41,9 @@ app = typer.Typer(
     epilog=EXAMPLES,
 )
 
-EXIT_LEFT = 3  # partitions that had no leader are left for the next load
+load_upkeep.add_to(app)
 
-To = Annotated[
-    str,
-    typer.Option(
-        "--to",
-        metavar="TARGET",
-        help="A directory, iceberg:CATALOG:NAMESPACE.TABLE, or delta:DIRECTORY.",
-        show_default=False,
-    ),
-]
+EXIT_LEFT = 3  # partitions that had no leader are left for the next load
 
 
 @app.callback(invoke_without_command=True)
@@ -145,6 +139,17 @@ def load(
     records_per_commit: Annotated[
         int, typer.Option("--records-per-commit", metavar="N", help="A longer backlog takes several commits.", min=1)
     ] = 20_000_000,
+    keep: Annotated[
+        str | None,
+        typer.Option("--keep", metavar="TIME", help="After each round, drop hours that ended longer ago: 90d."),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print a JSON object for each commit and round, and one at the end.")
+    ] = False,
+    health_file: Annotated[
+        Path | None,
+        typer.Option("--health-file", metavar="PATH", help="Replace this JSON file after each commit and round."),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
     bootstrap: Bootstrap = "",
     command_config: CommandConfig = None,
@@ -177,8 +182,10 @@ def load(
         "compact_every": compact_every,
         "records_per_task": records_per_task,
         "records_per_commit": records_per_commit,
+        "keep": None if keep is None else parse_duration("--keep", keep),
+        "health_file": health_file,
     }
-    return _run(topics, to, _servers(bootstrap, command_config), arguments, quiet)
+    return _run(topics, to, _servers(bootstrap, command_config), arguments, quiet or as_json, as_json)
 
 
 @app.command(
@@ -186,15 +193,19 @@ def load(
 )
 def audit(
     to: To,
-    deep: Annotated[bool, typer.Option("--deep", help="Read all files and compare their checksums.")] = False,
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Read all files and compare their checksums; with -b keys and values, too.")
+    ] = False,
     as_json: AsJson = False,
+    bootstrap: AskedCluster = "",
 ) -> int:
-    """Compare what the commits counted, by topic and hour, with the files and the offsets. Exit code 1: they differ."""
+    """Compare what the commits counted, by topic and hour, with the files and the offsets; with -b the rows with the log. Exit code 1:
+    they differ."""
     from headrace.load import audit as audited
 
-    found = audited(_target(to), is_deep=deep)
+    found = audited(open_to(to), is_deep=deep, bootstrap_servers=bootstrap or None)
     if as_json:
-        print(json.dumps(_as_json(found)))
+        print_json({"event": "audit", "target": to, **_as_json(found)})
     else:
         _print(found)
     return 1 if found.faults else 0
@@ -209,15 +220,22 @@ def compact(
     compression: Annotated[
         str, typer.Option("--compression", metavar="CODEC", help="snappy, gzip, brotli, zstd, lz4, none.")
     ] = "snappy",
+    as_json: AsJson = False,
 ) -> int:
     """Merge small files of each partition and hour, in one commit; a load may run meanwhile."""
     from headrace.load import compact as compacted
     from headrace.load import files
 
-    target = _target(to)
+    target = open_to(to)
     before = len(files(target))
-    compacted(target, small_bytes=small << 20, compression=compression)
-    print_line(f"{before} files before, {len(files(target))} now")
+    snapshot = compacted(target, small_bytes=small << 20, compression=compression)
+    after = len(files(target))
+    if as_json:
+        print_json(
+            {"event": "compact", "target": to, "commit": snapshot.number, "files_before": before, "files": after}
+        )
+    else:
+        print_line(f"{before} files before, {after} now")
     return 0
 
 
@@ -229,37 +247,37 @@ def rewind(
     topics: Annotated[str, typer.Option("--topics", metavar="PATTERN", help="As of headrace load.")],
     to: To,
     start: Annotated[str, typer.Option("--from", metavar="POSITION", help="earliest, an offset, or @TIME.")],
+    as_json: AsJson = False,
     bootstrap: Bootstrap = "",
     command_config: CommandConfig = None,
 ) -> int:
     """Take a table back, so that the next load loads again from there: records and offsets in one commit."""
     from headrace.load import rewind as rewound
 
-    found = rewound(topics, _target(to), _start(start), bootstrap_servers=_servers(bootstrap, command_config))
+    found = rewound(topics, open_to(to), _start(start), bootstrap_servers=_servers(bootstrap, command_config))
+    if as_json:
+        at = [{"topic": name.topic, "partition": name.partition, "offset": found[name]} for name in sorted(found)]
+        print_json({"event": "rewind", "target": to, "partitions": at})
+        return 0
     for name, offset in sorted(found.items()):
         print_line(f"{name} is at {offset}")
     return 0
 
 
 @app.command(epilog="[bold]Examples[/bold]\n\nheadrace load migrate --to delta:/data/clicks")
-def migrate(to: To) -> int:
+def migrate(to: To, as_json: AsJson = False) -> int:
     """Make a table that an earlier version loaded such as other programs may maintain: DELETE, OPTIMIZE, VACUUM. Can be run again."""
     from headrace.load import migrate as migrated
 
-    found = migrated(_target(to))
-    print_line(f"{found.paths} paths corrected, {found.dead_letters} files of dead letters moved")
+    found = migrated(open_to(to))
+    if as_json:
+        print_json({"event": "migrate", "target": to, "paths": found.paths, "dead_letters": found.dead_letters})
+    else:
+        print_line(f"{found.paths} paths corrected, {found.dead_letters} files of dead letters moved")
     return 0
 
 
-def parse_duration(option: str, text: str) -> float:
-    """Seconds of 500ms, 30s, 1m, 2h."""
-    found = _DURATION.match(text)
-    if found is None or float(found[1]) <= 0:
-        raise bad(option, text, "is not a time: expected 500ms, 30s, 1m or 2h")
-    return float(found[1]) * _SECONDS[found[2]]
-
-
-def _run(topics: str, to: str, servers: str, arguments: dict[str, Any], quiet: bool) -> int:
+def _run(topics: str, to: str, servers: str, arguments: dict[str, Any], quiet: bool, as_json: bool = False) -> int:
     import pyarrow as pa
 
     from headrace.cli.interrupt import Interrupt
@@ -268,11 +286,13 @@ def _run(topics: str, to: str, servers: str, arguments: dict[str, Any], quiet: b
     from headrace.load import load as loaded
 
     line = ProgressLine(quiet)
+    if as_json:
+        arguments = {**arguments, "listener": _print_event}
     with Interrupt() as interrupt:
         try:
             found = loaded(
                 topics,
-                _target(to),
+                open_to(to),
                 bootstrap_servers=servers,
                 is_stopped=lambda: bool(interrupt),
                 progress=lambda now: line.show(now.text()),
@@ -285,7 +305,8 @@ def _run(topics: str, to: str, servers: str, arguments: dict[str, Any], quiet: b
         finally:
             line.clear()
         dead = f", {found.dead_letters:,} of them dead letters" if found.dead_letters else ""
-        print_line(f"loaded {found.records:,} records{dead} in {found.commits} commits to {to}")
+        if not as_json:
+            print_line(f"loaded {found.records:,} records{dead} in {found.commits} commits to {to}")
         if not found.has_topics:
             print_line(f"headrace: no topic matches {topics!r}", is_error=True)
         if found.left:
@@ -295,13 +316,9 @@ def _run(topics: str, to: str, servers: str, arguments: dict[str, Any], quiet: b
         return interrupt.exit_code or (EXIT_LEFT if found.left else 0)
 
 
-def _target(to: str) -> Any:
-    from headrace.load.target import open_target
-
-    try:
-        return open_target(to)
-    except (ValueError, ImportError) as failure:
-        raise typer.BadParameter(str(failure), param_hint="--to") from None
+def _print_event(event: dict[str, Any]) -> None:
+    if event["event"] != "progress":
+        print_json(event)
 
 
 def _servers(bootstrap: str, command_config: Any) -> str:
@@ -337,10 +354,25 @@ def _decoder(form: str | None, schema: str | None, pairs: list[str]) -> Any:
         raise typer.BadParameter(str(failure), param_hint="--decode") from None
 
 
+_HEADERS = {
+    "records": "IN THE LOG",
+    "rows": "IN THE TABLE",
+    "dead_letters": "DEAD LETTERS",
+    "deleted": "DELETED",
+    "deleted_by_others": "DELETED BY OTHERS",
+    "aborted": "ABORTED",
+    "passed_over": "PASSED OVER",
+    "lost": "LOST",
+    "extra_aborted": "ABORTED, LOADED",
+    "extra_compacted": "COMPACTED AWAY",
+    "extra_unknown": "NOT OF THE LOG",
+}
+
+
 def _as_json(found: Audit) -> dict[str, Any]:
     import dataclasses
 
-    return dataclasses.asdict(found) | {"records": found.records}
+    return dataclasses.asdict(found) | {"records": found.records, "verdict": found.verdict}
 
 
 def _print(found: Audit) -> None:
@@ -351,7 +383,7 @@ def _print(found: Audit) -> None:
         [(one.topic, one.hour, one.records, one.dead_letters, one.in_files) for one in found.hours],
     )
     print_table(
-        ("TOPIC", "PARTITION", "FROM", "NEXT OFFSET", "RECORDS", "GAPS"),
+        ("TOPIC", "PARTITION", "FROM", "NEXT OFFSET", "RECORDS", "DELETED", "GAPS"),
         [
             (
                 one.topic,
@@ -359,11 +391,23 @@ def _print(found: Audit) -> None:
                 one.start,
                 one.end,
                 one.records,
+                one.deleted,
                 ",".join(f"{a}..{b}" for a, b in one.gaps) or "-",
             )
             for one in found.partitions
         ],
     )
+    if found.log:
+        shown = [
+            name for name in _HEADERS if name in ("records", "rows") or any(getattr(one, name) for one in found.log)
+        ]
+        print_table(
+            ("TOPIC", "PARTITION", "FROM", "TO", *(_HEADERS[name] for name in shown)),
+            [
+                (one.topic, one.partition, one.start, one.end, *(getattr(one, name) for name in shown))
+                for one in found.log
+            ],
+        )
     if found.orphans:
         print_line(
             f"{len(found.orphans)} files that no commit names: a load is writing, or was killed; the next load removes the latter"
@@ -373,9 +417,14 @@ def _print(found: Audit) -> None:
     for fault in found.faults:
         print_line(f"headrace: {fault}", is_error=True)
     print_line(f"{found.records:,} records in {found.commits} commits: {_verdict(found)}")
+    for text in found.uncompared:
+        print_line(f"not compared: {text}")
 
 
 def _verdict(found: Audit) -> str:
+    """As `Audit.verdict`; of a table of many partitions the tables above name them."""
+    log = f"; the log of {len(found.log)} partitions" if found.log else ""
+    compared = f"compared: {found.compared[0]}{log}"
     if found.faults:
-        return "FAULTS"
-    return "other programs changed rows, the rest agrees" if found.changes else "all agree"
+        return f"FAULTS: {len(found.faults)}; {compared}"
+    return f"{'other programs changed rows, the rest agrees' if found.changes else 'all agree'}; {compared}"

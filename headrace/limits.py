@@ -469,6 +469,8 @@ PARQUET_DICTIONARY_BYTES_MAX: Final = (
     64 << 10
 )  # of different values in a row group; more are stored without a dictionary
 LOAD_COMMIT_TRIES_MAX: Final = 20  # of one commit, each after a compaction that came first
+LOAD_UPKEEP_TRIES_MAX: Final = 10  # of an expiry or a deletion, each after others replaced its files
+LOAD_DELETED_RUNS_MAX: Final = 16 << 20  # runs of deleted offsets that are kept of a partition: 16 bytes each
 LOAD_LIST_TRIES_MAX: Final = 10  # readings of a commit log that another process shortens meanwhile
 LOAD_WENT_BACK_TRIES_MAX: Final = (
     10  # of a partition whose end is before the last commit: a new leader may not know better yet

@@ -1,4 +1,4 @@
-"""Topics into tables, each record exactly once: `load(topics, target)`, and what it wrote, listed, checked and compacted."""
+"""Topics into tables, each record exactly once: `load(topics, target)`, and what it wrote, listed, checked and maintained."""
 
 from __future__ import annotations
 
@@ -9,13 +9,29 @@ _HOMES = {
     "compact": "headrace.load.compaction",
     "dataset": "headrace.load.history",
     "dead_letters": "headrace.load.history",
+    "delete": "headrace.load.deleting",
+    "expire": "headrace.load.expiring",
     "files": "headrace.load.history",
     "load": "headrace.load.loader",
     "migrate": "headrace.load.migration",
     "rewind": "headrace.load.rewinding",
     "table": "headrace.load.live_table",
+    "vacuum": "headrace.load.vacuuming",
 }
-__all__ = ["audit", "compact", "dataset", "dead_letters", "files", "load", "migrate", "rewind", "table"]
+__all__ = [
+    "audit",
+    "compact",
+    "dataset",
+    "dead_letters",
+    "delete",
+    "expire",
+    "files",
+    "load",
+    "migrate",
+    "rewind",
+    "table",
+    "vacuum",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -6,6 +6,7 @@ changes   what other programs deleted or added (DELETE, UPDATE, MERGE): the offs
           of which such a program wrote files, against what was loaded. No offset is there twice
 files     each is there, with its size; its footer's offsets lie in its range; with `is_deep` its checksum
 offsets   the ranges of each partition follow one another up to the committed offset; what they counted is in the files
+log       where it is asked: each offset that it still has is a row of the table, or it is known why not (`log_audit.py`)
 orphans   files that no commit names (said, and no fault: a loader may be writing them)
 """
 
@@ -23,6 +24,7 @@ from headrace.ids import TopicPartition
 from headrace.load.commits import DataFile, LiveFile, LoadedRange, Snapshot
 from headrace.load.committed_rows import checksum_of
 from headrace.load.errors import BrokenTarget
+from headrace.load.log_audit import LogComparison, compared_with_log
 from headrace.load.orphans import orphans
 from headrace.load.others_rows import places_in
 from headrace.load.target import Target, open_target
@@ -46,7 +48,10 @@ class HourCount:
 
 @dataclass(frozen=True, slots=True)
 class PartitionOffsets:
-    """What of a partition is in the table: offsets start <= offset < end, but for gaps."""
+    """What of a partition was loaded: offsets start <= offset < end, but for gaps.
+
+    deleted   of the records, by expire and delete
+    """
 
     topic: str
     partition: int
@@ -54,13 +59,14 @@ class PartitionOffsets:
     end: int
     records: int
     gaps: tuple[tuple[int, int], ...] = ()
+    deleted: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class TableChange:
     """What other programs did to a partition's rows.
 
-    loaded    rows that the commits count
+    loaded    rows that the commits count, less those that commits of ours deleted
     present   rows that the table has, by reading them
     """
 
@@ -86,17 +92,30 @@ class Audit:
     orphans: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
     changes: list[TableChange] = field(default_factory=list)
+    log: list[LogComparison] = field(default_factory=list)
+    compared: list[str] = field(default_factory=list)
+    uncompared: list[str] = field(default_factory=list)
 
     @property
     def records(self) -> int:
         return sum(one.records for one in self.hours)
 
+    @property
+    def verdict(self) -> str:
+        """What holds, and of what: nothing agrees that was not compared."""
+        if self.faults:
+            return f"FAULTS: {len(self.faults)}; compared: {'; '.join(self.compared)}"
+        said = "other programs changed rows, the rest agrees" if self.changes else "all agree"
+        rest = f"; not compared: {'; '.join(self.uncompared)}" if self.uncompared else ""
+        return f"{said}; compared: {'; '.join(self.compared)}{rest}"
 
-def audit(to: str | os.PathLike[str] | Target, is_deep: bool = False) -> Audit:
+
+def audit(to: str | os.PathLike[str] | Target, is_deep: bool = False, bootstrap_servers: str | None = None) -> Audit:
     """Check a target as of its last commit.
 
-    is_deep   read all bytes of all files and compare their checksums
-    raises    ValueError, BrokenTarget (the commits themselves contradict each other)
+    is_deep             read all bytes of all files and compare their checksums; with the log also keys and values
+    bootstrap_servers   of a cluster whose log is compared with the table, as far as it has the records; None: it is not
+    raises              ValueError, BrokenTarget (the commits themselves contradict each other); KafkaError, ConnectionFailed
     """
     target = open_target(to)
     snapshot = target.read()
@@ -120,7 +139,31 @@ def audit(to: str | os.PathLike[str] | Target, is_deep: bool = False) -> Audit:
     present = _present(target, snapshot, found)
     _check_offsets(snapshot, found, present)
     found.orphans = orphans(target)
+    found.compared.append(
+        f"commits, with {'all bytes' if is_deep else 'sizes and footers'} of {len(snapshot.files)} files"
+    )
+    if not is_deep:
+        found.uncompared.append("the bytes of the files (--deep)")
+    _compare_with_log(target, snapshot, found, is_deep, bootstrap_servers)
     return found
+
+
+def _compare_with_log(
+    target: Target, snapshot: Snapshot, found: Audit, is_deep: bool, bootstrap_servers: str | None
+) -> None:
+    if bootstrap_servers is None:
+        found.uncompared.append("the log (--bootstrap-servers)")
+        return
+    if not snapshot.number:
+        return
+    log = compared_with_log(target, snapshot, bootstrap_servers, is_deep)
+    found.log = log.comparisons
+    found.faults += log.faults
+    what = "offsets, keys and values" if is_deep else "offsets"
+    found.compared += [f"{what} {one} with the log" for one in log.comparisons]
+    found.uncompared += log.uncompared
+    if not is_deep and log.comparisons:
+        found.uncompared.append("keys and values of the log (--deep)")
 
 
 def _file_fault(target: Target, one: DataFile, is_deep: bool) -> tuple[str, int]:
@@ -201,16 +244,19 @@ def _check_offsets(snapshot: Snapshot, found: Audit, present: Mapping[TopicParti
     for one in snapshot.files.values():
         key = (one.topic, one.topic_id, one.partition)
         in_files[key] = in_files.get(key, 0) + one.rows
+    deleted_by_us = {(one.topic, one.topic_id, one.partition): one.count() for one in snapshot.deleted}
     for (topic, topic_id, partition), ranges in _by_partition(snapshot):
         name = f"{topic}-{partition}"
         records = sum(one.rows for one in ranges)
         bad = sum(one.bad for one in ranges)
         rows = present.get(TopicPartition(topic, partition))
+        deleted, deleted_bad = deleted_by_us.get((topic, topic_id, partition), (0, 0))
+        in_own = in_files.get((topic, topic_id, partition), 0)
         if rows is not None:
-            found.changes.append(TableChange(topic, partition, records - bad, rows))
-        elif records != in_files.get((topic, topic_id, partition), 0):
+            found.changes.append(TableChange(topic, partition, records - bad - deleted, rows))
+        elif records != in_own + deleted + deleted_bad:
             found.faults.append(
-                f"{name}: its ranges have {records} records, its files {in_files.get((topic, topic_id, partition), 0)}"
+                f"{name}: its ranges have {records} records, its files {in_own}, and {deleted + deleted_bad} were deleted"
             )
         found.faults += [
             f"{name}: offsets {before.end}..{after.start} are in no range, or in two"
@@ -228,7 +274,9 @@ def _check_offsets(snapshot: Snapshot, found: Audit, present: Mapping[TopicParti
             if end != ranges[-1].end:
                 found.faults.append(f"{name}: loaded up to {ranges[-1].end}, the committed offset is {end}")
         gaps = tuple((one.start, one.end) for one in ranges if one.is_gap)
-        found.partitions.append(PartitionOffsets(topic, partition, ranges[0].start, ranges[-1].end, records, gaps))
+        found.partitions.append(
+            PartitionOffsets(topic, partition, ranges[0].start, ranges[-1].end, records, gaps, deleted + deleted_bad)
+        )
 
 
 def _by_partition(snapshot: Snapshot) -> Iterator[tuple[tuple[str, str, int], list[LoadedRange]]]:

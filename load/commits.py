@@ -16,15 +16,24 @@ commits). The offsets of a snapshot are where the next load begins: nothing else
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from headrace.ids import TopicPartition
+from headrace.load.deleted_rows import DeletedRows, before, summed
 from headrace.load.errors import BrokenTarget, Gap
 
 FORMAT = 1
 COMPACT = "compact"
+DELETE = "delete"
+EXPIRE = "expire"
 LOAD = "load"
+REWIND = "rewind"
+UPKEEP = (
+    COMPACT,
+    DELETE,
+    EXPIRE,
+)  # what leaves offsets and ranges as they are, so that a load may follow it, and it a load
 RETIRED_KNOWN_MS = 7 * 86_400_000  # for this time commits know what they removed
 
 
@@ -124,12 +133,13 @@ class Change:
 
     loader    who made it
     at_ms     when
-    reason    load, rewind, fence; compact: the same records in other files
+    reason    load, rewind, fence; compact: the same records in other files; delete, expire: without rows that a user named
     removed   paths of files that the table no longer has; their bytes stay for readers of earlier snapshots
     forgotten ranges of the snapshot that others, or none, replace
     schema    of the table from this commit on, serialized by Arrow and in hex; '' if it stays
     is_read_committed   of a load: it read up to the last stable offset, without records of aborted transactions
-    rewritten  files of others, of a rewind
+    rewritten  files of others, of a rewind or a deletion
+    deleted   rows that it takes from the table, not to be loaded again
     """
 
     loader: str
@@ -143,6 +153,7 @@ class Change:
     schema: str = ""
     is_read_committed: bool = False
     rewritten: tuple[Rewritten, ...] = ()
+    deleted: tuple[DeletedRows, ...] = ()
 
     def counts(self) -> dict[tuple[str, str], tuple[int, int]]:
         """Records by topic and hour, in the files that it adds."""
@@ -153,13 +164,14 @@ class Change:
 class Snapshot:
     """The sum of the commits up to `number`; 0: none.
 
-    epoch     how many of them were no compactions: what a loader's next commit is conditional on
+    epoch     how many of them were no upkeep (UPKEEP): what a loader's next commit is conditional on
     ranges    what was loaded, neighbours joined
     counts    records by topic and hour, as the commits counted them: the audit compares them with the files
     retired   files that were removed, with the time in ms
     is_read_committed   as the last load read
     others, gone   what the table has beside our files, written by other programs in their place, and files of ours that it has no longer
               (`live_files.py`); no part of a commit
+    deleted   rows of the ranges that commits of ours deleted, one entry for each partition
     """
 
     number: int = 0
@@ -173,6 +185,7 @@ class Snapshot:
     is_read_committed: bool = False
     others: tuple[LiveFile, ...] = ()
     gone: tuple[DataFile, ...] = ()
+    deleted: tuple[DeletedRows, ...] = ()
 
     def next_offset(self, name: TopicPartition) -> int | None:
         """Where loading continues; None for a partition that was never loaded."""
@@ -196,12 +209,22 @@ class Snapshot:
 
 
 def may_follow(change: Change, expected: Snapshot, found: Snapshot) -> bool:
-    """Whether a change that was made for one snapshot may be committed after a later one: where only compactions are between
-    them, or it is one, and the files that it removes are there."""
-    is_free = change.reason == COMPACT or found.epoch == expected.epoch
-    there = {*found.files, *(one.path for one in found.gone)}
-    others = {one.path for one in found.others}
-    return is_free and there.issuperset(change.removed) and all(one.was.path in others for one in change.rewritten)
+    """Whether a change that was made for one snapshot may be committed after a later one: where only upkeep is between
+    them, or it is such, and the files that it removes are as they were. One that the table had then and has no longer was
+    rewritten by another program: its rows are in files of others now, and a copy of it would bring them twice."""
+    is_free = change.reason in UPKEEP or found.epoch == expected.epoch
+    gone = {one.path for one in found.gone}
+    others = {one.path: one for one in found.others}
+    return (
+        is_free
+        and all(path in found.files or (path in gone and path not in expected.files) for path in change.removed)
+        and all(others.get(one.was.path) == one.was for one in change.rewritten)
+    )
+
+
+def rebased(change: Change, found: Snapshot) -> Change:
+    """A change as it is committed after a snapshot: upkeep says the offsets that were committed by then."""
+    return replace(change, offsets=found.offsets) if change.reason in UPKEEP else change
 
 
 def counted(files: Iterable[DataFile]) -> dict[tuple[str, str], tuple[int, int]]:
@@ -239,12 +262,13 @@ def apply(snapshot: Snapshot, change: Change) -> Snapshot:
         for key, (records, bad) in some.items():
             before = counts.get(key, (0, 0))
             counts[key] = (before[0] + sign * records, before[1] + sign * bad)
-    is_compaction = change.reason == COMPACT
+    is_upkeep = change.reason in UPKEEP
+    offsets = snapshot.offsets if is_upkeep else change.offsets
     forgotten = set(change.forgotten)
     return Snapshot(
         snapshot.number + 1,
-        snapshot.epoch + (not is_compaction),
-        snapshot.offsets if is_compaction else change.offsets,
+        snapshot.epoch + (not is_upkeep),
+        offsets,
         files,
         joined([*(one for one in snapshot.ranges if one not in forgotten), *change.ranges]),
         {key: value for key, value in counts.items() if value[0]},
@@ -256,7 +280,25 @@ def apply(snapshot: Snapshot, change: Change) -> Snapshot:
         change.is_read_committed if change.reason == LOAD else snapshot.is_read_committed,
         _without(snapshot.others, change.rewritten),
         tuple(one for one in snapshot.gone if one.path not in removed),
+        _deleted_after(snapshot, change, offsets),
     )
+
+
+def _deleted_after(snapshot: Snapshot, change: Change, offsets: Offsets) -> tuple[DeletedRows, ...]:
+    """raises   BrokenTarget"""
+    if change.reason != REWIND and not change.deleted:
+        return snapshot.deleted
+    found = []
+    try:
+        for one in summed((*snapshot.deleted, *change.deleted)):
+            now = offsets.get(one.topic)
+            end = None if now is None or now.topic_id != one.topic_id else now.next_offsets.get(one.partition)
+            kept = one if end is None else before(one, end)
+            if kept.rows or kept.bad:
+                found.append(kept)
+    except ValueError as failure:
+        raise BrokenTarget(f"commit {snapshot.number + 1}: {failure}") from None
+    return tuple(found)
 
 
 def _without(others: tuple[LiveFile, ...], rewritten: tuple[Rewritten, ...]) -> tuple[LiveFile, ...]:
@@ -356,6 +398,7 @@ def change_to_json(change: Change) -> dict[str, Any]:
         "schema": change.schema,
         "read_committed": change.is_read_committed,
         "audit": _counts_to_json(change.counts()),
+        **_deleted_to_json(change.deleted),
     }
 
 
@@ -374,6 +417,7 @@ def change_from_json(found: Mapping[str, Any]) -> Change:
             tuple(LoadedRange(**one) for one in found["forgotten"]),
             found["schema"],
             found.get("read_committed", False),
+            deleted=tuple(DeletedRows(**one) for one in found.get("deleted", ())),
         )
         audit = _counts_from_json(found["audit"])
     except (KeyError, TypeError, ValueError) as failure:
@@ -395,6 +439,7 @@ def snapshot_to_json(snapshot: Snapshot) -> dict[str, Any]:
         "retired": dict(snapshot.retired),
         "schema": snapshot.schema,
         "read_committed": snapshot.is_read_committed,
+        **_deleted_to_json(snapshot.deleted),
     }
 
 
@@ -412,9 +457,15 @@ def snapshot_from_json(found: Mapping[str, Any]) -> Snapshot:
             dict(found["retired"]),
             found["schema"],
             found.get("read_committed", False),
+            deleted=tuple(DeletedRows(**one) for one in found.get("deleted", ())),
         )
     except (KeyError, TypeError, ValueError) as failure:
         raise BrokenTarget(f"a checkpoint can't be read: {failure!r}") from None
+
+
+def _deleted_to_json(deleted: tuple[DeletedRows, ...]) -> dict[str, Any]:
+    """Earlier versions pass it over."""
+    return {"deleted": [asdict(one) for one in deleted]} if deleted else {}
 
 
 def _check_format(found: Mapping[str, Any]) -> None:

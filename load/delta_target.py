@@ -28,7 +28,7 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from headrace.load.commits import COMPACT, Change, LiveFile, Snapshot
+from headrace.load.commits import COMPACT, DELETE, EXPIRE, Change, LiveFile, Snapshot
 from headrace.load.delta_actions import (
     add_of,
     add_of_others,
@@ -53,6 +53,8 @@ FEATURES = {"appendOnly", "invariants"}
 WRITER_VERSION = 2
 TABLE_FEATURES_VERSION = 7
 CHECKPOINT_EVERY = 50
+OPERATIONS = {COMPACT: "OPTIMIZE", DELETE: "DELETE", EXPIRE: "DELETE"}  # as Delta's history calls them; else WRITE
+APPEND_ONLY = "delta.appendOnly"
 
 
 class DeltaTarget(ChainedTarget):
@@ -95,6 +97,10 @@ class DeltaTarget(ChainedTarget):
             return DeltaTable(str(self.root))
         except DeltaError as failure:
             raise BrokenTarget(f"{self.name} can't be read as a Delta table: {failure}") from None
+
+    def table(self) -> Any:
+        """As deltalake has it now. raises BrokenTarget"""
+        return self._opened()
 
     def _check(self, table: Any) -> None:
         """raises   BrokenTarget"""
@@ -162,6 +168,8 @@ class DeltaTarget(ChainedTarget):
     def publish(self, change: Change, before: Snapshot, name: str, condition: Any) -> None:
         """raises   Overtaken, BrokenTarget, LoadFenced"""
         self._check(condition)
+        if OPERATIONS.get(change.reason) == "DELETE" and condition.metadata().configuration.get(APPEND_ONLY) == "true":
+            raise BrokenTarget(f"{self.name} has the property {APPEND_ONLY}: nothing is deleted from it")
         try:
             actions = self._actions(condition, change, before, name)
         except FileNotFoundError as failure:  # a VACUUM that waits for nothing takes what is not committed yet
@@ -190,7 +198,7 @@ class DeltaTarget(ChainedTarget):
         number, rest = _parts(name)
         is_data = change.reason != COMPACT
         found: list[dict[str, Any]] = [
-            _commit_info(now_ms, "WRITE" if is_data else "OPTIMIZE", name),
+            _commit_info(now_ms, OPERATIONS.get(change.reason, "WRITE"), name),
             {"txn": {"appId": APP, "version": number, "lastUpdated": now_ms}},
             {"txn": {"appId": APP_ID, "version": rest, "lastUpdated": now_ms}},
         ]

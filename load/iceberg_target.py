@@ -166,6 +166,38 @@ class IcebergTarget(ChainedTarget):
             found[path] = LiveFile(path, topic, "", file.record_count, file.file_size_in_bytes, deletes)
         return found
 
+    def table(self) -> Table:
+        """As its catalog has it now. raises BrokenTarget, TargetUnavailable"""
+        return self._loaded_table()
+
+    def local(self, location: str) -> Path:
+        """Of a file that the table names. raises ValueError"""
+        return _local(location)
+
+    def forget(self, table: Table, snapshot_ids: Sequence[int]) -> None:
+        """Have the catalog forget snapshots, on condition that the table is at the one at which it was read.
+
+        raises   Overtaken; TargetUnavailable, if the catalog did not say whether it did
+        """
+        from pyiceberg.exceptions import CommitFailedException
+        from pyiceberg.table.update import AssertRefSnapshotId, AssertTableUUID, RemoveSnapshotsUpdate
+
+        current = table.current_snapshot()
+        requirements = (
+            AssertTableUUID(uuid=table.metadata.table_uuid),
+            AssertRefSnapshotId.model_validate(
+                {"ref": "main", "snapshot-id": None if current is None else current.snapshot_id}
+            ),
+        )
+        update = RemoveSnapshotsUpdate.model_validate({"snapshot-ids": list(snapshot_ids)})
+        try:
+            self._catalog.commit_table(table, requirements, (update,))
+        except CommitFailedException:
+            raise Overtaken from None
+        except Exception as failure:  # a connection that broke, too
+            raise TargetUnavailable(f"{self.name}: {type(failure).__name__}: {failure}") from failure
+        self.step("snapshots forgotten")
+
     def _below(self, location: str) -> str:
         """raises   BrokenTarget"""
         try:
@@ -174,8 +206,11 @@ class IcebergTarget(ChainedTarget):
             raise BrokenTarget(f"{self.name}: its file {location} is not below {self.root}: {failure}") from None
 
     def committed_names(self) -> tuple[Set[str], bool]:
-        summaries = [one.summary for one in self._loaded_table().snapshots() if one.summary is not None]
-        return {one.additional_properties[POINTER] for one in summaries if POINTER in one.additional_properties}, False
+        snapshots = self._loaded_table().snapshots()
+        ids = {one.snapshot_id for one in snapshots}
+        summaries = [one.summary for one in snapshots if one.summary is not None]
+        names = {one.additional_properties[POINTER] for one in summaries if POINTER in one.additional_properties}
+        return names, any(one.parent_snapshot_id not in (None, *ids) for one in snapshots)
 
     def publish(self, change: Change, before: Snapshot, name: str, condition: Any) -> None:
         """raises   Overtaken; UnknownOutcome, if the catalog did not say whether it took the commit"""

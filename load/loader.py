@@ -21,6 +21,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
@@ -35,7 +36,7 @@ from headrace.client.leader_epochs import RecordEpochs
 from headrace.errors import HeadraceError, KafkaError
 from headrace.ids import TopicPartition
 from headrace.limits import LOAD_LEFT_NAMED_MAX, LOAD_WENT_BACK_TRIES_MAX
-from headrace.load.commits import LOAD, Change, Snapshot, check_change, joined, same_topic
+from headrace.load.commits import COMPACT, EXPIRE, LOAD, Change, Snapshot, check_change, joined, same_topic
 from headrace.load.contents import contents_of
 from headrace.load.data_files import Attempt
 from headrace.load.errors import (
@@ -47,6 +48,8 @@ from headrace.load.errors import (
     TopicReplaced,
     UnknownOutcome,
 )
+from headrace.load.events import Listener, LoadEvents, both, no_listener
+from headrace.load.health_file import HealthFile
 from headrace.load.last_records import changed_records
 from headrace.load.options import (
     GRACE_S,
@@ -134,6 +137,9 @@ def load(
     spark: Any = None,
     is_stopped: Callable[[], bool] = never,
     progress: Callable[[Progress], None] | None = None,
+    keep: timedelta | float | None = None,
+    listener: Listener = no_listener,
+    health_file: str | os.PathLike[str] | None = None,
 ) -> Loaded:
     """Load topics into a table, each record exactly once, from where the table's last commit ends.
 
@@ -148,6 +154,9 @@ def load(
     spark          a session: its executors run the tasks, near the brokers
     is_stopped     asked between rounds and while waiting
     progress       called with how far it is
+    listener       called with an event for each commit, each round and the end (`events.py`)
+    health_file    replaced after each of them (`health_file.py`)
+    keep           drop hours that ended longer ago than this (a timedelta, or seconds), after each round; None: none
 
     The other arguments are those of `LoadOptions`.
 
@@ -174,8 +183,11 @@ def load(
         grace_s,
         retired_s,
         is_stopped,
+        keep.total_seconds() if isinstance(keep, timedelta) else keep,
     )
-    return Loader(options, target, progress).run()
+    if health_file is not None:
+        listener = both(HealthFile(health_file, every_s), listener)
+    return Loader(options, target, progress, listener=listener).run()
 
 
 class Loader:
@@ -190,6 +202,7 @@ class Loader:
         steady: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
         executor: Callable[[Job, Run], Executor] | None = None,
+        listener: Listener = no_listener,
     ) -> None:
         """clock      seconds since 1970, for the time of a commit
         steady     seconds of a clock that nobody sets, for pauses
@@ -210,9 +223,20 @@ class Loader:
         self._left: set[TopicPartition] = set()
         self._damaged: dict[str, DamagedFile] = {}  # files that are not merged
         self._has_topics: bool | None = None
+        self._first_kept = -(2**62)  # hour since 1970
+        self._events = LoadEvents(target.name, listener, clock, steady)
 
     def run(self) -> Loaded:
         """raises   as `load` does"""
+        try:
+            done = self._run()
+        except BaseException as failure:
+            self._events.ends(failure)
+            raise
+        self._events.ends()
+        return done
+
+    def _run(self) -> Loaded:
         self._target.prepare(self._schema)
         self._check_schema(self._target.read())
         run = Run(self._target.control, is_local=self._options.spark is None)
@@ -248,14 +272,13 @@ class Loader:
 
     def _rounds(self, run: Run, executor: Executor, snapshot: Snapshot) -> Snapshot:
         if self._options.every_s is None:
-            return self._catch_up(run, executor, snapshot)
+            return self._one_round(run, executor, snapshot)
         is_stale = False
         while not self._options.is_stopped():
             due_s = self._steady() + self._options.every_s
             try:
-                snapshot = self._target.read() if is_stale else snapshot
+                snapshot = self._one_round(run, executor, None if is_stale else snapshot)
                 is_stale = False
-                snapshot = self._catch_up(run, executor, snapshot)
             except (LoadFenced, TaskFailed, TargetUnavailable, ConnectionFailed, KafkaError) as failure:
                 if not _may_pass(failure):
                     raise
@@ -268,6 +291,18 @@ class Loader:
                 due_s = max(due_s, self._steady() + RETRY_S)
                 is_stale = True
             self._wait_until(due_s)
+        return snapshot
+
+    def _one_round(self, run: Run, executor: Executor, snapshot: Snapshot | None) -> Snapshot:
+        """snapshot   None: read it"""
+        self._events.round_begins()
+        try:
+            snapshot = self._target.read() if snapshot is None else snapshot
+            snapshot = self._expired(run, self._catch_up(run, executor, snapshot))
+        except BaseException as failure:
+            self._events.round_ends(failure)
+            raise
+        self._events.round_ends()
         return snapshot
 
     def _undo(self, run: Run, executor: Executor) -> None:
@@ -303,6 +338,7 @@ class Loader:
                 continue
             self._report_left(plan)
             self._report_topics(plan)
+            self._events.planned(plan.ends, list(plan.left), snapshot)
             frozen = plan.ends if frozen is None else frozen
             self._meter.expect(_left(plan, frozen))
             before, snapshot = snapshot, self._round(run, executor, snapshot, plan, ranges)
@@ -373,6 +409,7 @@ class Loader:
         for result in executor.run(ranges, never):
             results.append(result)
             self._meter.loaded(result.loaded.end - result.loaded.start, result.loaded.rows)
+            self._events.progressed()
         offsets = plan.offsets_after(snapshot)
         if not results and not plan.gaps and offsets == snapshot.offsets:
             return snapshot
@@ -393,7 +430,7 @@ class Loader:
         self._target.step("tasks done")
         snapshot = self._target.commit(change, snapshot)
         self._target.step("committed")
-        self._note(change)
+        self._note(change, snapshot)
         self._commit_group(snapshot)
         self._clean(executor)
         remove_retired(self._target, snapshot, self._options.retired_s)
@@ -407,20 +444,37 @@ class Loader:
         from headrace.load.compaction import compacted, ripe
 
         groups = ripe(snapshot, least, damaged=self._damaged)
-        return compacted(self._target, run.id, snapshot, self._options.compression, groups, self._damaged)
+        after = compacted(self._target, run.id, snapshot, self._options.compression, groups, self._damaged)
+        if after is not snapshot:
+            self._events.committed(after, COMPACT)
+        return after
 
-    def _note(self, change: Change) -> None:
+    def _expired(self, run: Run, snapshot: Snapshot) -> Snapshot:
+        """Drop old hours, once an hour. raises LoadFenced"""
+        keep_s = self._options.keep_s
+        if keep_s is None:
+            return snapshot
+        from headrace.load.expiring import expired, first_kept
+
+        hour = first_kept(keep_s, self._clock())
+        if hour > self._first_kept:
+            removal, snapshot = expired(self._target, run.id, snapshot, hour)
+            self._first_kept = hour
+            if removal is not None:
+                records = removal.rows + removal.dead_letters
+                self._events.committed(snapshot, EXPIRE, records, removal.dead_letters, removal.files, removal.bytes)
+        return snapshot
+
+    def _note(self, change: Change, snapshot: Snapshot) -> None:
+        files = len(change.added)
+        records, bad = sum(one.rows for one in change.ranges), sum(one.bad for one in change.ranges)
+        gaps = sum(one.is_gap for one in joined(change.ranges))
         self._commits += 1
-        self._records += sum(one.rows for one in change.ranges)
-        self._bad += sum(one.bad for one in change.ranges)
+        self._records += records
+        self._bad += bad
         self._meter.committed()
-        _log.info(
-            "commit files=%d records=%d bad=%d gaps=%d",
-            len(change.added),
-            sum(one.rows for one in change.ranges),
-            sum(one.bad for one in change.ranges),
-            sum(one.is_gap for one in joined(change.ranges)),
-        )
+        _log.info("commit files=%d records=%d bad=%d gaps=%d", files, records, bad, gaps)
+        self._events.committed(snapshot, LOAD, records, bad, files, sum(one.bytes for one in change.added), gaps)
 
     def _check_schema(self, snapshot: Snapshot) -> None:
         """raises   SchemaConflict"""

@@ -19,7 +19,7 @@ from __future__ import annotations
 import json
 import uuid
 from abc import abstractmethod
-from collections.abc import Mapping, Set
+from collections.abc import Collection, Mapping, Set
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,6 +33,7 @@ from headrace.load.commits import (
     change_from_json,
     change_to_json,
     may_follow,
+    rebased,
     snapshot_from_json,
     snapshot_to_json,
 )
@@ -146,13 +147,35 @@ class ChainedTarget(Target):
         chain = self._in_chain(name)
         names, has_others = self.committed_names()
         for made in (path.name for path in self._commits.glob("*.json")):
-            if made in chain or not (has_others or made in names):
+            if not (made in chain or has_others or made in names):
                 continue
             known = self._loaded(made)
             if "snapshot" in known:
                 found.update(snapshot_from_json(known["snapshot"]).files)
             else:
                 found.update(one.path for one in change_from_json(known["change"]).added)
+        return found
+
+    def unsure_paths(self, since_s: float) -> set[str]:
+        """Files of commits that were written since a time, and are not known to be of the table. raises BrokenTarget"""
+        known = self._in_chain(self.head()[0]) | self.committed_names()[0]
+        found: set[str] = set()
+        for path in self._commits.glob("*.json"):
+            if path.name not in known and path.exists() and path.stat().st_mtime >= since_s:
+                known_to_it = self._loaded(path.name)
+                if "change" in known_to_it:
+                    found.update(one.path for one in change_from_json(known_to_it["change"]).added)
+        return found
+
+    def dead_letters_of(self, names: Collection[str]) -> set[str]:
+        """Paths of the dead letters that there are after some of our commits. raises BrokenTarget"""
+        found: set[str] = set()
+        for name in names:
+            known = self._loaded(name)
+            if known.get("previous") in names:
+                found.update(one.path for one in change_from_json(known["change"]).added if one.is_bad)
+            else:
+                found.update(path for path, one in self._chained(name).files.items() if one.is_bad)
         return found
 
     def _in_chain(self, name: str) -> set[str]:
@@ -201,6 +224,7 @@ class ChainedTarget(Target):
                     f"{self.name}: another loader committed first (commit {before.number}, expected {expected.number}), so this one does "
                     "not count"
                 )
+            change = rebased(change, before)
             after = apply(before, change)
             made = self._write(after, change, name, self.sequence(condition))
             self.step("manifest written")

@@ -36,6 +36,7 @@ from headrace.load.commits import (
     change_from_json,
     change_to_json,
     may_follow,
+    rebased,
     snapshot_from_json,
     snapshot_to_json,
 )
@@ -74,7 +75,7 @@ class ManifestLog:
         raise BrokenTarget(f"{self._directory}: {missing} is missing, and later commits are there")
 
     def append(self, change: Change, expected: Snapshot) -> Snapshot:
-        """Commit a change, after compactions that came first if there were any. raises LoadFenced"""
+        """Commit a change, after upkeep that came first if there was any. raises LoadFenced"""
         before = expected
         for _ in range(LOAD_COMMIT_TRIES_MAX):
             try:
@@ -87,6 +88,7 @@ class ManifestLog:
 
     def _append(self, change: Change, expected: Snapshot) -> Snapshot:
         """raises   LoadFenced"""
+        change = rebased(change, expected)
         after = apply(expected, change)
         number = after.number
         temporary = self._directory / f".{number}.{uuid.uuid4().hex}.tmp"

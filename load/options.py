@@ -47,6 +47,7 @@ class LoadOptions:
     compact_every        commits between two merges of small files; None: COMPACT_EVERY where the load repeats, else none; 0: none
     grace_s              age at which files are removed that no commit names, of a loader whose death has no proof
     retired_s            for which files that a commit removed stay for readers of earlier snapshots
+    keep_s               hours that ended longer ago are dropped after each round (`expiring.py`); None: none are
     """
 
     bootstrap_servers: str
@@ -67,6 +68,7 @@ class LoadOptions:
     grace_s: float = GRACE_S
     retired_s: float = RETIRED_S
     is_stopped: Callable[[], bool] = never
+    keep_s: float | None = None
 
     def __post_init__(self) -> None:
         """raises   ValueError, naming what is wrong"""
@@ -90,6 +92,8 @@ class LoadOptions:
             raise ValueError(f"workers {self.workers} must be 1 to {LOAD_WORKERS_MAX}")
         if self.every_s is not None and self.every_s <= 0:
             raise ValueError(f"every_s {self.every_s} must be more than 0")
+        if self.keep_s is not None and not 0 < self.keep_s < float("inf"):
+            raise ValueError(f"keep_s {self.keep_s} must be more than 0")
         start_of(self.start)
 
     @property

@@ -67,18 +67,21 @@ def discard(root: Path, rewritten: Sequence[Rewritten]) -> None:
 
 
 def _without_tail(root: Path, one: LiveFile, cuts: Mapping[TopicPartition, int]) -> Rewritten | None:
-    with pq.ParquetFile(root / one.path) as file:
-        table = file.read()
-    deleted = deleted_positions(root, one)
-    goes = np.zeros(table.num_rows, bool)
     whole = LiveFile(one.path, one.topic, one.hour, one.rows, one.bytes)
-    goes |= _mask(places_in(root, whole), cuts, {})
-    if not np.delete(goes, deleted).any():
+    goes = _mask(places_in(root, whole), cuts, {})
+    if not np.delete(goes, deleted_positions(root, one)).any():
         return None
-    goes[deleted] = True
-    rest = table.filter(pa.array(~goes))
-    if not rest.num_rows:
+    return without(root, one, goes)
+
+
+def without(root: Path, one: LiveFile, goes: np.ndarray) -> Rewritten:
+    """A file without the rows at marked positions, on the disk. raises BrokenTarget, OSError"""
+    goes = goes.copy()
+    goes[deleted_positions(root, one)] = True
+    if goes.all():
         return Rewritten(one, None)
+    with pq.ParquetFile(root / one.path) as file:
+        rest = without_views(file.read()).filter(pa.array(~goes))
     path = root / Path(one.path).with_name(f"part-{uuid.uuid4()}.parquet")
     pq.write_table(rest, path, compression=COMPRESSION)
     with open(path, "rb") as written:
@@ -86,6 +89,16 @@ def _without_tail(root: Path, one: LiveFile, cuts: Mapping[TopicPartition, int])
     sync_directory(path.parent)
     size = path.stat().st_size
     return Rewritten(one, LiveFile(str(path.relative_to(root)), one.topic, one.hour, rest.num_rows, size))
+
+
+def without_views(table: pa.Table) -> pa.Table:
+    """The same with plain columns: delta-rs writes views, which Arrow can't filter. In Parquet both are the same bytes."""
+    plain = {pa.binary_view(): pa.binary(), pa.string_view(): pa.string()}
+    for index, field in enumerate(table.schema):
+        if field.type in plain:
+            kind = plain[field.type]
+            table = table.set_column(index, field.with_type(kind), table.column(index).cast(kind))
+    return table
 
 
 def _mask(places: pa.Table, starts: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]) -> np.ndarray:

@@ -24,11 +24,12 @@ import pyarrow.parquet as pq
 from headrace.client.cluster import EARLIEST, LATEST, Cluster
 from headrace.client.leader_epochs import Epochs, RecordEpochs
 from headrace.ids import TopicPartition
-from headrace.load.commits import Change, DataFile, Snapshot, TopicOffsets, same_topic
+from headrace.load.commits import REWIND, Change, DataFile, Snapshot, TopicOffsets, same_topic
 from headrace.load.committed_rows import committed_rows, is_as_committed
 from headrace.load.contents import DEAD_SCHEMA
 from headrace.load.data_file_writer import ROW_GROUP_BYTES, DataFileWriter
 from headrace.load.data_files import Attempt, file_name, folder_of
+from headrace.load.deleted_rows import DeletedRows
 from headrace.load.durable import sync_directory
 from headrace.load.errors import LoadFenced, OutOfRange, TopicReplaced
 from headrace.load.options import pattern_of, start_of
@@ -134,7 +135,7 @@ def _files(snapshot: Snapshot, name: TopicPartition) -> list[DataFile]:
     return [one for one in snapshot.files.values() if _is_of(one, snapshot, name)]
 
 
-def _is_of(one: DataFile, snapshot: Snapshot, name: TopicPartition) -> bool:
+def _is_of(one: DataFile | DeletedRows, snapshot: Snapshot, name: TopicPartition) -> bool:
     key = (name.topic, snapshot.offsets[name.topic].topic_id, name.partition)
     return (one.topic, one.topic_id, one.partition) == key
 
@@ -165,6 +166,8 @@ def _change(target: Target, run_id: str, snapshot: Snapshot, cuts: dict[TopicPar
                 if found.start < cut:
                     rows, bad = (sum(_rows_from(target, one, found.start) for one in some) for some in _by_kind(kept))
                     rows += count_within(target.root, snapshot.others, name, found.start, cut)
+                    ours = [one.count(found.start, cut) for one in snapshot.deleted if _is_of(one, snapshot, name)]
+                    rows, bad = rows + sum(one[0] for one in ours), bad + sum(one[1] for one in ours)
                     ranges.append(replace(found, end=cut, rows=rows + bad, bad=bad))
     for folder in {(target.root / one.path).parent for one in added}:
         sync_directory(folder)
@@ -172,7 +175,7 @@ def _change(target: Target, run_id: str, snapshot: Snapshot, cuts: dict[TopicPar
     return Change(
         "rewind",
         at_ms,
-        "rewind",
+        REWIND,
         _offsets(snapshot, cuts, epochs),
         tuple(ranges),
         tuple(added),

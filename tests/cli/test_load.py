@@ -61,6 +61,13 @@ def test_a_topic_is_loaded_audited_merged_and_taken_back(program, offline, topic
     assert values(to) == [b"one", b"two"]
     assert b"2 records in 2 commits: all agree" in offline("load", "audit", "--to", to, "--deep")
     assert json.loads(offline("load", "audit", "--to", to, "--json"))["records"] == 2
+    said = offline("load", "audit", "--to", to)
+    assert b"all agree; compared: commits, with sizes and footers of 2 files" in said
+    assert b"not compared: the log" in said
+    said = program("load", "audit", "--to", to, "--deep")
+    assert b"with all bytes of 2 files; the log of" in said
+    assert b"IN THE LOG" in said
+    assert b"not compared" not in said
     assert b"2 files before" in offline("load", "compact", "--to", to)
     assert b"headrace-load.out" in program("groups", "list")
     assert topic.encode() in program("load", "rewind", "--topics", topic, "--to", to, "--from", "earliest")
@@ -97,7 +104,7 @@ def test_a_load_says_that_no_topic_matches(program, tmp_path):
         (["--to", "x"], "--topics"),
         (["--topics", "x"], "--to"),
         (["--topics", "x", "--to", "s3://b/x"], "expected a directory"),
-        (["--topics", "x", "--to", "y", "--every", "soon"], "expected 500ms, 30s, 1m or 2h"),
+        (["--topics", "x", "--to", "y", "--every", "soon"], "expected 500ms, 30s, 1m, 2h or 90d"),
         (["--topics", "x", "--to", "y", "--from", "-5"], "expected earliest, latest"),
         (["--topics", "x", "--to", "y", "--schema", "a int"], "needs --decode"),
         (["--topics", "x", "--to", "y", "--out-of-range", "z"], "fail, earliest, skip"),

@@ -1,0 +1,268 @@
+"""Rows taken out of a table, in one commit: what `headrace load expire` and `headrace load delete` have in common.
+
+    choose     which rows of each file go                      nothing is written yet: a dry run ends here
+    rewrite    files that lose some rows, without these        a file that loses all of them is not written again
+    commit     old files out, new ones in, deleted offsets     or nothing, where the table lost one of the files meanwhile
+
+Our files keep what they are: partition, hour and range; with fewer rows. Files of others are written again as files of others.
+Offsets and ranges stay, so a load goes on, and nothing of it comes back. A load may commit meanwhile. Where another program, or
+a merge, replaced one of the files, all of it is done again on what there is now, LOAD_UPKEEP_TRIES_MAX times at most.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from headrace.ids import TopicPartition
+from headrace.limits import LOAD_UPKEEP_TRIES_MAX
+from headrace.load.commits import Change, DataFile, LiveFile, Rewritten, Snapshot
+from headrace.load.committed_rows import committed_rows
+from headrace.load.contents import DEAD_SCHEMA
+from headrace.load.data_file_writer import ROW_GROUP_BYTES, DataFileWriter
+from headrace.load.data_files import Attempt, file_name, folder_of
+from headrace.load.deleted_rows import DeletedRows, deleted_rows
+from headrace.load.durable import sync_directory
+from headrace.load.errors import LoadFenced
+from headrace.load.orphans import run_of
+from headrace.load.others_rows import discard, places_in, without
+from headrace.load.schemas import schema_from_text
+from headrace.load.table_rows import deleted_positions
+from headrace.load.target import Target
+
+COMPRESSION = "snappy"  # of a file that is written again
+
+_log = logging.getLogger("headrace.load")
+
+
+class Choice(Protocol):
+    """Which rows go: for each file a mark for each of its rows, or None where all stay."""
+
+    def of_ours(self, target: Target, one: DataFile, schema: pa.Schema) -> np.ndarray | None: ...
+
+    def of_others(self, target: Target, one: LiveFile, schema: pa.Schema) -> np.ndarray | None: ...
+
+    def takes_gone(self, one: DataFile) -> bool:
+        """Whether a file that another program took from the table is no longer counted."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A file of ours or of others, and what goes.
+
+    goes   by position
+    rows   that count and go; fewer than marks where another file deleted some of them
+    """
+
+    file: DataFile | LiveFile
+    goes: np.ndarray
+    rows: int
+
+    @property
+    def is_whole(self) -> bool:
+        return bool(self.goes.all())
+
+    @property
+    def is_bad(self) -> bool:
+        return isinstance(self.file, DataFile) and self.file.is_bad
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """What a commit took from a table.
+
+    commit         its number; 0: none was made, since there was nothing to take, or it was a dry run
+    rows           of the table
+    dead_letters   beside them
+    files          that had any of these
+    bytes          of those files, less what was written again; in a dry run all of theirs
+    deleted        offsets by partition
+    """
+
+    commit: int
+    rows: int
+    dead_letters: int
+    files: int
+    bytes: int
+    deleted: tuple[DeletedRows, ...] = ()
+
+
+def removed(
+    target: Target, reason: str, choice: Choice, is_dry_run: bool = False
+) -> tuple[Removal, list[Chosen], Snapshot]:
+    """Take what is chosen out of the table.
+
+    returns   what was taken, from which files, and the table's snapshot after it
+    raises    LoadFenced, where files were replaced again and again; BrokenTarget, DamagedFile, OSError, and the target's own errors:
+              nothing was changed
+    """
+    for tries_left in range(LOAD_UPKEEP_TRIES_MAX - 1, -1, -1):
+        snapshot = target.read()
+        chosen = choose(target, snapshot, choice)
+        if is_dry_run or not chosen:
+            return replace(removal_of(chosen), deleted=_deleted(target, snapshot, chosen)), chosen, snapshot
+        try:
+            with run_of(target) as run:
+                found, after = remove(target, run.id, snapshot, reason, chosen, choice)
+            return found, chosen, after
+        except (
+            LoadFenced,
+            FileNotFoundError,
+        ) as failure:  # a VACUUM took the file after another program had replaced it
+            if not tries_left:
+                raise
+            _log.info(
+                "%s of %s begins again, since its files were replaced meanwhile: %s", reason, target.name, failure
+            )
+    raise AssertionError("unreachable")
+
+
+def choose(target: Target, snapshot: Snapshot, choice: Choice) -> list[Chosen]:
+    """Files of which rows go. raises BrokenTarget, OSError"""
+    found: list[Chosen] = []
+    schema = schema_from_text(snapshot.schema) if snapshot.schema else pa.schema([])
+    for one in snapshot.files.values():
+        goes = choice.of_ours(target, one, DEAD_SCHEMA if one.is_bad else schema)
+        if goes is not None and goes.any():
+            found.append(Chosen(one, goes, int(goes.sum())))
+    for other in snapshot.others:
+        goes = choice.of_others(target, other, schema)
+        if goes is not None:
+            rows = int(np.delete(goes, deleted_positions(target.root, other)).sum())
+            if rows:
+                found.append(Chosen(other, goes, rows))
+    return found
+
+
+def removal_of(chosen: Sequence[Chosen]) -> Removal:
+    """What would be taken."""
+    return Removal(
+        0,
+        sum(one.rows for one in chosen if not one.is_bad),
+        sum(one.rows for one in chosen if one.is_bad),
+        len(chosen),
+        sum(one.file.bytes for one in chosen),
+    )
+
+
+def remove(
+    target: Target, run_id: str, snapshot: Snapshot, reason: str, chosen: Sequence[Chosen], choice: Choice
+) -> tuple[Removal, Snapshot]:
+    """One commit. raises LoadFenced, DamagedFile, and the target's own errors"""
+    added: list[DataFile] = []
+    rewritten: list[Rewritten] = []
+    try:
+        for one in chosen:
+            if isinstance(one.file, LiveFile):
+                rewritten.append(without(target.root, one.file, one.goes))
+            elif not one.is_whole:
+                added.append(_rest(target, snapshot, one.file, one.goes, Attempt(run_id, len(added))))
+        for folder in {(target.root / one.path).parent for one in added}:
+            sync_directory(folder)
+        ours = tuple(one.file.path for one in chosen if isinstance(one.file, DataFile))
+        change = Change(
+            run_id,
+            int(time.time() * 1000),
+            reason,
+            snapshot.offsets,
+            (),
+            tuple(added),
+            (*ours, *(one.path for one in snapshot.gone if choice.takes_gone(one))),
+            rewritten=tuple(rewritten),
+            deleted=_deleted(target, snapshot, chosen),
+        )
+        target.step("rows removed")
+        after = target.commit(change, snapshot)
+    except LoadFenced:
+        discard(target.root, rewritten)
+        raise
+    written = sum(one.bytes for one in added) + sum(one.becomes.bytes for one in rewritten if one.becomes is not None)
+    found = removal_of(chosen)
+    return replace(found, commit=after.number, bytes=found.bytes - written, deleted=change.deleted), after
+
+
+def _rest(target: Target, snapshot: Snapshot, one: DataFile, goes: np.ndarray, attempt: Attempt) -> DataFile:
+    """The other rows of a file of ours, as a file of its range. raises DamagedFile"""
+    schema = DEAD_SCHEMA if one.is_bad else schema_from_text(snapshot.schema)
+    name = file_name(one.topic, one.partition, one.start, one.end, attempt)
+    path = f"{folder_of(one.topic, one.hour, one.is_bad)}/{name}"
+    writer = DataFileWriter(target.root / path, schema, COMPRESSION, 0)
+    at = 0
+    try:
+        for batch in committed_rows(target.root, one, schema):
+            kept = batch.filter(pa.array(~goes[at : at + batch.num_rows]))
+            at += batch.num_rows
+            if kept.num_rows:
+                writer.add(kept)
+            if writer.waiting_bytes >= ROW_GROUP_BYTES:
+                writer.write()
+        size, checksum = writer.finish()
+    except BaseException:
+        writer.discard()
+        raise
+    return replace(
+        one,
+        path=path,
+        rows=writer.rows,
+        bytes=size,
+        first_offset=writer.first_offset,
+        last_offset=writer.last_offset,
+        checksum=checksum,
+    )
+
+
+def _deleted(target: Target, snapshot: Snapshot, chosen: Sequence[Chosen]) -> tuple[DeletedRows, ...]:
+    """The offsets of rows that go. raises BrokenTarget, OSError"""
+    rows: dict[tuple[str, str, int], list[np.ndarray]] = {}
+    bad: dict[tuple[str, str, int], list[np.ndarray]] = {}
+    for one in chosen:
+        if isinstance(one.file, DataFile):
+            key = (one.file.topic, one.file.topic_id, one.file.partition)
+            (bad if one.is_bad else rows).setdefault(key, []).append(_own_offsets(target, one.file)[one.goes])
+        else:
+            for name, offsets in _others_offsets(target, one.file, one.goes):
+                known = snapshot.offsets.get(name.topic)
+                topic_id = "" if known is None else known.topic_id
+                rows.setdefault((name.topic, topic_id, name.partition), []).append(offsets)
+    return tuple(
+        deleted_rows(*key, _concatenated(rows.get(key, ())), _concatenated(bad.get(key, ())))
+        for key in sorted(rows.keys() | bad.keys())
+    )
+
+
+def _own_offsets(target: Target, one: DataFile) -> np.ndarray:
+    """Of each row. Where the file is lost, so that an hour can expire all the same: as many, from the first on, and the last."""
+    if one.last_offset - one.first_offset + 1 == one.rows:
+        return np.arange(one.first_offset, one.last_offset + 1)
+    try:
+        with pq.ParquetFile(target.root / one.path) as file:
+            found = file.read(columns=["offset"])["offset"].to_numpy()
+        if len(found) == one.rows:
+            return np.asarray(found)
+        _log.warning("%s has %d rows, %d were committed", one.path, len(found), one.rows)
+    except (OSError, ValueError) as failure:  # ArrowInvalid is a ValueError
+        _log.warning("%s can't be read, its %d rows are deleted unseen: %s", one.path, one.rows, failure)
+    return np.append(np.arange(one.first_offset, one.first_offset + one.rows - 1), one.last_offset)
+
+
+def _others_offsets(target: Target, one: LiveFile, goes: np.ndarray) -> Iterable[tuple[TopicPartition, np.ndarray]]:
+    whole = replace(one, deletes=())
+    counts = goes.copy()
+    counts[deleted_positions(target.root, one)] = False
+    places = places_in(target.root, whole)
+    offsets, partitions = places["offset"].to_numpy()[counts], places["partition"].to_numpy()[counts]
+    topics = np.array(places["topic"].to_pylist(), object)[counts]
+    for topic, partition in sorted(set(zip(topics.tolist(), partitions.tolist(), strict=True))):
+        yield TopicPartition(topic, partition), offsets[(topics == topic) & (partitions == partition)]
+
+
+def _concatenated(some: Sequence[np.ndarray]) -> np.ndarray:
+    return np.concatenate(some) if some else np.empty(0, np.int64)
