@@ -1,7 +1,7 @@
 """Another program that maintains a table while it is loaded: deletes rows, rewrites files, gives old versions up.
 
-Runs in: a process of its own, started and killed by `load_campaign.py`. It uses the table's own library and nothing of Headrace, but
-for a Parquet directory, which has no other program than ours.
+Runs in: a process of its own, started and killed by `load_campaign.py`. It uses the table's own library, and by lot our own deletion
+and merging. A Parquet directory has no other program than these.
 
     ledger    one JSON object a line: {"intend": [numbers]} before a deletion, {"done": [numbers]} after it
 
@@ -24,6 +24,8 @@ from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+
+import headrace.load
 
 KEPT_S = 45  # an earlier version, a file that no version has: longer than a commit takes
 PAUSE_S = 0.8
@@ -60,7 +62,13 @@ class Ledger:
 
 
 class Maintained(ABC):
-    """A table, as its own library sees it."""
+    """A table, as its own library sees it.
+
+    to   as `headrace load` names it
+    """
+
+    def __init__(self, to: str) -> None:
+        self._to = to
 
     @abstractmethod
     def rows(self) -> pa.Table:
@@ -72,12 +80,29 @@ class Maintained(ABC):
 
     def others(self) -> Sequence[str]:
         """Names of methods that delete no row."""
-        return ()
+        return ("merge",)
+
+    def delete_by_us(self, partition: int, start: int, end: int) -> None:
+        """The same, by `headrace load delete`."""
+        headrace.load.delete(self._to, f'partition = {partition} and "offset" >= {start} and "offset" < {end}')
+
+    def merge(self) -> None:
+        """Small files, by `headrace load compact`."""
+        headrace.load.compact(self._to)
+
+
+class MaintainedParquet(Maintained):
+    def rows(self) -> pa.Table:
+        return headrace.load.dataset(self._to).to_table(columns=["partition", "offset", "value"])
+
+    def delete(self, partition: int, start: int, end: int) -> None:
+        self.delete_by_us(partition, start, end)
 
 
 class MaintainedDelta(Maintained):
-    def __init__(self, path: str) -> None:
-        self._path = path
+    def __init__(self, to: str) -> None:
+        super().__init__(to)
+        self._path = to.removeprefix("delta:")
         table = self._table
         kept = f"interval {KEPT_S} seconds"
         table.alter.set_table_properties({"delta.deletedFileRetentionDuration": kept}, raise_if_not_exists=False)
@@ -95,7 +120,7 @@ class MaintainedDelta(Maintained):
         self._table.delete(f'partition = {partition} AND "offset" >= {start} AND "offset" < {end}')
 
     def others(self) -> Sequence[str]:
-        return ("optimize", "vacuum", "checkpoint")
+        return (*super().others(), "optimize", "vacuum", "checkpoint")
 
     def optimize(self) -> None:
         self._table.optimize.compact()
@@ -108,10 +133,11 @@ class MaintainedDelta(Maintained):
 
 
 class MaintainedIceberg(Maintained):
-    def __init__(self, name: str) -> None:
+    def __init__(self, to: str) -> None:
         from pyiceberg.catalog import load_catalog
 
-        catalog, _, self._name = name.partition(":")
+        super().__init__(to)
+        catalog, _, self._name = to.removeprefix("iceberg:").partition(":")
         self._catalog = load_catalog(catalog)
 
     @property
@@ -130,7 +156,7 @@ class MaintainedIceberg(Maintained):
         self._table.delete(self._within(partition, start, end))
 
     def others(self) -> Sequence[str]:
-        return ("rewrite", "expire")
+        return (*super().others(), "rewrite", "expire")
 
     def rewrite(self) -> None:
         """The rows of some files, in one file: rewrite_data_files, as far as pyiceberg has it."""
@@ -149,13 +175,9 @@ class MaintainedIceberg(Maintained):
 
 
 def maintained(to: str) -> Maintained:
-    """Of what `--to` names. raises ValueError"""
-    kind, _, rest = to.partition(":")
-    if kind == "delta":
-        return MaintainedDelta(rest)
-    if kind == "iceberg":
-        return MaintainedIceberg(rest)
-    raise ValueError(f"table {to!r}: expected delta:DIRECTORY or iceberg:CATALOG:NAMESPACE.TABLE")
+    """Of what `--to` names."""
+    kinds = {"delta": MaintainedDelta, "iceberg": MaintainedIceberg}
+    return kinds.get(to.partition(":")[0], MaintainedParquet)(to)
 
 
 def _deleted(table: Maintained, lots: random.Random, ledger: IO[str]) -> None:
@@ -168,9 +190,10 @@ def _deleted(table: Maintained, lots: random.Random, ledger: IO[str]) -> None:
         pc.equal(rows["partition"], partition), pc.and_(pc.greater_equal(offsets, start), pc.less(offsets, end))
     )
     numbers = [int(one) for one in rows.filter(mask)["value"].to_pylist()]
+    name = lots.choice(["delete", "delete_by_us"])
     _write(ledger, intend=numbers)
-    table.delete(partition, start, end)
-    _write(ledger, done=numbers, operation=["delete"])
+    getattr(table, name)(partition, start, end)
+    _write(ledger, done=numbers, operation=[name])
 
 
 def _write(ledger: IO[str], **what: list[Any]) -> None:
