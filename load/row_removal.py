@@ -5,7 +5,7 @@
     commit     old files out, new ones in, deleted offsets     or nothing, where the table lost one of the files meanwhile
 
 Our files keep what they are: partition, hour and range; with fewer rows. Files of others are written again as files of others.
-Offsets and ranges stay, so a load goes on, and nothing of it comes back. A load may commit meanwhile. Where another program, or
+Offsets and ranges stay, so a load continues, and nothing of it comes back. A load may commit meanwhile. Where another program, or
 a merge, replaced one of the files, all of it is done again on what there is now, LOAD_UPKEEP_TRIES_MAX times at most.
 """
 

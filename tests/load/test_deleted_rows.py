@@ -1,6 +1,4 @@
 """Runs of offsets, against sets.
-
-Holds: load/deleted_rows.py
 """
 
 import base64

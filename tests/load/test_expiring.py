@@ -1,6 +1,6 @@
 """Hours that ended long ago are dropped, in one commit, and nothing of them comes back.
 
-Holds: load/expiring.py, load/row_removal.py
+Holds: load/row_removal.py
 """
 
 import time
