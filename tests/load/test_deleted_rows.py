@@ -1,5 +1,4 @@
-"""Runs of offsets, against sets.
-"""
+"""Runs of offsets, against sets."""
 
 import base64
 import zlib

@@ -1,5 +1,4 @@
-"""Rows deleted by a condition, in one commit: from tables of each kind, beside loads, merges and other programs.
-"""
+"""Rows deleted by a condition, in one commit: from tables of each kind, beside loads, merges and other programs."""
 
 import os
 

@@ -1,5 +1,4 @@
-"""The audit against the log: what is missing is explained or lost, and what was not compared is said.
-"""
+"""The audit against the log: what is missing is explained or lost, and what was not compared is said."""
 
 import json
 import shutil
