@@ -45,7 +45,7 @@ def expire(
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> int:
-    """Drop whole hours that ended long ago, in one commit. Offsets stay: a load goes on, and nothing of them comes back."""
+    """Drop whole hours that ended long ago, in one commit. Offsets stay: a load continues, and nothing of them comes back."""
     from headrace.load import expire as expired
 
     found = expired(open_to(to), parse_duration("--older-than", older_than), dry_run=dry_run)

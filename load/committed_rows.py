@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -50,6 +51,18 @@ def _fault(root: Path, one: DataFile) -> str:
     return (
         f"has {size} bytes with checksum {checksum:#010x}, {one.bytes} bytes with {one.checksum:#010x} were committed"
     )
+
+
+def known_offsets(root: Path, one: DataFile) -> np.ndarray | None:
+    """The offset of each row; None: the file is gone from the disk, or changed, and lacks some offsets between its first and its last."""
+    if one.last_offset - one.first_offset + 1 == one.rows:
+        return np.arange(one.first_offset, one.last_offset + 1)
+    try:
+        with pq.ParquetFile(root / one.path) as file:
+            found = np.asarray(file.read(columns=["offset"])["offset"].to_numpy())
+    except (OSError, ValueError):  # ArrowInvalid is a ValueError
+        return None
+    return found if len(found) == one.rows else None
 
 
 def checksum_of(path: Path) -> tuple[int, int]:

@@ -3,7 +3,7 @@
     now 14:20, older than 2h    cutoff 12:20    hours 11 and before go, hour 12 stays
 
 Our files have one hour each, and go whole; so do files of others whose partition says the hour. Rows of other files go by their time. Rows
-without a time have no hour, and stay. Offsets stay: the load goes on, and records of these hours don't come back, though the
+without a time have no hour, and stay. Offsets stay: the load continues, and records of these hours don't come back, though the
 log may have them. A record that is loaded later with an old time goes with the next expiry.
 """
 

@@ -2,8 +2,8 @@
 
     {"state": "ok", "time": "2026-11-21T00:00:00.000Z", "stale_after_s": 360.0, "last_commit": {...}, "lag": {...}, "last_error": null, ...}
 
-    state     ok        the last round was right; or the first one is on its way
-              failing   the last round failed, and the load tries again
+    state     ok        the last round was right, or the first one is in progress
+              failing   the last round failed, and the next one retries
               stopped   it ended as it was asked to
               failed    it ended with last_error
 
@@ -53,7 +53,7 @@ class HealthFile:
             "pid": os.getpid(),
             "started": None,
             "rounds": 0,
-            "failed_rounds": 0,
+            "failed_rounds": 0,  # in a row
             "last_commit": None,
             "lag": None,
             "left": [],
@@ -74,7 +74,6 @@ class HealthFile:
         self._write()
 
     def _ended(self, event: Event, is_last: bool) -> None:
-        """failed_rounds   in a row"""
         found, is_ok = self._found, event["state"] == "ok"
         found["lag"] = found["lag"] if event["lag"] is None else event["lag"]
         found["left"] = event["left"]

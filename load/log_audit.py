@@ -55,7 +55,8 @@ class LogComparison:
 
     records   that the log has there; all but `rows` are in one of the counts after it
     rows      of these, that the table has
-    extra_*   rows that the log does not have
+
+    The counts that begin with `extra` are of rows that the log does not have.
     """
 
     topic: str

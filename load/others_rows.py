@@ -40,6 +40,16 @@ def count_within(root: Path, others: Sequence[LiveFile], name: TopicPartition, s
     return sum(int(_mask(places_in(root, one), {name: start}, {name: end}).sum()) for one in others)
 
 
+def offsets_of(root: Path, others: Sequence[LiveFile], name: TopicPartition) -> np.ndarray:
+    """Of the rows of one partition. raises BrokenTarget, OSError"""
+    found = [np.empty(0, np.int64)]
+    for one in others:
+        if one.topic in ("", name.topic):
+            places = places_in(root, one)
+            found.append(places["offset"].to_numpy()[_mask(places, {name: 0}, {})])
+    return np.concatenate(found)
+
+
 def without_tails(target: Target, snapshot: Snapshot, cuts: Mapping[TopicPartition, int]) -> tuple[Rewritten, ...]:
     """The files of others that have rows at or after the offsets, and files without these rows, on the disk.
 

@@ -18,6 +18,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
@@ -25,16 +26,16 @@ from headrace.client.cluster import EARLIEST, LATEST, Cluster
 from headrace.client.leader_epochs import Epochs, RecordEpochs
 from headrace.ids import TopicPartition
 from headrace.load.commits import REWIND, Change, DataFile, Snapshot, TopicOffsets, same_topic
-from headrace.load.committed_rows import committed_rows, is_as_committed
+from headrace.load.committed_rows import committed_rows, is_as_committed, known_offsets
 from headrace.load.contents import DEAD_SCHEMA
 from headrace.load.data_file_writer import ROW_GROUP_BYTES, DataFileWriter
 from headrace.load.data_files import Attempt, file_name, folder_of
-from headrace.load.deleted_rows import DeletedRows
+from headrace.load.deleted_rows import DeletedRows, deleted_rows, summed
 from headrace.load.durable import sync_directory
 from headrace.load.errors import LoadFenced, OutOfRange, TopicReplaced
 from headrace.load.options import pattern_of, start_of
 from headrace.load.orphans import run_of
-from headrace.load.others_rows import count_within, discard, without_tails
+from headrace.load.others_rows import count_within, discard, offsets_of, without_tails
 from headrace.load.schemas import schema_from_text
 from headrace.load.target import Target, open_target
 
@@ -149,7 +150,7 @@ def _change(target: Target, run_id: str, snapshot: Snapshot, cuts: dict[TopicPar
     removed: list[str] = []
     added: list[DataFile] = []
     rewritten = without_tails(target, snapshot, cuts)
-    forgotten, ranges = [], []
+    forgotten, ranges, deleted = [], [], []
     for name, cut in cuts.items():
         files = _files(snapshot, name)
         heads: list[DataFile] = []
@@ -159,6 +160,7 @@ def _change(target: Target, run_id: str, snapshot: Snapshot, cuts: dict[TopicPar
         removed += [one.path for one in files if one.last_offset >= cut]
         removed += [one.path for one in snapshot.gone if _is_of(one, snapshot, name)]
         kept = [one for one in files if one.last_offset < cut] + heads
+        deleted.append(_deleted_by_others(target, snapshot, name, cut, kept))
         for found in snapshot.ranges:
             is_ours = (found.topic, found.partition) == name and found.topic_id == snapshot.offsets[name.topic].topic_id
             if is_ours and found.end > cut:
@@ -166,7 +168,8 @@ def _change(target: Target, run_id: str, snapshot: Snapshot, cuts: dict[TopicPar
                 if found.start < cut:
                     rows, bad = (sum(_rows_from(target, one, found.start) for one in some) for some in _by_kind(kept))
                     rows += count_within(target.root, snapshot.others, name, found.start, cut)
-                    ours = [one.count(found.start, cut) for one in snapshot.deleted if _is_of(one, snapshot, name)]
+                    known = (one for one in snapshot.deleted if _is_of(one, snapshot, name))
+                    ours = [one.count(found.start, cut) for one in summed((*known, deleted[-1]))]
                     rows, bad = rows + sum(one[0] for one in ours), bad + sum(one[1] for one in ours)
                     ranges.append(replace(found, end=cut, rows=rows + bad, bad=bad))
     for folder in {(target.root / one.path).parent for one in added}:
@@ -182,7 +185,33 @@ def _change(target: Target, run_id: str, snapshot: Snapshot, cuts: dict[TopicPar
         tuple(removed),
         tuple(forgotten),
         rewritten=rewritten,
+        deleted=tuple(one for one in deleted if one.rows),
     )
+
+
+def _deleted_by_others(
+    target: Target, snapshot: Snapshot, name: TopicPartition, cut: int, kept: Sequence[DataFile]
+) -> DeletedRows:
+    """Rows before the cut that other programs deleted: the files that had them no longer count, so that the commit has to say it. Where
+    it is not known any more which rows a file had, all between its first and its last that are not there.
+
+    raises   BrokenTarget, OSError
+    """
+    topic_id = snapshot.offsets[name.topic].topic_id
+    had, is_sure = [np.empty(0, np.int64)], True
+    for one in snapshot.gone:
+        if _is_of(one, snapshot, name):
+            offsets = known_offsets(target.root, one)
+            is_sure = is_sure and offsets is not None
+            had.append(np.arange(one.first_offset, one.last_offset + 1) if offsets is None else offsets)
+    missing = np.concatenate(had)
+    missing = missing[missing < cut]
+    if len(missing):
+        missing = np.setdiff1d(missing, offsets_of(target.root, snapshot.others, name))
+    for one in () if is_sure else kept:
+        offsets = known_offsets(target.root, one)
+        missing = missing if offsets is None else np.setdiff1d(missing, offsets)
+    return deleted_rows(name.topic, topic_id, name.partition, missing, missing[:0])
 
 
 def _by_kind(files: list[DataFile]) -> tuple[list[DataFile], list[DataFile]]:

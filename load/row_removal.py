@@ -5,7 +5,7 @@
     commit     old files out, new ones in, deleted offsets     or nothing, where the table lost one of the files meanwhile
 
 Our files keep what they are: partition, hour and range; with fewer rows. Files of others are written again as files of others.
-Offsets and ranges stay, so a load goes on, and nothing of it comes back. A load may commit meanwhile. Where another program, or
+Offsets and ranges stay, so a load continues, and nothing of it comes back. A load may commit meanwhile. Where another program, or
 a merge, replaced one of the files, all of it is done again on what there is now, LOAD_UPKEEP_TRIES_MAX times at most.
 """
 
@@ -19,16 +19,15 @@ from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from headrace.ids import TopicPartition
 from headrace.limits import LOAD_UPKEEP_TRIES_MAX
 from headrace.load.commits import Change, DataFile, LiveFile, Rewritten, Snapshot
-from headrace.load.committed_rows import committed_rows
+from headrace.load.committed_rows import committed_rows, known_offsets
 from headrace.load.contents import DEAD_SCHEMA
 from headrace.load.data_file_writer import ROW_GROUP_BYTES, DataFileWriter
 from headrace.load.data_files import Attempt, file_name, folder_of
-from headrace.load.deleted_rows import DeletedRows, deleted_rows
+from headrace.load.deleted_rows import DeletedRows, deleted_rows, summed
 from headrace.load.durable import sync_directory
 from headrace.load.errors import LoadFenced
 from headrace.load.orphans import run_of
@@ -50,7 +49,7 @@ class Choice(Protocol):
     def of_others(self, target: Target, one: LiveFile, schema: pa.Schema) -> np.ndarray | None: ...
 
     def takes_gone(self, one: DataFile) -> bool:
-        """Whether a file that another program took from the table is no longer counted."""
+        """Whether all rows go of a file that another program took from the table: what it left of them, and what it deleted."""
         ...
 
 
@@ -168,6 +167,7 @@ def remove(
         for folder in {(target.root / one.path).parent for one in added}:
             sync_directory(folder)
         ours = tuple(one.file.path for one in chosen if isinstance(one.file, DataFile))
+        gone = _gone(target, snapshot, choice)
         change = Change(
             run_id,
             int(time.time() * 1000),
@@ -175,9 +175,9 @@ def remove(
             snapshot.offsets,
             (),
             tuple(added),
-            (*ours, *(one.path for one in snapshot.gone if choice.takes_gone(one))),
+            (*ours, *(one.path for one in gone)),
             rewritten=tuple(rewritten),
-            deleted=_deleted(target, snapshot, chosen),
+            deleted=summed((*_deleted(target, snapshot, chosen), *gone.values())),
         )
         target.step("rows removed")
         after = target.commit(change, snapshot)
@@ -238,18 +238,25 @@ def _deleted(target: Target, snapshot: Snapshot, chosen: Sequence[Chosen]) -> tu
     )
 
 
+def _gone(target: Target, snapshot: Snapshot, choice: Choice) -> dict[DataFile, DeletedRows]:
+    """Files that other programs took from the table, and that no longer count: their rows are deleted, by whichever program. One whose
+    offsets are not known any more stays, and says that others took it."""
+    found = {}
+    for one in snapshot.gone:
+        offsets = known_offsets(target.root, one) if choice.takes_gone(one) else None
+        if offsets is not None:
+            nothing = offsets[:0]
+            rows, bad = (nothing, offsets) if one.is_bad else (offsets, nothing)
+            found[one] = deleted_rows(one.topic, one.topic_id, one.partition, rows, bad)
+    return found
+
+
 def _own_offsets(target: Target, one: DataFile) -> np.ndarray:
     """Of each row. Where the file is lost, so that an hour can expire all the same: as many, from the first on, and the last."""
-    if one.last_offset - one.first_offset + 1 == one.rows:
-        return np.arange(one.first_offset, one.last_offset + 1)
-    try:
-        with pq.ParquetFile(target.root / one.path) as file:
-            found = file.read(columns=["offset"])["offset"].to_numpy()
-        if len(found) == one.rows:
-            return np.asarray(found)
-        _log.warning("%s has %d rows, %d were committed", one.path, len(found), one.rows)
-    except (OSError, ValueError) as failure:  # ArrowInvalid is a ValueError
-        _log.warning("%s can't be read, its %d rows are deleted unseen: %s", one.path, one.rows, failure)
+    found = known_offsets(target.root, one)
+    if found is not None:
+        return found
+    _log.warning("%s can't be read, or has not its %d rows: they are deleted unseen", one.path, one.rows)
     return np.append(np.arange(one.first_offset, one.first_offset + one.rows - 1), one.last_offset)
 
 

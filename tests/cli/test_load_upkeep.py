@@ -1,4 +1,7 @@
-"""`headrace load expire|delete|vacuum`, and what all of `headrace load` prints for programs."""
+"""`headrace load expire|delete|vacuum`, and what all of `headrace load` prints for programs.
+
+Holds: cli/load_arguments.py
+"""
 
 import json
 

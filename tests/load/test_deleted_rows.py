@@ -1,7 +1,4 @@
-"""Runs of offsets, against sets.
-
-Holds: load/deleted_rows.py
-"""
+"""Runs of offsets, against sets."""
 
 import base64
 import zlib

@@ -1,7 +1,4 @@
-"""Rows deleted by a condition, in one commit: from tables of each kind, beside loads, merges and other programs.
-
-Holds: load/deleting.py, load/row_removal.py
-"""
+"""Rows deleted by a condition, in one commit: from tables of each kind, beside loads, merges and other programs."""
 
 import os
 

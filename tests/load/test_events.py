@@ -1,6 +1,6 @@
 """What a load says of itself to programs, also of rounds that fail; and its health file.
 
-Holds: load/events.py, load/health_file.py
+Holds: load/health_file.py
 """
 
 import json

@@ -24,7 +24,9 @@ def test_every_statement_of_the_guide_gives_what_it_says(log, broker, tmp_path):
             results.append(eval(compile(ast.Expression(statement.value), "guide", "eval"), names))
         else:
             exec(compile(ast.Module([statement], []), "guide", "exec"), names)
-    records, in_files, rows, in_both, height, _done, decoded, _snapshot, faults = results
+    records, in_files, rows, in_both, height, _done, decoded, _snapshot, faults, *upkeep = results
     assert (records, in_files, rows, in_both, height) == (100, [(100,)], 100, [(100,)], 100)
     assert (decoded, faults) == (99, [])
+    assert upkeep[:3] == [0, 0, 0]
+    assert upkeep[3].startswith("all agree; compared: commits")
     assert dead_letters(tmp_path / "pages").to_table()["offset"].to_pylist() == [99]

@@ -1,7 +1,4 @@
-"""The audit against the log: what is missing is explained or lost, and what was not compared is said.
-
-Holds: load/log_audit.py
-"""
+"""The audit against the log: what is missing is explained or lost, and what was not compared is said."""
 
 import json
 import shutil

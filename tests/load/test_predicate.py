@@ -1,7 +1,4 @@
-"""What a condition is, which rows it is true for, and what it may not do.
-
-Holds: load/predicate.py
-"""
+"""What a condition is, which rows it is true for, and what it may not do."""
 
 import pyarrow as pa
 import pytest

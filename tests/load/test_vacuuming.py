@@ -1,6 +1,6 @@
 """The bytes of what was deleted go, and nothing that a kept version, a loader or an open commit needs.
 
-Holds: load/vacuuming.py, load/delta_vacuum.py, load/iceberg_vacuum.py
+Holds: load/delta_vacuum.py, load/iceberg_vacuum.py
 """
 
 import os
