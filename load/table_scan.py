@@ -193,7 +193,9 @@ class TableScan:
 
     def _live(self, ranges: Sequence[OffsetRange]) -> Iterator[pa.RecordBatch]:
         place, schema = self._place, self._needed
-        contents = replace(place.contents, names=tuple(schema.names), span=place.target.time_span)
+        known = place.contents.schema().names
+        names = tuple(name for name in schema.names if name in known)  # others are of the history alone
+        contents = replace(place.contents, names=names, span=place.target.time_span)
         for one in self._narrowed(ranges):
             try:
                 for batch, _dead in contents.batches(one):
@@ -237,10 +239,15 @@ class TableScan:
 
 
 def conformed(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """The same rows in the table's types: a live column may be narrower."""
+    """The same rows in the table's types: a live column may be narrower, and of columns that other programs added there is none."""
     if batch.schema.equals(schema):
         return batch
-    columns = [batch.column(field.name).cast(field.type) for field in schema]
+    columns = [
+        batch.column(field.name).cast(field.type)
+        if field.name in batch.schema.names
+        else pa.nulls(batch.num_rows, field.type)
+        for field in schema
+    ]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
