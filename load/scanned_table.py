@@ -1,7 +1,7 @@
 """A table that DuckDB, Polars, pandas and pyarrow read, each with its own projection and filter.
 
 DuckDB pushes both down into what it knows as a data set of pyarrow, by the method `scanner`. So these tables are such data sets, whose
-scanner is ours. Arrow's own code behind the class has a file that does not exist: what does not go through `scanner` fails by its name,
+scanner is ours. Arrow's own code, below the class, has a file that does not exist: what does not go through `scanner` fails by its name,
 and never finds a table without rows.
 
     reader                       takes
@@ -119,16 +119,14 @@ class ScannedTable(ds.FileSystemDataset):  # type: ignore[misc]  # pyarrow has n
         return ds.dataset(self.read_all()).join_asof(*given, **named)
 
     def get_fragments(self, *_given: Any, **_named: Any) -> Any:
-        """raises   NotImplementedError"""
-        raise NotImplementedError(
-            "the rows of the log are in no fragment: use scanner, or headrace.load.dataset for the history"
-        )
+        """raises   TypeError"""
+        raise TypeError("the rows of the log are in no fragment: use scanner, or headrace.load.dataset for the history")
 
     def replace_schema(self, schema: pa.Schema) -> Any:
-        """raises   NotImplementedError, for other types than it has"""
+        """raises   TypeError, for other types than it has"""
         if schema.equals(self.schema):
             return self
-        raise NotImplementedError("a table's types are those of its history: cast them in the query")
+        raise TypeError("a table's types are those of its history: cast them in the query")
 
     def __reduce__(self) -> Any:
         raise TypeError(f"{type(self).__name__} can't be pickled: make it by headrace.table in the other process")

@@ -180,9 +180,10 @@ class QueryCampaign:
                         driver.kill()
                         driver, killed_s = self._driver(node.bootstrap), time.monotonic()
                         verdict.kills += 1
+                    before = verdict.queries.total()
                     self._query(clicks, sender)
-                    if verdict.queries.total() % 200 == 0:
-                        print(f"  {verdict.summary()}", flush=True)
+                    if verdict.queries.total() // 200 > before // 200:
+                        print(f"  {verdict.queries.total()} queries, {len(verdict.wrong)} wrong", flush=True)
                 sender.stop()
                 children.end(other)
                 children.end(driver.process)
