@@ -42,7 +42,7 @@ DOTS = (for _ in 0 1 2 3 4 5 6 7 8 9; do for _ in 0 1 2 3 4 5 6 7 8 9; do for _ 
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup core check-tools demo test heavy lint links stubs bench bench-compare interop swap scenarios chaos load-chaos sink-chaos foreign readme systemd clean
+.PHONY: help setup core check-tools demo test heavy lint links stubs bench bench-compare interop swap scenarios chaos load-chaos query-chaos sink-chaos foreign readme systemd clean
 
 help: ## this text
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -144,6 +144,11 @@ chaos: $(STAMP) core ## FAULTS=1000 of a node and CLUSTER_FAULTS=1000 of three f
 load-chaos: $(STAMP) ## KILLS=200 of a loader, its workers and its node for each kind of target, SEED=7, judged (some fifteen minutes)
 	@failed=; for target in parquet iceberg delta; do \
 	  $(BIN)/python -m tests.chaos.load_campaign --kills $(or $(KILLS),200) --target $$target $(if $(SEED),--seed $(SEED)) || failed="$$failed $$target"; \
+	done; test -z "$$failed" || { echo "anomalies:$$failed" >&2; exit 1; }
+
+query-chaos: $(STAMP) ## QUERIES=2000 of one table under kills, deletes and merges, for Delta and Iceberg, SEED=7, judged
+	@failed=; for target in delta iceberg; do \
+	  $(BIN)/python -m tests.chaos.query_campaign --queries $(or $(QUERIES),2000) --target $$target $(if $(SEED),--seed $(SEED)) || failed="$$failed $$target"; \
 	done; test -z "$$failed" || { echo "anomalies:$$failed" >&2; exit 1; }
 
 sink-chaos: $(STAMP) ## KILLS=100 in mid-write of a Spark query with an exactly-once sink, SEED=7, judged (needs some twenty minutes); WITHOUT=1: without the option the kills have to leave doubles

@@ -98,7 +98,7 @@ def _plan(options: ScanOptions, default_parallelism: int) -> list[OffsetRange]:
         _check_order(starts, ends)
         bounds = {name: (starts[name], ends[name]) for name in names}
         if options.where is not None and options.where_schema is not None:
-            bounds = narrowed(cluster, options.where, options.where_schema, bounds)
+            bounds = narrowed(cluster.offsets, options.where, options.where_schema, bounds)
         return ranges_between(cluster, options, bounds, cluster.log_directories(), default_parallelism)
 
 

@@ -12,7 +12,7 @@ nor does a value that it can't compare with what is known (2**63 - 1 with 4.5).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -20,10 +20,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headrace.client.cluster import Cluster
+from headrace.client.cluster import EARLIEST
 from headrace.ids import TopicPartition
 
 INT64_LAST = 2**63 - 1
+
+OffsetsAt = Callable[[dict[TopicPartition, int]], dict[TopicPartition, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +72,30 @@ def pushed(where: Any, schema: pa.Schema) -> Pushed:
 
 
 def narrowed(
-    cluster: Cluster, where: Any, schema: pa.Schema, bounds: dict[TopicPartition, tuple[int, int]]
+    offsets_at: OffsetsAt, where: Any, schema: pa.Schema, bounds: dict[TopicPartition, tuple[int, int]]
 ) -> dict[TopicPartition, tuple[int, int]]:
-    """(start, end) by partition without what can't match. raises KafkaError, ConnectionFailed"""
-    found = pushed(where, schema)
-    left = _partitions_left(where, schema, list(bounds))
-    at_time = {}
+    """(start, end) by partition without what can't match.
+
+    offsets_at   `Cluster.offsets`; asked only if the filter has a bound of time
+    raises       KafkaError, ConnectionFailed
+    """
+    return narrowed_to(offsets_at, pushed(where, schema), partitions_left(where, schema, list(bounds)), bounds)
+
+
+def narrowed_to(
+    offsets_at: OffsetsAt,
+    found: Pushed,
+    left: Iterable[TopicPartition],
+    bounds: dict[TopicPartition, tuple[int, int]],
+) -> dict[TopicPartition, tuple[int, int]]:
+    """The same, of bounds that were found before."""
+    left = list(left)
+    at_time: dict[TopicPartition, int] = {}
     if found.earliest_us is not None and left:
-        at_time = cluster.offsets(dict.fromkeys(left, -(-found.earliest_us // 1000)))
+        at_time = offsets_at(dict.fromkeys(left, -(-found.earliest_us // 1000)))
+        starts = offsets_at(dict.fromkeys(left, EARLIEST))
+        # Records that were removed since the plan may be late enough: they are to be missed, not passed over.
+        at_time = {name: offset for name, offset in at_time.items() if starts[name] <= bounds[name][0]}
     narrow = {}
     for name in left:
         start, end = bounds[name]
@@ -89,8 +107,8 @@ def narrowed(
     return narrow
 
 
-def _partitions_left(where: Any, schema: pa.Schema, names: list[TopicPartition]) -> list[TopicPartition]:
-    """Those that can match."""
+def partitions_left(where: Any, schema: pa.Schema, names: list[TopicPartition]) -> list[TopicPartition]:
+    """Those of which a row can match."""
     columns = {"topic", "partition"} & set(schema.names)
     if not columns or not isinstance(where, pc.Expression):
         return names
@@ -106,6 +124,8 @@ def _last_proved(is_proved: Callable[[int], bool], low: int, high: int) -> int:
     """The largest value found for which something is proved; `low`, for which it need not be, if there is none."""
     if is_proved(high):
         return high - 1
+    if not is_proved(low + 1):
+        return low
     while high - low > 1:
         middle = (low + high) // 2
         if is_proved(middle):
@@ -119,18 +139,31 @@ def _contradicts(where: Any, schema: pa.Schema, known: Any) -> bool:
     return not _possible(where, schema, [known])
 
 
+def binds(where: Any, schema: pa.Schema) -> bool:
+    """Whether a filter can be computed over these columns."""
+    try:
+        list(_assumed(schema, [pc.scalar(True)]).get_fragments(filter=where))
+    except pa.ArrowException:
+        return False
+    return True
+
+
 def _possible(where: Any, schema: pa.Schema, known: Sequence[Any]) -> set[int]:
     """Indexes of the facts under which a row may match."""
+    try:
+        return {int(fragment.path) for fragment in _assumed(schema, known).get_fragments(filter=where)}
+    except pa.ArrowException:  # the filter itself was checked before
+        return set(range(len(known)))
+
+
+def _assumed(schema: pa.Schema, known: Sequence[Any]) -> Any:
+    """A data set whose fragments are named by their index, and of which these facts are known. Nothing of it is read."""
     import pyarrow.dataset as ds  # slow to import, and only for filters
 
     paths = [str(index) for index in range(len(known))]
-    dataset = ds.FileSystemDataset.from_paths(
+    return ds.FileSystemDataset.from_paths(
         paths, schema=schema, format=ds.IpcFileFormat(), filesystem=pa.fs.LocalFileSystem(), partitions=list(known)
     )
-    try:
-        return {int(fragment.path) for fragment in dataset.get_fragments(filter=where)}
-    except pa.ArrowException:  # the filter itself was checked before
-        return set(range(len(known)))
 
 
 def _time(microseconds: int) -> str:

@@ -9,9 +9,11 @@ were frozen before. So each record is there once. Where the log no longer has th
 commit has them: it is read instead.
 
     clicks = headrace.table("clicks", history="/data/clicks")
-    duckdb.sql("select count(*) from clicks")                    # polars.DataFrame(clicks), clicks.read_all().to_pandas()
+    duckdb.sql("select count(*) from clicks where offset > 5")   # clicks.lazy() for Polars, clicks.read_all().to_pandas()
+    with clicks.snapshot() as moment:                            # several queries over the same rows
+        ...
 
-Source: Arrow PyCapsule interface.
+How rows are read, and what of them is not, is in `table_scan.py`; how DuckDB and Polars find them in `scanned_table.py`.
 """
 
 from __future__ import annotations
@@ -19,12 +21,11 @@ from __future__ import annotations
 import dataclasses
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as ds
 
 from headrace.arrow.errors import DataLoss
 from headrace.arrow.planner import plan
@@ -35,11 +36,12 @@ from headrace.client.leader_epochs import Position, truncations
 from headrace.ids import TopicPartition
 from headrace.limits import LOAD_LIST_TRIES_MAX
 from headrace.load.commits import Snapshot, TopicOffsets, same_topic
-from headrace.load.contents import Contents, contents_of
+from headrace.load.contents import ALWAYS, Contents, contents_of
 from headrace.load.errors import TopicReplaced
 from headrace.load.history import schema_of
+from headrace.load.scanned_table import ScannedTable
 from headrace.load.schemas import evolved
-from headrace.load.table_rows import rows_of
+from headrace.load.table_scan import Moment, Place
 from headrace.load.target import Target, open_target
 
 if TYPE_CHECKING:
@@ -50,11 +52,8 @@ PAUSE_S = 0.1
 Live = Callable[[ScanOptions], list[OffsetRange]]
 
 
-class LiveTable:
-    """A topic's records, loaded and not; each pass over it is of its own moment.
-
-    schema   of every batch
-    """
+class LiveTable(ScannedTable):
+    """A topic's records, loaded and not; each pass over it, and each query, is of its own moment."""
 
     def __init__(
         self,
@@ -67,64 +66,98 @@ class LiveTable:
         read_committed: bool | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._topic = topic
-        self._target = target
-        self._contents = contents
-        self._columns = columns
-        self._servers = bootstrap_servers
-        self._where = where
+        schema = joint_schema(target.read(), contents, columns)
+        if columns is None:  # to count rows, DuckDB reads the first column: topic, of which a file need not be opened
+            schema = pa.schema(sorted(schema, key=lambda field: field.name not in ALWAYS))
+        super().__init__(Place(topic, target, contents, bootstrap_servers), schema, where)
+        self._names = schema.names
         self._read_committed = read_committed
         self._sleep = sleep
-        self.schema = joint_schema(target.read(), contents, columns)
 
-    def __iter__(self) -> Iterator[pa.RecordBatch]:
-        """One pass.
+    @property
+    def schema(self) -> pa.Schema:
+        """The types that the history has by now: its columns may have become wider. Columns that came later stay out."""
+        return self._schema_of(self._place.target.read())
 
-        raises   DataLoss, TopicReplaced, FileNotFoundError (files that a commit removed long before the pass ended), what
-                 `read_range` raises
-        """
-        yield from self._once(None)
+    def snapshot(self) -> TableSnapshot:
+        """The table as it is now, for several queries: `with clicks.snapshot() as moment`. raises DataLoss, TopicReplaced"""
+        return TableSnapshot(self._place, self._moment(), self._where)
 
-    def _once(self, given: pa.Schema | None) -> Iterator[pa.RecordBatch]:
-        """given   the types of every batch; None: those that the history has by then"""
+    def _moment(self) -> Moment:
+        place = self._place
         snapshot, ranges = read_moment(
-            self._target, self._topic, self._servers, plan, self._read_committed, self._sleep
+            place.target, place.topic, place.bootstrap_servers, plan, self._read_committed, self._sleep
         )
-        self._widen(snapshot)
-        schema = self.schema
-        for batch in self._past(snapshot, schema):
-            if batch.num_rows:
-                yield batch if given is None else conformed(batch, given)
-        contents = dataclasses.replace(self._contents, names=tuple(schema.names), span=self._target.time_span)
-        for one in ranges:
-            for batch, _dead in contents.batches(one):
-                batch = conformed(batch, schema)
-                if self._where is not None:
-                    batch = batch.filter(self._where)
-                if batch.num_rows:
-                    yield batch if given is None else conformed(batch, given)
+        return Moment(snapshot, tuple(ranges), self._schema_of(snapshot))
 
-    def _past(self, snapshot: Snapshot, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        """The rows of the history."""
-        with_topic = schema if "topic" in schema.names else schema.append(pa.field("topic", pa.string()))
-        wanted = ds.field("topic") == self._topic
-        past = rows_of(self._target, snapshot, with_topic, self._topic)
-        where = wanted if self._where is None else self._where & wanted
-        yield from past.to_batches(columns=schema.names, filter=where)
+    def _again(self) -> Callable[[], Moment]:
+        return self._moment
 
-    def _widen(self, snapshot: Snapshot) -> None:
-        """The types that the history has by now: its columns may have become wider since. Columns that came later stay out."""
-        self.schema = joint_schema(snapshot, self._contents, self.schema.names)
+    def _filtered(self, where: pc.Expression) -> LiveTable:
+        place = self._place
+        return LiveTable(
+            place.topic,
+            place.target,
+            place.contents,
+            self._names,
+            place.bootstrap_servers,
+            where,
+            self._read_committed,
+            self._sleep,
+        )
 
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        self._widen(self._target.read())
-        reader = pa.RecordBatchReader.from_batches(self.schema, self._once(self.schema))
-        return reader.__arrow_c_stream__(requested_schema)
+    def _schema_of(self, snapshot: Snapshot) -> pa.Schema:
+        return joint_schema(snapshot, self._place.contents, self._names)
 
-    def read_all(self) -> pa.Table:
-        """All of it, in memory."""
-        batches = list(self)
-        return pa.Table.from_batches(batches, self.schema)
+
+class TableSnapshot(ScannedTable):
+    """A table at one moment: every query over it reads the files of one commit, and the log up to the high watermarks as they were.
+
+    It holds nothing open, and keeps nothing from being removed. What the log's retention removes is missed, by DataLoss; in a compacted
+    topic, records that newer ones replace go without a word. Files that a merge replaced are there for an hour.
+
+    commit    its number
+    offsets   by partition, the offset after the last record that it has
+    schema    of its rows
+    """
+
+    def __init__(self, place: Place, moment: Moment, where: pc.Expression | None) -> None:
+        super().__init__(place, moment.schema, where)
+        self._frozen = moment
+        self._is_closed = False
+
+    @property
+    def schema(self) -> pa.Schema:
+        return self._frozen.schema
+
+    @property
+    def commit(self) -> int:
+        return self._frozen.snapshot.number
+
+    @property
+    def offsets(self) -> dict[int, int]:
+        return self._frozen.ends(self._place.topic)
+
+    def close(self) -> None:
+        """No more queries."""
+        self._is_closed = True
+
+    def __enter__(self) -> TableSnapshot:
+        return self
+
+    def __exit__(self, *_failure: object) -> None:
+        self.close()
+
+    def _moment(self) -> Moment:
+        """raises   ValueError, after `close`"""
+        if self._is_closed:
+            raise ValueError(
+                f"the snapshot of {self._place.topic} is closed: query it within its with block, or take a new one"
+            )
+        return self._frozen
+
+    def _filtered(self, where: pc.Expression) -> TableSnapshot:
+        return TableSnapshot(self._place, self._moment(), where)
 
 
 def table(
@@ -140,10 +173,11 @@ def table(
     read_committed: bool | None = None,
 ) -> LiveTable:
     """A topic as one table: its loaded history and the live log after it. Each query over it sees all records that were acknowledged
-    before it began, each once.
+    before it began, each once; what it selects and filters is pushed down. A query that names the table twice reads it twice: where
+    both are to be of one moment, query `snapshot()`.
 
     history       where `headrace load` loads the topic to
-    columns       to read; None: all that the history has
+    columns       to read; None: all that the history has, topic, partition, offset and timestamp first
     decode        as of the load: the live part is parsed by it; decode_mode and bad_times as well
     where         an expression of pyarrow.compute over these columns
     read_committed   the live part without records of open and aborted transactions; None: as the last load read
@@ -265,11 +299,3 @@ def _check_new(cluster: Cluster, target: str, topic: str, known: TopicOffsets) -
                 f"{name} came after the last commit of {target}, and its log begins at {low} and not at 0: a load has to run before "
                 "retention does"
             )
-
-
-def conformed(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """The same rows in the table's types: a live column may be narrower."""
-    if batch.schema.equals(schema):
-        return batch
-    columns = [batch.column(field.name).cast(field.type) for field in schema]
-    return pa.RecordBatch.from_arrays(columns, schema=schema)

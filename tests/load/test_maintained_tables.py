@@ -273,3 +273,19 @@ def test_statistics_are_those_of_the_rows_or_none(log, broker, tmp_path):
         filter=pc.field("timestamp") > pa.scalar(0, pa.timestamp("us", "UTC"))
     )
     assert found.num_rows == 10
+
+
+@pytest.mark.parametrize("make", [Delta, Iceberg])
+def test_a_delete_between_the_reading_of_a_merge_and_its_commit_fences_the_merge(log, broker, tmp_path, make):
+    """A merged copy of a file that the delete rewrote would have its rows a second time, the deleted ones among them."""
+    kind = make(tmp_path)
+    for _ in range(3):
+        fill(log, count=EACH)
+        load_inline(broker, kind.target())
+    with pytest.raises(LoadFenced):
+        compact(kind.target(lambda name: kind.delete() if name == "merged" else None))
+    expected = sorted({*range(3 * EACH)} - {7})
+    assert kind.offsets() == live_offsets(broker, kind) == expected
+    compact(kind.target())
+    assert kind.offsets() == live_offsets(broker, kind) == expected
+    assert audit(kind.target(), is_deep=True).faults == []
