@@ -1,9 +1,9 @@
 """Another program that maintains a table: it deletes rows and merges files, and writes down what it does, before and after.
 
-    python -m tests.chaos.other_writer KIND TO JOURNAL SEED
+    python -m tests.chaos.other_writer TO JOURNAL SEED
 
-Runs in: a process of its own, by deltalake or pyiceberg, until SIGTERM. It deletes offsets of one partition that the table has, one
-delete after the other.
+Runs in: a process of its own, until SIGTERM. It deletes offsets of one partition that the table has, one delete after the other, by
+what `table_maintainer.py` has.
 
     journal    begin PARTITION FIRST END | done | failed        a line each, whole when it is there
 """
@@ -21,60 +21,11 @@ from typing import Any
 import pyarrow.compute as pc
 
 from tests.chaos.query_judge import Deletion
+from tests.chaos.table_maintainer import Maintained, maintained
 
 PAUSE_S = 0.4
 ROWS_MAX = 60
 OPTIMIZE_EVERY = 5
-
-
-class DeltaWriter:
-    """By delta-rs."""
-
-    def __init__(self, to: str) -> None:
-        self._path = to.removeprefix("delta:")
-
-    def rows(self) -> Any:
-        return self._table().to_pyarrow_dataset().to_table(columns=["partition", "offset"])
-
-    def delete(self, one: Deletion) -> None:
-        self._table().delete(f'partition = {one.partition} and "offset" >= {one.first} and "offset" < {one.end}')
-
-    def optimize(self) -> None:
-        self._table().optimize.compact()
-
-    def _table(self) -> Any:
-        from deltalake import DeltaTable
-
-        return DeltaTable(self._path)
-
-
-class IcebergWriter:
-    """By pyiceberg, which has no merge of its own: the loader's runs meanwhile."""
-
-    def __init__(self, to: str) -> None:
-        _scheme, self._catalog, self._name = to.split(":")
-
-    def rows(self) -> Any:
-        return self._table().scan(selected_fields=("partition", "offset")).to_arrow()
-
-    def delete(self, one: Deletion) -> None:
-        from pyiceberg.expressions import And, EqualTo, GreaterThanOrEqual, LessThan
-
-        where = And(
-            EqualTo("partition", one.partition), GreaterThanOrEqual("offset", one.first), LessThan("offset", one.end)
-        )
-        self._table().delete(where)
-
-    def optimize(self) -> None:
-        return None
-
-    def _table(self) -> Any:
-        from pyiceberg.catalog import load_catalog
-
-        return load_catalog(self._catalog).load_table(self._name)
-
-
-WRITERS = {"delta": DeltaWriter, "iceberg": IcebergWriter}
 
 
 def read_journal(path: Path) -> tuple[list[Deletion], bool]:
@@ -104,8 +55,8 @@ def chosen(rows: Any, chance: random.Random) -> Deletion | None:
 
 
 def main() -> int:
-    kind, to, journal, seed = sys.argv[1:]
-    writer = WRITERS[kind](to)
+    to, journal, seed = sys.argv[1:]
+    writer: Maintained | None = None
     chance = random.Random(int(seed))
     is_over: list[int] = []
     signal.signal(signal.SIGTERM, lambda number, _frame: is_over.append(number))
@@ -115,22 +66,23 @@ def main() -> int:
             time.sleep(PAUSE_S)
             turns += 1
             try:
+                writer = writer or maintained(to)
                 one = chosen(writer.rows(), chance)
             except Exception:  # a file went between the table's log and its read
                 continue
             if one is None:
                 continue
             file.write(f"begin {one.partition} {one.first} {one.end}\n".encode())
-            file.write(b"done\n" if _is_carried_out(lambda one=one: writer.delete(one)) else b"failed\n")
+            file.write(b"done\n" if _is_carried_out(writer.delete, one.partition, one.first, one.end) else b"failed\n")
             if turns % OPTIMIZE_EVERY == 0:
-                _is_carried_out(writer.optimize)
+                _is_carried_out(getattr(writer, chance.choice(writer.others())))
     return 0
 
 
-def _is_carried_out(operation: Any) -> bool:
+def _is_carried_out(operation: Any, *arguments: int) -> bool:
     """False, where the library said that another commit was first."""
     try:
-        operation()
+        operation(*arguments)
     except Exception as failure:
         print(f"{os.getpid()}: {failure!r:.300}", file=sys.stderr, flush=True)
         return False

@@ -169,7 +169,7 @@ class QueryCampaign:
             sender = Sender(node.bootstrap, RATE)
             driver = self._driver(node.bootstrap)
             wait_until(lambda: _commits(self.to), "no first commit")
-            command = [sys.executable, "-m", "tests.chaos.other_writer", verdict.target, self.to]
+            command = [sys.executable, "-m", "tests.chaos.other_writer", self.to]
             with open(self._directory / "writer.log", "a") as log:
                 other = children.start([*command, str(self._journal), str(verdict.seed)], cwd=ROOT, stderr=log)
             begun_s = killed_s = time.monotonic()
