@@ -74,6 +74,14 @@ def with_any_hours(producer: Any) -> Any:
     return producer
 
 
+def with_own_evaluators(producer: Any) -> Any:
+    """A snapshot producer of pyiceberg that asks of each manifest by an evaluator of its own. pyiceberg (0.12) has its threads share one,
+    which keeps the manifest in itself: on a busy machine a manifest is passed over that has a file to delete."""
+    build = producer._build_manifest_evaluator
+    producer._build_manifest_evaluator = lambda spec_id: lambda manifest: build(spec_id)(manifest)
+    return producer
+
+
 def _counted(producer: Any, properties: dict[str, str]) -> Any:
     """The summary of a snapshot: what was added, removed and is there."""
     from pyiceberg.table.snapshots import Summary, UpdateMetrics, update_snapshot_summaries

@@ -28,7 +28,7 @@ import pyarrow as pa
 from headrace.load.commits import Change, LiveFile, Snapshot
 from headrace.load.durable import make_directory
 from headrace.load.errors import BrokenTarget, LoadFenced, TargetUnavailable, UnknownOutcome
-from headrace.load.iceberg_files import iceberg_data_file, with_any_hours
+from headrace.load.iceberg_files import iceberg_data_file, with_any_hours, with_own_evaluators
 from headrace.load.lost_history import ACCEPTED
 from headrace.load.manifest_chain import POINTER, ChainedTarget, Head, Overtaken
 from headrace.load.record_times import HOUR_MS, TimeSpan
@@ -258,7 +258,8 @@ class IcebergTarget(ChainedTarget):
                     append.append_data_file(iceberg_data_file(transaction.table_metadata, path))
             return
         removed = {*change.removed, *(one.was.path for one in change.rewritten)}
-        with with_any_hours(transaction.update_snapshot(snapshot_properties=properties).overwrite()) as overwrite:
+        producer = with_own_evaluators(transaction.update_snapshot(snapshot_properties=properties).overwrite())
+        with with_any_hours(producer) as overwrite:
             for task in table.scan().plan_files():
                 if self._below(task.file.file_path) in removed:
                     overwrite.delete_data_file(task.file)

@@ -29,7 +29,7 @@ from headrace.load.data_file_writer import ROW_GROUP_BYTES, DataFileWriter
 from headrace.load.data_files import Attempt, file_name, folder_of
 from headrace.load.deleted_rows import DeletedRows, deleted_rows, summed
 from headrace.load.durable import sync_directory
-from headrace.load.errors import LoadFenced
+from headrace.load.errors import DamagedFile, LoadFenced
 from headrace.load.orphans import run_of
 from headrace.load.others_rows import discard, places_in, without
 from headrace.load.schemas import schema_from_text
@@ -105,18 +105,15 @@ def removed(
     """
     for tries_left in range(LOAD_UPKEEP_TRIES_MAX - 1, -1, -1):
         snapshot = target.read()
-        chosen = choose(target, snapshot, choice)
-        if is_dry_run or not chosen:
-            return replace(removal_of(chosen), deleted=_deleted(target, snapshot, chosen)), chosen, snapshot
         try:
+            chosen = choose(target, snapshot, choice)
+            if is_dry_run or not chosen:
+                return replace(removal_of(chosen), deleted=_deleted(target, snapshot, chosen)), chosen, snapshot
             with run_of(target) as run:
                 found, after = remove(target, run.id, snapshot, reason, chosen, choice)
             return found, chosen, after
-        except (
-            LoadFenced,
-            FileNotFoundError,
-        ) as failure:  # a VACUUM took the file after another program had replaced it
-            if not tries_left:
+        except (LoadFenced, FileNotFoundError, DamagedFile) as failure:
+            if not tries_left or target.read() == snapshot:  # else a file was replaced, and then a vacuum took it
                 raise
             _log.info(
                 "%s of %s begins again, since its files were replaced meanwhile: %s", reason, target.name, failure
@@ -166,20 +163,12 @@ def remove(
                 added.append(_rest(target, snapshot, one.file, one.goes, Attempt(run_id, len(added))))
         for folder in {(target.root / one.path).parent for one in added}:
             sync_directory(folder)
-        ours = tuple(one.file.path for one in chosen if isinstance(one.file, DataFile))
-        gone = _gone(target, snapshot, choice)
-        change = Change(
-            run_id,
-            int(time.time() * 1000),
-            reason,
-            snapshot.offsets,
-            (),
-            tuple(added),
-            (*ours, *(one.path for one in gone)),
-            rewritten=tuple(rewritten),
-            deleted=summed((*_deleted(target, snapshot, chosen), *gone.values())),
-        )
-        target.step("rows removed")
+        change = _change(target, run_id, snapshot, reason, chosen, choice, added, rewritten)
+    except BaseException:
+        discard(target.root, rewritten)
+        raise
+    target.step("rows removed")
+    try:
         after = target.commit(change, snapshot)
     except LoadFenced:
         discard(target.root, rewritten)
@@ -187,6 +176,31 @@ def remove(
     written = sum(one.bytes for one in added) + sum(one.becomes.bytes for one in rewritten if one.becomes is not None)
     found = removal_of(chosen)
     return replace(found, commit=after.number, bytes=found.bytes - written, deleted=change.deleted), after
+
+
+def _change(
+    target: Target,
+    run_id: str,
+    snapshot: Snapshot,
+    reason: str,
+    chosen: Sequence[Chosen],
+    choice: Choice,
+    added: Sequence[DataFile],
+    rewritten: Sequence[Rewritten],
+) -> Change:
+    """raises   BrokenTarget, OSError; ValueError, for too many runs of deleted offsets"""
+    gone = _gone(target, snapshot, choice)
+    return Change(
+        run_id,
+        int(time.time() * 1000),
+        reason,
+        snapshot.offsets,
+        (),
+        tuple(added),
+        (*(one.file.path for one in chosen if isinstance(one.file, DataFile)), *(one.path for one in gone)),
+        rewritten=tuple(rewritten),
+        deleted=summed((*_deleted(target, snapshot, chosen), *gone.values())),
+    )
 
 
 def _rest(target: Target, snapshot: Snapshot, one: DataFile, goes: np.ndarray, attempt: Attempt) -> DataFile:

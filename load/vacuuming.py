@@ -14,6 +14,7 @@ don't look: they go with the commits that no kept version is at.
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -31,6 +32,8 @@ from headrace.load.target import CONTROL, DEAD_LETTERS, Target, open_target
 OLDER_THAN_S = 7 * 86_400.0
 TABLE_LEAST_S = 7 * 86_400.0  # as the retention check of Delta: a query, or a load, takes less
 DIRECTORY_LEAST_S = RETIRED_S
+# What is left of a file of others (`others_rows.py`): of a commit that was killed no table's log knows it.
+REST = re.compile(r"part-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\.parquet\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,14 +135,20 @@ def settled(target: ChainedTarget) -> set[str]:
 def unneeded(
     target: ChainedTarget, committed: Collection[str], needed: Collection[str], names: Collection[str], cutoff_s: float
 ) -> list[Path]:
-    """Files of ours that a commit named, and no version that is kept has.
+    """Files of ours that a commit named, and no version that is kept has; and what is left of files of others, a day old, that none has.
 
     committed   `settled`; found before `needed`, so that what is committed meanwhile is in neither or in both
     needed      data files of kept versions, below the root
     names       our commits that kept versions are at
     """
     bad = target.dead_letters_of(names)
-    found = []
+    found = [
+        path
+        for path in target.root.rglob("part-*.parquet")
+        if REST.match(path.name)
+        and str(path.relative_to(target.root)) not in needed
+        and _is_older(path, min(cutoff_s, time.time() - GRACE_S))
+    ]
     for path, _attempt in found_files(target.root):
         name = str(path.relative_to(target.root))
         is_bad = name.startswith((f"{CONTROL}/{DEAD_LETTERS}/", f"{DEAD_LETTERS}/"))

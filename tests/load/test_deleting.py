@@ -271,6 +271,35 @@ def test_a_file_that_is_damaged_or_gone_is_no_row_that_is_deleted(log, broker, t
     assert target.read().number == 1
 
 
+def test_checkpoints_have_what_was_deleted_and_a_commit_without_it_is_as_before(log, broker, tmp_path):
+    target = ParquetTarget(tmp_path / "out", checkpoint_every=2)
+    load_all(log, broker, target, 1)
+    assert "deleted" not in (target.control / "00000000000000000001.json").read_text()
+    delete(target, EVERY_THIRD)
+    load_all(log, broker, target, 2)
+    fresh = ParquetTarget(tmp_path / "out")
+    assert [one.count() for one in fresh.read().deleted] == [(3, 0)]
+    assert fresh.read() == target.read()
+    check(fresh, 3)
+
+
+def test_a_file_that_a_merge_and_a_cleaning_took_meanwhile_is_looked_for_again(log, broker, tmp_path, monkeypatch):
+    target = ParquetTarget(tmp_path / "out")
+    load_all(log, broker, target)
+    mask, done = deleting.RowsWhere._mask, []
+
+    def merged_meanwhile(*given):
+        if not done:
+            done.append(given)
+            compact(target, retired_s=0)
+        return mask(*given)
+
+    monkeypatch.setattr(deleting.RowsWhere, "_mask", merged_meanwhile)
+    assert delete(ParquetTarget(tmp_path / "out"), EVERY_THIRD).removal.rows == 10
+    assert offsets(target) == KEPT
+    check(target, 10)
+
+
 def test_conditions_are_checked_before_anything_is_read(tmp_path, log, broker):
     target = ParquetTarget(tmp_path / "out")
     with pytest.raises(ValueError, match="nothing was loaded"):

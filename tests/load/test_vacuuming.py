@@ -14,7 +14,7 @@ from headrace.load.compaction import compact
 from headrace.load.deleting import delete
 from headrace.load.errors import BrokenTarget
 from headrace.load.history import dataset, dead_letters
-from headrace.load.vacuuming import vacuum
+from headrace.load.vacuuming import REST, vacuum
 from headrace.spark.decoding import json
 from tests.load.iceberg_threads import icebergs_threads_end
 from tests.load.loading import fill, load_inline
@@ -107,6 +107,33 @@ def test_what_a_loader_writes_and_is_about_to_commit_stays(log, broker, tmp_path
     assert offsets(kind.target()) == [*range(20)]
     found = audit(kind.target(), is_deep=True)
     assert (found.faults, found.orphans) == ([], [])
+
+
+@pytest.mark.parametrize("make", TABLES)
+def test_what_a_killed_deletion_left_of_files_of_others_goes(log, broker, tmp_path, make):
+    kind = make(tmp_path)
+    load_all(log, broker, kind.target())
+    kind.delete(1)
+    kind.optimize()
+
+    def fails(name):
+        if name == "rows removed":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        delete(kind.target(fails), '"offset" in (2, 3)')
+    delete(kind.target(), '"offset" in (2, 3)')
+    rests = {path for path in kind.target().root.rglob("part-*.parquet") if REST.match(path.name)}
+    live = {kind.target().root / one.path for one in kind.target().read().others}
+    assert rests & live
+    assert rests - live
+    vacuum(kind.target(), 0, force=True)
+    assert all(path.exists() for path in rests), "a day has to pass: another program may be about to commit"
+    for path in rests:
+        os.utime(path, (0, 0))
+    vacuum(kind.target(), 0, force=True)
+    assert {path for path in rests if path.exists()} == rests & live
+    assert kind.offsets() == [0, *range(4, 15)]
 
 
 @pytest.mark.parametrize("make", KINDS)
