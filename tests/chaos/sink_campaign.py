@@ -13,7 +13,7 @@ queries in a directory and ends only those, by pid.
 
 Most kills wait until a micro-batch has written a number of rows, by lot, and is not committed (`sink_watch.py`); the others come at
 any time. Who has a connection to the node writes. What is judged: `sink_judge.py`. With --without the option is off, and the same
-kills have to leave doubles.
+kills have to leave doubles. With --foreach the micro-batches are written by `foreachBatch` (`spark/batch_sink.py`).
 """
 
 from __future__ import annotations
@@ -116,6 +116,7 @@ class SinkCampaign:
     """One run in a directory.
 
     without   the option is off
+    foreach   micro-batches are written by `foreachBatch`
     kinds     only these; all where none is named
     """
 
@@ -125,6 +126,7 @@ class SinkCampaign:
         seed: int,
         kills: int,
         without: bool = False,
+        foreach: bool = False,
         kinds: Sequence[str] = (),
         pace_s: float = 1.0,
     ) -> None:
@@ -132,7 +134,7 @@ class SinkCampaign:
         self._kills = kills
         self._kinds = {kind: weight for kind, weight in KINDS.items() if not kinds or kind in kinds}
         self._pace_s = pace_s
-        self._options = ["--without"] * without
+        self._options = ["--without"] * without + ["--foreach"] * foreach
         self._random = random.Random(seed)
         self._asleep: list[psutil.Process] = []
         self._ended = 0
@@ -345,11 +347,12 @@ def _signal(process: psutil.Process, number: int) -> bool:
 def main() -> int:
     parser = kill_parser(__doc__, kills=100)
     parser.add_argument("--without", action="store_true", help="the option is off: doubles have to be found")
+    parser.add_argument("--foreach", action="store_true", help="micro-batches are written by foreachBatch")
     parser.add_argument("--kinds", nargs="+", default=(), choices=[*KINDS], help="only these")
     given = parser.parse_args()
 
     def play(directory: Path) -> tuple[str, list[str]]:
-        verdict = SinkCampaign(directory, given.seed, given.kills, given.without, given.kinds).run()
+        verdict = SinkCampaign(directory, given.seed, given.kills, given.without, given.foreach, given.kinds).run()
         return verdict.summary(), verdict.faults(given.kills)
 
     return run_judged("headrace-sink-chaos-", given.seed, play)
