@@ -29,6 +29,7 @@ from pathlib import Path
 
 import psutil
 
+from headrace.cli.spark_daemon import TASKS
 from headrace.client.admin import Admin, NewTopic
 from headrace.client.cluster import EARLIEST, LATEST, Cluster
 from headrace.client.consumer import Consumer
@@ -51,6 +52,7 @@ STARTED_S = 300.0  # for a query to have written something; a JVM starts meanwhi
 SETTLE_S = 600.0  # for the last query to write the rest
 ENDED_MAX = 5  # queries, one after the other, that nobody killed
 LOG_LINES = 40  # of the queries' log, in an error
+INTERPRETER = Path(sys.executable).name  # what a process is called that has no name of its own
 OVERTAKEN_S = 4.0  # that a zombie runs on beside its successor
 
 
@@ -78,20 +80,13 @@ class Query:
         except psutil.NoSuchProcess:
             return []
 
-    def workers(self, daemon: str = "pyspark.daemon") -> list[psutil.Process]:
-        """The Python workers: children of Spark's daemons."""
-        daemons = [one for one in self.tree()[1:] if daemon in _command(one)]
-        found = []
-        for one in daemons:
-            try:
-                found += one.children()
-            except psutil.NoSuchProcess:
-                continue
-        return found
+    def workers(self) -> list[psutil.Process]:
+        """The Python workers: forked by daemons of our own, which gave both of them a name."""
+        return [one for one in self.tree()[1:] if "headrace.cli.spark_" in _command(one) and _is_named_as_parent(one)]
 
     def writers(self, port: int) -> list[psutil.Process]:
         """Those that run tasks and have a connection to the node."""
-        return [one for one in self.workers("pyspark.daemon pyspark.worker") if port in _ports_of(one)]
+        return [one for one in self.workers() if _name(one) == TASKS and port in _ports_of(one)]
 
     def stop_orphaned(self, worker: psutil.Process) -> bool:
         """SIGSTOP to a worker, after its daemon has died; whether it was there.
@@ -318,6 +313,21 @@ def _command(process: psutil.Process) -> str:
         return " ".join(process.cmdline())
     except (psutil.NoSuchProcess, psutil.ZombieProcess):
         return ""
+
+
+def _name(process: psutil.Process) -> str:
+    try:
+        return str(process.name())
+    except (psutil.NoSuchProcess, psutil.ZombieProcess):
+        return ""
+
+
+def _is_named_as_parent(process: psutil.Process) -> bool:
+    try:
+        parent = process.parent()
+    except (psutil.NoSuchProcess, psutil.ZombieProcess):
+        return False
+    return parent is not None and _name(parent) == _name(process) not in ("", INTERPRETER)
 
 
 def _ports_of(process: psutil.Process) -> set[int]:

@@ -1,14 +1,11 @@
-"""`foreachBatch` in output mode update: a micro-batch that is repeated stores its rows once.
-
-Holds: spark/batch_sink.py
-"""
+"""`foreachBatch` in output mode update: a micro-batch that is repeated stores its rows once."""
 
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 
 from headrace.ids import TopicPartition
-from headrace.spark import write_batches
+from headrace.spark.batch_sink import write_batches
 
 CLICKS, OUT = TopicPartition("clicks", 0), TopicPartition("out", 0)
 DEADLINE_S = 300

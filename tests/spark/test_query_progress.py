@@ -1,7 +1,4 @@
-"""A query's progress names the source and says how far behind it is, as the connector's does.
-
-Holds: spark/query_progress.py
-"""
+"""A query's progress names the source and says how far behind it is, as the connector's does."""
 
 import json
 from types import SimpleNamespace
@@ -10,8 +7,7 @@ import pytest
 from pyspark.sql.streaming import StreamingQueryListener
 
 from headrace.ids import TopicPartition
-from headrace.spark import progress
-from headrace.spark.query_progress import PYTHON_SOURCE, behind_latest
+from headrace.spark.query_progress import PYTHON_SOURCE, behind_latest, progress
 from tests.support.waiting import wait_until
 
 A0, A1 = TopicPartition("clicks", 0), TopicPartition("clicks", 1)
