@@ -5,8 +5,9 @@
 
 Spark has a daemon for each step (creating a data source, planning it, its tasks): without this each of them imports the same again.
 
-How long it lives: its standard input is a pipe from the driver's Python. When that ends, in whatever way, the server ends and removes its
-directory. Daemons live on until Spark closes their own standard input.
+How long it lives: its standard input is a pipe from the driver's Python. When that ends, in whatever way, the server ends. Its socket
+has an abstract name, so nothing is left of it. Daemons live on until Spark closes their own standard input. A request has to come from
+this user, which the kernel tells.
 
 What a daemon can't have from here is refused, and then begins as an interpreter of its own: another PySpark, other directories to import
 from, other variables that an interpreter or a library reads when it starts.
@@ -21,9 +22,9 @@ import contextlib
 import marshal
 import os
 import selectors
-import shutil
 import signal
 import socket
+import struct
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -35,6 +36,7 @@ STEPS = ("pyspark.worker", "pyspark.sql.worker.create_data_source", "pyspark.sql
 REQUEST_S = 10.0
 REQUEST_BYTES_MAX = 16 << 20
 STREAMS = 3
+PEER = struct.Struct("3i")  # pid, user, group
 AT_START = ("LD_", "LC_", "LANG", "TZ", "ARROW_", "OPENBLAS_", "OMP_", "MALLOC_", "HEADRACE_")
 NOT_AT_START = ("PYTHONPATH", "PYTHONUNBUFFERED")
 THREADS = "OMP_NUM_THREADS"  # which Spark sets for tasks; planning has none to share
@@ -43,21 +45,16 @@ THREADS = "OMP_NUM_THREADS"  # which Spark sets for tasks; planning has none to 
 def main() -> None:
     """Serve until the standard input ends.
 
-    Arguments: the descriptor of a socket that listens, where launchers that come before the imports are done wait; and its directory.
+    The argument is the descriptor of a socket that listens: launchers that come before the imports are done wait there.
     """
-    listener, directory = socket.socket(fileno=int(sys.argv[1])), sys.argv[2]
+    listener = socket.socket(fileno=int(sys.argv[1]))
     listener.set_inheritable(False)
     own = dict(os.environ)
-    server = os.getpid()
-    try:
-        with contextlib.redirect_stdout(sys.stderr):
-            for name in STEPS:
-                spark_daemon.preload(name)
-        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nothing waits for the daemons
-        found = serve(listener, own)
-    finally:
-        if os.getpid() == server:
-            shutil.rmtree(directory, ignore_errors=True)
+    with contextlib.redirect_stdout(sys.stderr):
+        for name in STEPS:
+            spark_daemon.preload(name)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nothing waits for the daemons
+    found = serve(listener, own)
     if found is not None:
         listener.close()
         become(*found)
@@ -81,6 +78,8 @@ def serve(listener: socket.socket, own: Mapping[str, str]) -> Daemon | None:
         streams: list[int] = []
         path = None
         try:
+            if user_of(connection) != os.getuid():
+                raise ValueError("another user's request")
             arguments, environment, directory = received(connection, streams)
             path = import_path(environment, own, sys.path)
         except (OSError, ValueError, EOFError, TypeError):
@@ -93,6 +92,12 @@ def serve(listener: socket.socket, own: Mapping[str, str]) -> Daemon | None:
         connection.close()
         for stream in streams:
             os.close(stream)
+
+
+def user_of(connection: socket.socket) -> int:
+    """Of the process at the other end."""
+    _pid, user, _group = PEER.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, PEER.size))
+    return int(user)
 
 
 def received(connection: socket.socket, streams: list[int]) -> tuple[list[str], dict[str, str], str]:

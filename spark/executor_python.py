@@ -96,8 +96,8 @@ def quick_planning(spark: Any) -> Iterator[None]:
         context.pythonExec = own
 
 
-def _server(context: Any, python: str) -> Path | None:
-    """The fork server, with the variables that Spark gives its workers; None where there can't be one."""
+def _server(context: Any, python: str) -> str | None:
+    """The name of the fork server, with the variables that Spark gives its workers; None where there can't be one."""
     environment = getattr(context, "environment", {})
     settings = getattr(context, "_conf", None)
     threads = settings.get("spark.executor.cores", "1") if settings is not None else "1"
@@ -105,13 +105,13 @@ def _server(context: Any, python: str) -> Path | None:
     return fork_server(python, {name: str(variables[name]) for name in ("PYTHONHASHSEED", "OMP_NUM_THREADS")})
 
 
-def _launcher(directory: Path, python: str, server: Path | None) -> str | None:
+def _launcher(directory: Path, python: str, server: str | None) -> str | None:
     """The launcher's path; None where nothing can be run from there."""
     path = directory / LAUNCHER
     found = importlib.util.find_spec(LAUNCH_MODULE)
     if found is None or found.origin is None:
         return None
-    command = [python, "-I", "-S", found.origin, str(server or ""), python]
+    command = [python, "-I", "-S", found.origin, server or "", python]
     try:
         path.write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n')
         path.chmod(0o700)

@@ -1,4 +1,6 @@
-"""The fork server of this process's local sessions, started once: where it is, and that it ends with this process.
+"""The fork server of this process's local sessions, started once: its socket's name, and that it ends with this process.
+
+The socket has an abstract name (Linux): no file is left when processes are killed, and both ends look at the other one's user.
 
 Runs in: Spark's driver. The server itself: `cli/spark_forkserver.py`, which this folder knows by name only.
 """
@@ -9,16 +11,13 @@ import atexit
 import contextlib
 import logging
 import os
-import shutil
 import socket
 import subprocess
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from uuid import uuid4
 
 MODULE = "headrace.cli.spark_forkserver"
-SOCKET = "fork-server"
 END_S = 5.0
 LAUNCHERS_MAX = 64  # that wait at once
 
@@ -29,12 +28,13 @@ _log = logging.getLogger("headrace.spark")
 class ForkServer:
     """A server's process.
 
+    name   of its socket
     key    the interpreter, and the variables that its daemons have
     pid    of the process that started it: a fork of that has none
     """
 
     process: subprocess.Popen[bytes]
-    path: Path
+    name: str
     key: tuple[str, tuple[tuple[str, str], ...]]
     pid: int
 
@@ -50,14 +50,13 @@ class ForkServer:
         except subprocess.TimeoutExpired:  # it hangs in an import
             self.process.kill()
             self.process.wait()
-        shutil.rmtree(self.path.parent, ignore_errors=True)
 
 
 _servers: list[ForkServer] = []  # one at most
 
 
-def fork_server(python: str, variables: Mapping[str, str]) -> Path | None:
-    """The path of the server's socket; it is started where none runs. None where it can't be.
+def fork_server(python: str, variables: Mapping[str, str]) -> str | None:
+    """The name of the server's socket; the server is started where none runs. None where it can't be.
 
     python      the interpreter
     variables   of the daemons, beside those of this process
@@ -65,21 +64,16 @@ def fork_server(python: str, variables: Mapping[str, str]) -> Path | None:
     key = (python, tuple(sorted(variables.items())))
     for one in _servers[:]:
         if one.process.poll() is None and one.key == key and one.pid == os.getpid():
-            return one.path
+            return one.name
         one.end()
         _servers.remove(one)
-    try:
-        directory = Path(tempfile.mkdtemp(prefix="headrace-"))  # 0700: who connects is this user
-    except OSError as failure:
-        _log.info("there is no fork server: %s", failure)
-        return None
-    path = directory / SOCKET
+    name = f"headrace-{uuid4().hex}"
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
-            listener.bind(str(path))  # here: a launcher may come before the server is up
+            listener.bind(f"\0{name}")  # here: a launcher may come before the server is up
             listener.listen(LAUNCHERS_MAX)
             process = subprocess.Popen(
-                [python, "-u", "-m", MODULE, str(listener.fileno()), str(directory)],
+                [python, "-u", "-m", MODULE, str(listener.fileno())],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 env={**os.environ, **variables},
@@ -88,12 +82,11 @@ def fork_server(python: str, variables: Mapping[str, str]) -> Path | None:
             )
     except OSError as failure:
         _log.info("there is no fork server: %s", failure)
-        shutil.rmtree(directory, ignore_errors=True)
         return None
     if not _servers:
         atexit.register(_end_all)
-    _servers.append(ForkServer(process, path, key, os.getpid()))
-    return path
+    _servers.append(ForkServer(process, name, key, os.getpid()))
+    return name
 
 
 def _end_all() -> None:

@@ -10,7 +10,6 @@ import struct
 import subprocess
 import sys
 import zipfile
-from pathlib import Path
 
 import psutil
 import pytest
@@ -29,7 +28,7 @@ DEADLINE_S = 120
 
 @pytest.fixture
 def server(monkeypatch):
-    """The socket's path, of a server that no session of other tests has."""
+    """The socket's name, of a server that no session of other tests has."""
     monkeypatch.setattr(servers, "_servers", [])
     yield fork_server(sys.executable, VARIABLES)
     servers._end_all()
@@ -84,7 +83,7 @@ def test_a_daemon_that_can_t_be_forked_begins_by_itself(server):
 def test_where_the_server_is_gone_a_daemon_begins_by_itself(server):
     servers._servers[0].process.kill()
     servers._servers[0].process.wait()
-    for path in (server, "", "/nowhere/fork-server"):
+    for path in (server, "", "headrace-nowhere"):
         daemon = launched(path, *PLANNING)
         try:
             assert 0 < port_of(daemon) < 65536
@@ -106,7 +105,7 @@ def test_other_modules_are_run_as_python_runs_them(server):
 def test_a_launcher_that_is_no_launcher_harms_no_other(server):
     for data in (b"", b"\0\0\0\5hello", b"\xff\xff\xff\xff", b"\0\0"):
         with socket.socket(socket.AF_UNIX) as connection:
-            connection.connect(str(server))
+            connection.connect(f"\0{server}")
             connection.sendall(data)
             connection.shutdown(socket.SHUT_WR)
             assert connection.recv(1) == b""
@@ -125,9 +124,9 @@ def test_it_is_started_once_and_anew_for_other_variables(server):
     other = fork_server(sys.executable, {**VARIABLES, "OMP_NUM_THREADS": "2"})
     assert other != server
     assert first.poll() == 0
-    assert not server.parent.exists()
+    last = servers._servers[0].process
     servers._end_all()
-    assert not other.parent.exists()
+    assert last.poll() == 0
 
 
 def test_it_ends_when_the_driver_is_killed():
@@ -135,12 +134,13 @@ def test_it_ends_when_the_driver_is_killed():
     code += "print(fork_server(sys.executable, {}), f._servers[0].process.pid, flush=True); time.sleep(600)"
     driver = children.start([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     try:
-        path, pid = driver.stdout.readline().split()
+        name, pid = driver.stdout.readline().split()
         assert psutil.pid_exists(int(pid))
         driver.send_signal(signal.SIGKILL)
         driver.wait(DEADLINE_S)
         wait_until(lambda: not psutil.pid_exists(int(pid)), "the server goes on")
-        assert not Path(path).parent.exists()
+        with socket.socket(socket.AF_UNIX) as connection, pytest.raises(ConnectionRefusedError):
+            connection.connect(f"\0{name}")
     finally:
         children.end(driver)
 
