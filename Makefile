@@ -151,8 +151,8 @@ query-chaos: $(STAMP) ## QUERIES=2000 of one table under kills, deletes and merg
 	  $(BIN)/python -m tests.chaos.query_campaign --queries $(or $(QUERIES),2000) --target $$target $(if $(SEED),--seed $(SEED)) || failed="$$failed $$target"; \
 	done; test -z "$$failed" || { echo "anomalies:$$failed" >&2; exit 1; }
 
-sink-chaos: $(STAMP) ## KILLS=100 in mid-write of a Spark query with an exactly-once sink, SEED=7, judged (needs some twenty minutes); WITHOUT=1: without the option the kills have to leave doubles
-	$(BIN)/python -m tests.chaos.sink_campaign --kills $(or $(KILLS),100) $(if $(SEED),--seed $(SEED)) $(if $(WITHOUT),--without)
+sink-chaos: $(STAMP) ## KILLS=100 in mid-write of a Spark query with an exactly-once sink, SEED=7, judged (needs some twenty minutes); WITHOUT=1: without the option the kills have to leave doubles; FOREACH=1: written by foreachBatch
+	$(BIN)/python -m tests.chaos.sink_campaign --kills $(or $(KILLS),100) $(if $(SEED),--seed $(SEED)) $(if $(WITHOUT),--without) $(if $(FOREACH),--foreach)
 
 foreign: $(STAMP) ## other people's suites against a node, or PEER=kafka; BROKERS=3; SUITES="kgo trogdor" (needs mvn, go, cargo, gcc)
 	$(BIN)/python -m tests.foreign.run --peer $(PEER) --brokers $(BROKERS) $(SUITES)

@@ -103,7 +103,7 @@ def main() -> None:
         command = [sys.executable, "-m", "headrace.cli.main", "dev", "--port", "0", "--dir", name]
         node = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         try:
-            server: Any = SimpleNamespace(bootstrap=_bootstrap(node))
+            server: Any = SimpleNamespace(bootstrap=bootstrap_of(node))
             load(server, topic)
             told(measured(server.bootstrap, topic.name, given.rounds))
         finally:
@@ -111,7 +111,7 @@ def main() -> None:
             node.wait(START_S)
 
 
-def _bootstrap(node: subprocess.Popen[str]) -> str:
+def bootstrap_of(node: subprocess.Popen[str]) -> str:
     assert node.stdout is not None
     for line in node.stdout:
         found = re.search(r"ready bootstrap=(\S+)", line)

@@ -25,6 +25,8 @@ from pathlib import Path
 
 _VERSION = re.compile(r'^__version__[^=]*= *["\']([^"\']+)', re.MULTILINE)
 WITHIN_ZIP = "pyspark/version.py"
+TASKS = "pyspark.worker"
+NAME_BYTES_MAX = 15  # of a Linux process
 
 
 def prefer_installed(path: MutableSequence[str]) -> None:
@@ -73,7 +75,20 @@ def main() -> None:
     prefer_installed(sys.path)
     with contextlib.redirect_stdout(sys.stderr):
         preload(sys.argv[1] if len(sys.argv) > 1 else "")
+    manage()
+
+
+def manage() -> None:
+    """PySpark's own loop. The processes are called what they do: the command line is often the fork server's. Never returns."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/comm").write_text(name_of(sys.argv[1] if len(sys.argv) > 1 else ""))
     importlib.import_module("pyspark.daemon").manager()
+
+
+def name_of(worker_module: str) -> str:
+    """Of a daemon and its workers, as the kernel cuts it: "pyspark.worker" of those of tasks, of planning the step's name."""
+    name = worker_module.removeprefix("pyspark.sql.worker.") or TASKS
+    return name[:NAME_BYTES_MAX]
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
-"""What a local Spark starts as the Python of `.format("headrace")`: this interpreter, with PySpark's daemon replaced by ours.
+"""What the Python of `.format("headrace")` in a local Spark is where a daemon can't be forked: this interpreter, with PySpark's daemon
+replaced by ours.
 
-    sh launcher -m pyspark.daemon pyspark.sql.worker.plan_data_source_read   ->   python -m headrace.cli.spark_python, the same arguments
+    spark_launch.py -m pyspark.daemon pyspark.sql.worker.plan_data_source_read  ->  python -m headrace.cli.spark_python, the same arguments
 
 Spark has a setting for the daemon of its workers, and none for those in which it plans a data source: a daemon for each step, and in each
 PySpark is imported out of its zip again. The interpreter belongs to the data source, so `headrace.spark.register` names the launcher
@@ -27,7 +28,7 @@ def main() -> None:
         os.execv(sys.executable, [sys.executable, *arguments])
     module, *rest = arguments[1:]
     sys.argv = [module, *rest]
-    if module == SPARKS_DAEMON:
+    if module in (SPARKS_DAEMON, spark_daemon.__name__):
         spark_daemon.main()
         return
     spark_daemon.prefer_installed(sys.path)

@@ -1,5 +1,5 @@
-"""Spark reads segments from the page cache: `scan`, `aggregate`, `stream`, `register` (for `.format`), `write_parquet`; `table`;
-`refresh`, `explain`, `read_counts`.
+"""Spark reads segments from the page cache: `scan`, `aggregate`, `stream`, `register` (for `.format`), `write_parquet`, `write_batches`;
+`table`; `refresh`, `explain`, `progress`, `read_counts`.
 
 What `decode=` takes is in `headrace.spark.decoding`. Without PySpark the other modules serve `headrace.arrow`; these names say what to
 install then.
@@ -18,9 +18,11 @@ _EXTRA = ("pyarrow", "pyspark", "pandas")
 
 try:
     from headrace.spark.aggregate import aggregate
+    from headrace.spark.batch_sink import write_batches
     from headrace.spark.datasource import register
     from headrace.spark.explain import explain, read_counts
     from headrace.spark.parquet import write_parquet
+    from headrace.spark.query_progress import progress
     from headrace.spark.refresh import refresh
     from headrace.spark.scan import scan
     from headrace.spark.stream import stream
@@ -43,4 +45,16 @@ def table(spark: Any, topic: str, **given: Any) -> Any:
     return importlib.import_module("headrace.load.spark_table").table(spark, topic, **given)
 
 
-__all__ = ["aggregate", "explain", "read_counts", "refresh", "register", "scan", "stream", "table", "write_parquet"]
+__all__ = [
+    "aggregate",
+    "explain",
+    "progress",
+    "read_counts",
+    "refresh",
+    "register",
+    "scan",
+    "stream",
+    "table",
+    "write_batches",
+    "write_parquet",
+]

@@ -11,7 +11,7 @@ fetched over the network; `scan` and `stream` place their tasks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -27,6 +27,7 @@ from headrace.arrow.ranges import OffsetRange
 from headrace.spark.column_types import SPARK_TYPES
 from headrace.spark.executor_python import prepare_workers, quick_planning
 from headrace.spark.options import DESCRIPTORS, SourceOptions, parse_options
+from headrace.spark.packing import packed_at_most
 from headrace.spark.reading import Reading, reading_of
 from headrace.spark.sink import NO_OVERWRITE, HeadraceWriter, check_schema
 from headrace.spark.sink_options import SinkOptions, parse_sink_options
@@ -37,11 +38,11 @@ NO_LIMITS = "streams need PySpark 4.2 or later, which can limit a micro-batch; t
 NO_STREAM_SINK = "the stream sink needs PySpark 4.1 or later, which writes Arrow batches; this is PySpark {}"
 
 
-class RangePartition(InputPartition):
-    """One range of offsets as a partition of a DataFrame."""
+class RangesPartition(InputPartition):
+    """Ranges of offsets as a partition of a DataFrame; without maxPartitions one range."""
 
-    def __init__(self, one: OffsetRange) -> None:
-        super().__init__(one.to_bytes())
+    def __init__(self, ranges: Sequence[OffsetRange]) -> None:
+        super().__init__([one.to_bytes() for one in ranges])
 
 
 class HeadraceReader(DataSourceReader):
@@ -52,16 +53,20 @@ class HeadraceReader(DataSourceReader):
         self._reading = reading
 
     def partitions(self) -> list[InputPartition]:
-        """One for each range; as in the connector, also for a partition without records."""
-        return [RangePartition(one) for one in plan(replace(self._options, counts_empty=True))]
+        """One for each range; as in the connector, also for a partition without records. With maxPartitions at most that many."""
+        most = self._options.max_partitions
+        if most is not None:
+            return [RangesPartition(task) for task in packed_at_most(plan(self._options), most)]
+        return [RangesPartition([one]) for one in plan(replace(self._options, counts_empty=True))]
 
     def read(self, partition: Any) -> Iterator[pa.RecordBatch]:
-        """The records of one range."""
+        """The records of a task's ranges."""
         if partition is None or partition.value is None:
             return
-        one = OffsetRange.from_bytes(bytes(partition.value))
-        if one.start < one.end:
-            yield from self._reading.batches(one)
+        for descriptor in partition.value:
+            one = OffsetRange.from_bytes(bytes(descriptor))
+            if one.start < one.end:
+                yield from self._reading.batches(one)
 
 
 class HeadraceDataSource(DataSource):

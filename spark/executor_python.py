@@ -6,6 +6,7 @@ environment that `.venv/bin/python job.py` runs in. If it is set, or with `spark
 
 from __future__ import annotations
 
+import importlib.util
 import logging
 import os
 import shlex
@@ -17,8 +18,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from headrace.spark.fork_server import fork_server
+
 VARIABLE = "PYSPARK_PYTHON"
-LAUNCHER, PYTHON_MODULE = "headrace-python", "headrace.cli.spark_python"
+LAUNCHER, LAUNCH_MODULE = "headrace-python", "headrace.cli.spark_launch"
 DAEMON_SETTING, DAEMON = "spark.python.daemon.module", "headrace.cli.spark_daemon"
 GATEWAY = "PYSPARK_GATEWAY_PORT"  # set by spark-submit, which has its own ways to name the interpreter
 CHECK_DEADLINE_S = 30
@@ -75,13 +78,14 @@ def choose_daemon(spark: Any) -> None:
 def quick_planning(spark: Any) -> Iterator[None]:
     """A data source that is registered meanwhile is planned and read by processes with their imports done: in a local session.
 
-    Its interpreter is a launcher in the session's own directory, which ends with it (`cli/spark_python.py`).
+    Its interpreter is a launcher in the session's own directory, which ends with it (`cli/spark_launch.py`). The processes are forked by
+    a server that begins here, beside what Spark does first.
     """
     context = _local_context(spark)
     directory = getattr(context, "_temp_dir", None)
     own = getattr(context, "pythonExec", None)
     python = shutil.which(own) if own else None
-    launcher = _launcher(Path(directory), python) if directory and python else None
+    launcher = _launcher(Path(directory), python, _server(context, python)) if directory and python else None
     if launcher is None:
         yield
         return
@@ -92,11 +96,24 @@ def quick_planning(spark: Any) -> Iterator[None]:
         context.pythonExec = own
 
 
-def _launcher(directory: Path, python: str) -> str | None:
+def _server(context: Any, python: str) -> str | None:
+    """The name of the fork server, with the variables that Spark gives its workers; None where there can't be one."""
+    environment = getattr(context, "environment", {})
+    settings = getattr(context, "_conf", None)
+    threads = settings.get("spark.executor.cores", "1") if settings is not None else "1"
+    variables = {"PYTHONHASHSEED": "0", "OMP_NUM_THREADS": threads, **os.environ, **environment}
+    return fork_server(python, {name: str(variables[name]) for name in ("PYTHONHASHSEED", "OMP_NUM_THREADS")})
+
+
+def _launcher(directory: Path, python: str, server: str | None) -> str | None:
     """The launcher's path; None where nothing can be run from there."""
     path = directory / LAUNCHER
+    found = importlib.util.find_spec(LAUNCH_MODULE)
+    if found is None or found.origin is None:
+        return None
+    command = [python, "-I", "-S", found.origin, server or "", python]
     try:
-        path.write_text(f'#!/bin/sh\nexec {shlex.quote(python)} -m {PYTHON_MODULE} "$@"\n')
+        path.write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n')
         path.chmod(0o700)
     except OSError as failure:
         _log.info("the data source is planned by Spark's own processes: %s", failure)

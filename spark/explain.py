@@ -107,7 +107,11 @@ def _source_lines(leaf: Any) -> list[str]:
     options = parse_options({str(key): str(value) for key, value in dict(leaf.options().asCaseSensitiveMap()).items()})
     reading = Reading(tuple(leaf.schema().fieldNames()), reading_of(options, None).decode)
     what = ", ".join(options.topics) or options.pattern or ", ".join(map(str, options.assigned))
-    return [f'.format("headrace") of {what}, ranges planned by Spark at the first action', *_reading_lines(reading)]
+    most = "" if options.max_partitions is None else f" in at most {options.max_partitions} tasks"
+    return [
+        f'.format("headrace") of {what}, ranges planned by Spark at the first action{most}',
+        *_reading_lines(reading),
+    ]
 
 
 def _reading_lines(reading: Reading) -> list[str]:

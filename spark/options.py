@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 STRATEGIES = ("subscribe", "subscribePattern", "assign")
 COMMIT_GROUP = "headrace.commit.group"
 IN_STREAMS = ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay", COMMIT_GROUP)
+MAX_PARTITIONS = "maxPartitions"
 DESCRIPTORS = "headrace.descriptors"  # of `stream`: how many cores the ranges, which are read elsewhere, are for
 INTERNAL = (DESCRIPTORS,)
 DECODE_PREFIX = "decode."
@@ -46,6 +47,7 @@ NAMES = {
         "startingOffsetsByTimestampStrategy",
         "minPartitions",
         "maxRecordsPerPartition",
+        MAX_PARTITIONS,
         "failOnDataLoss",
         "includeHeaders",
         "groupIdPrefix",
@@ -66,9 +68,10 @@ _JAVA_CLASS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class SourceOptions(ScanOptions):
-    """What to read, and what keys and values are decoded by."""
+    """What to read, what keys and values are decoded by, and in how many tasks at most."""
 
     decode: DecodePlan | None = None
+    max_partitions: int | None = None
 
 
 def _decoded(given: Mapping[str, str]) -> DecodePlan | None:
@@ -136,9 +139,25 @@ def parse_options(
         retry_pause_s=(number_of(given, "fetchOffset.retryIntervalMs", 0, 1000) or 0) / 1000,
         patience_s=(number_of(given, "kafkaConsumer.pollTimeoutMs", 0, int(1000 * PATIENCE_S)) or 0) / 1000,
         decode=decode,
+        max_partitions=number_of(given, MAX_PARTITIONS, 1),
     )
     _check_order(parsed)
+    _check_partitions(parsed)
     return parsed
+
+
+def _check_partitions(found: SourceOptions) -> None:
+    """raises   ValueError, if there would have to be more tasks than there may be"""
+    most = found.max_partitions
+    if most is None:
+        return
+    if found.min_partitions is not None and found.min_partitions > most:
+        raise ValueError(f"option minPartitions {found.min_partitions} must be at most {MAX_PARTITIONS} ({most})")
+    if found.max_records_per_partition is not None:
+        raise ValueError(
+            f"options {MAX_PARTITIONS} and maxRecordsPerPartition can't be set together: one puts ranges together in a task, "
+            "the other cuts them for tasks"
+        )
 
 
 def _check_trigger(given: Mapping[str, str]) -> None:

@@ -1,12 +1,16 @@
 """Which ranges share a task: small ones of the same hosts, so that 400 small partitions don't cost 400 tasks.
 
-Runs in: Spark's driver. A task costs some 45 ms of wall time, as much as a few hundred thousand records. Ranges are put together in their
-order, by hosts, up to an even share of all offsets for each of TASKS_PER_CORE tasks a core; a range is never cut here (`planner.divide`
-does that), and one that is larger than the share has a task of its own.
+Runs in: Spark's driver; for `.format("headrace")` a Python process beside it. A task costs some 45 ms of wall time, as much as a few
+hundred thousand records. A range is never cut here (`planner.divide` does that).
+
+    packed           of `scan`, which knows the cores and places its tasks: in their order, by hosts, up to an even share of all offsets for
+                     each of TASKS_PER_CORE tasks a core; a range that is larger than the share has a task of its own
+    packed_at_most   of `.format` with maxPartitions, which knows neither: into a number of tasks, as even as can be
 """
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Sequence
 
 from headrace.arrow.ranges import OffsetRange
@@ -35,6 +39,23 @@ def packed(ranges: Sequence[OffsetRange], cores: int, tasks_min: int = 1) -> lis
         tasks.remove(longest)
         tasks += [longest[: len(longest) // 2], longest[len(longest) // 2 :]]
     return tasks
+
+
+def packed_at_most(ranges: Sequence[OffsetRange], most: int) -> list[list[OffsetRange]]:
+    """The ranges of each of at most `most` tasks: the longest first, each into the task that has the least so far.
+
+    returns   every range once, in their order within a task; the same for the same ranges, as a task that is repeated needs
+    """
+    assert most > 0, "a number of tasks"
+    if len(ranges) <= most:
+        return [[one] for one in ranges]
+    tasks = [(0, number) for number in range(most)]  # weight, number: a heap
+    held: list[list[int]] = [[] for _ in range(most)]
+    for index in sorted(range(len(ranges)), key=lambda index: -_weight(ranges[index])):
+        weight, number = tasks[0]
+        held[number].append(index)
+        heapq.heapreplace(tasks, (weight + _weight(ranges[index]), number))
+    return [[ranges[index] for index in sorted(indexes)] for indexes in held]
 
 
 def _filled(group: list[OffsetRange], share: float) -> list[list[OffsetRange]]:

@@ -31,7 +31,7 @@ from headrace.ids import TopicPartition
 from headrace.spark.decoding.decode_plan import Decode, DecodePlan, decode_plan
 from headrace.spark.executor_python import prepare_workers
 from headrace.spark.explain import remember
-from headrace.spark.options import SOON, SourceOptions, parse_options
+from headrace.spark.options import MAX_PARTITIONS, SOON, SourceOptions, parse_options
 from headrace.spark.packing import packed
 from headrace.spark.read_counts import counted
 from headrace.spark.reading import Reading, Where, reading_of
@@ -169,8 +169,16 @@ def scan_options(
 
 
 def merged_options(given: Mapping[str, Any], options: Mapping[str, Any] | None) -> dict[str, str]:
-    """Arguments that are not None, and options, by names in lower case. raises ValueError, if one is given twice"""
+    """Arguments that are not None, and options, by names in lower case.
+
+    raises   ValueError, if one is given twice, or is for `.format("headrace")` alone
+    """
     merged = {key.lower(): _text(value) for key, value in (options or {}).items()}
+    if MAX_PARTITIONS.lower() in merged:
+        raise ValueError(
+            f'option {MAX_PARTITIONS} is for .format("headrace"): scan, stream and write_parquet put small ranges of the same hosts '
+            "together by themselves; DataFrame.coalesce makes fewer tasks"
+        )
     for name, value in given.items():
         if value is None:
             continue

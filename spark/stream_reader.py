@@ -22,6 +22,7 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from headrace.arrow.ranges import OffsetRange
+from headrace.spark.packing import packed_at_most
 from headrace.spark.reading import Reading
 from headrace.spark.stream_epochs import StreamEpochs
 from headrace.spark.stream_offsets import epochs_from_json, from_json, to_json
@@ -72,20 +73,21 @@ class HeadraceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return None if newest is None else to_json(newest)
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        """One for each range; of descriptors one for all."""
+        """One for each range, with maxPartitions at most that many; of descriptors one for all."""
         starts, ends = from_json(start), from_json(end)
         leaders, self._planner.leader_epochs = (
             self._planner.leader_epochs,
             {},
         )  # of the ends found last: they are new once
         starts = self._epochs.checked(starts, epochs_from_json(start), ends, epochs_from_json(end), leaders)
-        found = [one.to_bytes() for one in self._planner.ranges(starts, ends)]
+        ranges = self._planner.ranges(starts, ends)
         if self._options.descriptors:
-            return [Descriptors(found)] if found else []
-        return [Descriptors([one]) for one in found]
+            return [Descriptors([one.to_bytes() for one in ranges])] if ranges else []
+        tasks = packed_at_most(ranges, self._options.scan.max_partitions or len(ranges) or 1)
+        return [Descriptors([one.to_bytes() for one in task]) for task in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The records of one range, or descriptors of some."""
+        """The records of ranges, or their descriptors."""
         if self._options.descriptors:
             yield pa.RecordBatch.from_arrays([pa.array(partition.value, pa.binary())], schema=DESCRIPTOR_SCHEMA)
             return

@@ -35,6 +35,8 @@ OF_ONE_SESSION = (
     "spark/test_scan.py",
     "spark/test_sink.py",
     "spark/test_sink_attempt.py",
+    "spark/test_batch_sink.py",
+    "spark/test_query_progress.py",
     "spark/test_aggregate.py",
     "spark/test_decoding.py",
     "spark/test_guide.py",

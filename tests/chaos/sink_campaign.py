@@ -13,7 +13,7 @@ queries in a directory and ends only those, by pid.
 
 Most kills wait until a micro-batch has written a number of rows, by lot, and is not committed (`sink_watch.py`); the others come at
 any time. Who has a connection to the node writes. What is judged: `sink_judge.py`. With --without the option is off, and the same
-kills have to leave doubles.
+kills have to leave doubles. With --foreach the micro-batches are written by `foreachBatch` (`spark/batch_sink.py`).
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from pathlib import Path
 
 import psutil
 
+from headrace.cli.spark_daemon import TASKS
 from headrace.client.admin import Admin, NewTopic
 from headrace.client.cluster import EARLIEST, LATEST, Cluster
 from headrace.client.consumer import Consumer
@@ -51,6 +52,7 @@ STARTED_S = 300.0  # for a query to have written something; a JVM starts meanwhi
 SETTLE_S = 600.0  # for the last query to write the rest
 ENDED_MAX = 5  # queries, one after the other, that nobody killed
 LOG_LINES = 40  # of the queries' log, in an error
+INTERPRETER = Path(sys.executable).name  # what a process is called that has no name of its own
 OVERTAKEN_S = 4.0  # that a zombie runs on beside its successor
 
 
@@ -78,20 +80,13 @@ class Query:
         except psutil.NoSuchProcess:
             return []
 
-    def workers(self, daemon: str = "pyspark.daemon") -> list[psutil.Process]:
-        """The Python workers: children of Spark's daemons."""
-        daemons = [one for one in self.tree()[1:] if daemon in _command(one)]
-        found = []
-        for one in daemons:
-            try:
-                found += one.children()
-            except psutil.NoSuchProcess:
-                continue
-        return found
+    def workers(self) -> list[psutil.Process]:
+        """The Python workers: forked by daemons of our own, which gave both of them a name."""
+        return [one for one in self.tree()[1:] if "headrace.cli.spark_" in _command(one) and _is_named_as_parent(one)]
 
     def writers(self, port: int) -> list[psutil.Process]:
         """Those that run tasks and have a connection to the node."""
-        return [one for one in self.workers("pyspark.daemon pyspark.worker") if port in _ports_of(one)]
+        return [one for one in self.workers() if _name(one) == TASKS and port in _ports_of(one)]
 
     def stop_orphaned(self, worker: psutil.Process) -> bool:
         """SIGSTOP to a worker, after its daemon has died; whether it was there.
@@ -116,6 +111,7 @@ class SinkCampaign:
     """One run in a directory.
 
     without   the option is off
+    foreach   micro-batches are written by `foreachBatch`
     kinds     only these; all where none is named
     """
 
@@ -125,6 +121,7 @@ class SinkCampaign:
         seed: int,
         kills: int,
         without: bool = False,
+        foreach: bool = False,
         kinds: Sequence[str] = (),
         pace_s: float = 1.0,
     ) -> None:
@@ -132,7 +129,7 @@ class SinkCampaign:
         self._kills = kills
         self._kinds = {kind: weight for kind, weight in KINDS.items() if not kinds or kind in kinds}
         self._pace_s = pace_s
-        self._options = ["--without"] * without
+        self._options = ["--without"] * without + ["--foreach"] * foreach
         self._random = random.Random(seed)
         self._asleep: list[psutil.Process] = []
         self._ended = 0
@@ -318,6 +315,21 @@ def _command(process: psutil.Process) -> str:
         return ""
 
 
+def _name(process: psutil.Process) -> str:
+    try:
+        return str(process.name())
+    except (psutil.NoSuchProcess, psutil.ZombieProcess):
+        return ""
+
+
+def _is_named_as_parent(process: psutil.Process) -> bool:
+    try:
+        parent = process.parent()
+    except (psutil.NoSuchProcess, psutil.ZombieProcess):
+        return False
+    return parent is not None and _name(parent) == _name(process) not in ("", INTERPRETER)
+
+
 def _ports_of(process: psutil.Process) -> set[int]:
     """Of the other ends of its connections."""
     try:
@@ -345,11 +357,12 @@ def _signal(process: psutil.Process, number: int) -> bool:
 def main() -> int:
     parser = kill_parser(__doc__, kills=100)
     parser.add_argument("--without", action="store_true", help="the option is off: doubles have to be found")
+    parser.add_argument("--foreach", action="store_true", help="micro-batches are written by foreachBatch")
     parser.add_argument("--kinds", nargs="+", default=(), choices=[*KINDS], help="only these")
     given = parser.parse_args()
 
     def play(directory: Path) -> tuple[str, list[str]]:
-        verdict = SinkCampaign(directory, given.seed, given.kills, given.without, given.kinds).run()
+        verdict = SinkCampaign(directory, given.seed, given.kills, given.without, given.foreach, given.kinds).run()
         return verdict.summary(), verdict.faults(given.kills)
 
     return run_judged("headrace-sink-chaos-", given.seed, play)

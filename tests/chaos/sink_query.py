@@ -1,10 +1,11 @@
 """The query that `sink_campaign.py` kills: a topic into another one, each row once.
 
-    python -m tests.chaos.sink_query BOOTSTRAP CHECKPOINT SOCKETS [--once] [--without]
+    python -m tests.chaos.sink_query BOOTSTRAP CHECKPOINT SOCKETS [--once] [--without] [--foreach]
 
 SOCKETS is a directory for sockets between JVM and workers, whose path is short: with the socket's name it has at most 107 bytes.
 
-Runs until it is killed; with --once up to the ends of the topic. With --without the option is off: at least once.
+Runs until it is killed; with --once up to the ends of the topic. With --without the option is off: at least once. With --foreach the
+micro-batches are written by `foreachBatch`.
 
 A task has all its rows in hand and writes them one to a produce request, some seconds long. So a kill finds it with a part of them
 written, and a stopped one that wakes up has some left. The last query, with --once, writes as many as fit.
@@ -14,8 +15,9 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
-from headrace.spark import register
+from headrace.spark import register, write_batches
 from tests.support.spark_python import JVM
 
 SOURCE, TARGET = "work", "out"
@@ -47,15 +49,15 @@ def main() -> int:
     if "--once" not in rest:
         reader = reader.option("maxOffsetsPerTrigger", ROWS_MAX)
     frame = reader.load().selectExpr("value AS key", "value")
-    writer = frame.writeStream.format("headrace").option("kafka.bootstrap.servers", bootstrap).option("topic", TARGET)
-    writer = writer.option("headrace.exactly.once", str("--without" not in rest).lower())
-    writer = writer.option("checkpointLocation", checkpoint)
-    if "--once" in rest:
-        writer = writer.trigger(availableNow=True)
+    slowly = {} if "--once" in rest else {"kafka.batch.size": "1", "kafka.linger.ms": "0"}
+    writer = frame.writeStream.option("checkpointLocation", checkpoint)
+    if "--foreach" in rest:
+        writer = writer.foreachBatch(write_batches(TARGET, bootstrap_servers=bootstrap, options=slowly))
     else:
-        writer = writer.option("kafka.batch.size", 1).option("kafka.linger.ms", 0)
-        writer = writer.trigger(processingTime="200 milliseconds")
-    writer.start().awaitTermination()
+        writer = writer.format("headrace").option("kafka.bootstrap.servers", bootstrap).option("topic", TARGET)
+        writer = writer.option("headrace.exactly.once", str("--without" not in rest).lower()).options(**slowly)
+    trigger: dict[str, Any] = {"availableNow": True} if "--once" in rest else {"processingTime": "200 milliseconds"}
+    writer.trigger(**trigger).start().awaitTermination()
     return 0
 
 

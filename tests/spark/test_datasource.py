@@ -8,7 +8,7 @@ from pyspark.errors import PySparkException
 
 from headrace.ids import TopicPartition
 from headrace.protocol.record_batch import Record
-from headrace.spark import refresh
+from headrace.spark import explain, refresh, scan, stream, write_parquet
 from headrace.spark.datasource import HeadraceDataSource
 from headrace.spark.pyspark_headrace import DefaultSource
 
@@ -74,6 +74,34 @@ def test_partitions_are_as_many_as_the_connectors(load, log):
     assert load().rdd.getNumPartitions() == 2
     assert load(minPartitions="9").rdd.getNumPartitions() == 9
     assert load(maxRecordsPerPartition="300").rdd.getNumPartitions() == 4
+
+
+def test_small_partitions_share_a_task_where_at_most_so_many_are_wanted(load, log):
+    for partition in range(2, 40):
+        log.append(TopicPartition("clicks", partition), [(None, b"x")] * (partition % 3))
+    assert load().rdd.getNumPartitions() == 40
+    frame = load(maxPartitions="3", columns="partition,offset")
+    assert frame.rdd.getNumPartitions() == 3
+    wanted = {(partition, n) for partition in range(40) for n in range(100 if partition < 2 else partition % 3)}
+    found = [tuple(row) for row in frame.collect()]
+    assert len(found) == len(wanted)
+    assert set(found) == wanted
+    assert load(maxPartitions="5", minPartitions="4").rdd.getNumPartitions() == 5
+    assert "in at most 3 tasks" in explain(frame)
+
+
+def test_a_topic_without_records_is_read_in_few_tasks_too(load, log):
+    log.starts[NAME] = log.starts[TopicPartition("clicks", 1)] = 100
+    assert load(maxPartitions="3").collect() == []
+
+
+@pytest.mark.parametrize("read", [scan, write_parquet, stream], ids=lambda read: read.__name__)
+def test_what_packs_by_itself_takes_no_number_of_tasks(spark, broker, tmp_path, read):
+    given = {"bootstrap_servers": broker.address, "options": {"maxPartitions": 3}}
+    more = {"each_batch": print} if read is stream else {}
+    places = [tmp_path / "out"] if read is write_parquet else []
+    with pytest.raises(ValueError, match=r"maxPartitions is for \.format"):
+        read(spark, "clicks", *places, **given, **more)
 
 
 def test_lost_records(load, log):

@@ -5,7 +5,7 @@ from collections import Counter
 
 from headrace.arrow.ranges import OffsetRange
 from headrace.limits import PACKED_RANGES_MAX
-from headrace.spark.packing import RANGE_COST, TASKS_PER_CORE, packed
+from headrace.spark.packing import RANGE_COST, TASKS_PER_CORE, packed, packed_at_most
 
 
 def range_of(partition, count, hosts=("a",)):
@@ -54,3 +54,19 @@ def test_never_fewer_tasks_than_asked_for_nor_more_ranges_in_one_than_the_bound(
         assert all(tasks)
     many = packed([range_of(number, 0) for number in range(10 * PACKED_RANGES_MAX)], 1)
     assert max(map(len, many)) <= PACKED_RANGES_MAX
+
+
+def test_a_thousand_ranges_in_at_most_some_tasks_as_even_as_can_be():
+    dice = random.Random(4)
+    for most in (1, 3, 8, 999, 1_000, 2_000):
+        ranges = [
+            range_of(number, dice.choice([1, 100, 10**6]), dice.choice([("a",), ("b",)])) for number in range(1_000)
+        ]
+        tasks = packed_at_most(ranges, most)
+        assert len(tasks) == min(most, 1_000)
+        assert Counter(one for task in tasks for one in task) == Counter(ranges)
+        assert all(task == sorted(task, key=ranges.index) for task in tasks), "in their order"
+        weights = [weight(task) for task in tasks]
+        assert max(weights) - min(weights) <= max(weight([one]) for one in ranges)
+        assert packed_at_most(list(ranges), most) == tasks, "a task that is repeated has the same ranges"
+    assert packed_at_most([], 3) == []

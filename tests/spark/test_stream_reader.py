@@ -94,6 +94,31 @@ def test_available_now_reads_everything_in_limited_batches_and_a_restart_only_wh
     ]
 
 
+def test_small_partitions_share_a_task_of_a_micro_batch_and_its_repetition_has_the_same(stream, clicks, batches):
+    for partition in range(2, 30):
+        clicks.append(TopicPartition("clicks", partition), [(None, b"x")] * (partition % 3))
+    tasks = []
+
+    def counted(frame):
+        def places(index, rows):
+            yield index, sorted((row.partition, row.offset) for row in rows)
+
+        def take(rows, _batch_id):
+            tasks.append(dict(rows.rdd.mapPartitionsWithIndex(places).collect()))
+
+        writer = frame.writeStream.foreachBatch(take).option("checkpointLocation", str(batches.checkpoint))
+        assert writer.trigger(availableNow=True).start().awaitTermination(DEADLINE_S)
+
+    counted(stream(maxPartitions="4"))
+    assert len(tasks[0]) == 4
+    found = sorted(row for rows in tasks[0].values() for row in rows)
+    assert found == [(partition, n) for partition in range(30) for n in range(100 if partition < 2 else partition % 3)]
+    for name in ("0", ".0.crc"):
+        (batches.checkpoint / "commits" / name).unlink(missing_ok=True)
+    counted(stream(maxPartitions="4"))
+    assert tasks[1] == tasks[0]
+
+
 def test_the_checkpoint_keeps_leader_epochs_and_a_log_that_was_cut_since_is_data_loss(stream, clicks, broker, batches):
     clicks.append(A0, [(None, b"old")] * 50)
     broker.epochs = {A0: [(0, 0), (1, 100)], A1: [(0, 0)]}

@@ -7,7 +7,8 @@ import json
 
 import pytest
 
-from tests.spark_peer.queries import Checkpoint, backfill, ends_of, rows_of
+from headrace.spark.stream_offsets import EPOCHS
+from tests.spark_peer.queries import Checkpoint, backfill, ends_of, rows_of, running
 from tests.spark_peer.topics import click
 
 pytestmark = pytest.mark.interop
@@ -49,7 +50,23 @@ def test_a_checkpoint_is_taken_over_and_given_back(pair, grown, order):
     files = sorted((checkpoint.path / "offsets").glob("[0-9]*"), key=lambda path: int(path.name))
     said = [json.loads(path.read_text().splitlines()[-1]) for path in files]
     assert said[-1] == {topic: {"0": end, "1": end}}
-    assert all(list(one) == [topic] for one in said)
+    assert all(name == topic or (name.startswith(EPOCHS) and not held) for one in said for name, held in one.items())
+
+
+@pytest.mark.parametrize("order", [("kafka", "headrace") * 2, ("headrace", "kafka") * 2], ids=lambda order: order[0])
+def test_a_running_query_moves_and_has_seen_each_of_200_rows_once(pair, grown, order):
+    """Rows come while it runs, and while it is stopped between two formats."""
+    checkpoint, seen = Checkpoint(pair.sides[order[0]]), []
+    for name in order:
+        side = pair.sides[name]
+        end = grown(5)
+        with running(side, side.stream(subscribe=grown.topic, startingOffsets="earliest"), checkpoint) as query:
+            query.settle()
+            end = grown(20)
+            query.settle()
+        seen += [row[1:3] for batch in query.seen for row in batch]
+        assert sorted(seen) == [(partition, offset) for partition in range(2) for offset in range(end)], name
+    assert len(seen) == 200
 
 
 @pytest.mark.parametrize("order", [("kafka", "headrace"), ("headrace", "kafka")])
