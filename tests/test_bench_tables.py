@@ -1,7 +1,4 @@
-"""`bench.tables` in small: both formats are loaded whole, and both ways of counting find the same number.
-
-Holds: bench/tables.py
-"""
+"""`bench.tables` in small: both formats are loaded whole, and both ways of counting find the same number."""
 
 import pytest
 

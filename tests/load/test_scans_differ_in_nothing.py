@@ -5,7 +5,7 @@ goes on after them. Values are null, NaN, at the ends of their types, and beside
 
     python -m pytest -m heavy tests/load/test_scans_differ_in_nothing.py     # thousands of cases
 
-Holds: load/table_scan.py, load/pruning.py, load/polars_scan.py
+Holds: load/pruning.py
 """
 
 import datetime
@@ -24,6 +24,7 @@ import headrace
 from headrace.load.compaction import compact
 from headrace.load.delta_target import DeltaTarget
 from headrace.load.parquet_target import ParquetTarget
+from headrace.load.pruning import pruning_of
 from headrace.protocol.record_batch import Record
 from headrace.spark.decoding import csv
 from tests.load.loading import T0, load_inline
@@ -212,12 +213,15 @@ def cases(count):
 
 
 def check_arrow(moment, rows, count):
+    pushed = set()
     for what, one, columns in cases(count):
         where = as_expression(one, pc.field, of_arrow(rows.schema))
+        pushed.add(pruning_of(where, rows.schema).is_pushed)
         found = moment.to_table(columns=columns, filter=where)
         expected = rows.filter(where).select(columns)
         assert as_text(found) == as_text(expected), (what, as_sql(one), columns)
         assert moment.count_rows(filter=where) == expected.num_rows, (what, as_sql(one))
+    assert pushed == {True, False}, "floats are not"
 
 
 def check_duckdb(moment, rows, count):

@@ -1,6 +1,6 @@
 """Queries over a table: of one moment, and no more is read of history and log than they need.
 
-Holds: load/table_scan.py, load/scanned_table.py, load/pruning.py, load/polars_scan.py
+Holds: load/scanned_table.py, load/pruning.py, load/polars_scan.py
 """
 
 import datetime
@@ -20,7 +20,9 @@ from headrace.load import table_scan
 from headrace.load.compaction import compact
 from headrace.load.delta_target import DeltaTarget
 from headrace.load.parquet_target import ParquetTarget
+from headrace.load.polars_scan import lazy_frame
 from headrace.load.pruning import pruning_of
+from headrace.load.scanned_table import ScannedTable
 from headrace.load.table_scan import rows_of
 from headrace.protocol.record_batch import Record
 from headrace.spark.decoding import csv, json
@@ -126,7 +128,7 @@ def test_polars_pushes_down_and_counts_rows_before_it_filters(clicks, read):
     assert [one[:3] for one in ranges] == [(1, 32, 35)]
     assert clicks.lazy().head(4).filter(offset > 1).collect()["offset"].to_list() == [2, 3]
     assert clicks.lazy().filter(offset > 1).head(2).collect()["offset"].to_list() == [2, 3]
-    assert clicks.lazy().select(polars.len()).collect().item() == 70
+    assert clicks.lazy().select(polars.len()).collect().item() == lazy_frame(clicks).collect().height == 70
     top = clicks.lazy().filter(offset < 34).sort("offset", descending=True).head(2).collect()
     assert top["offset"].to_list() == [33, 33]
     text = clicks.lazy().filter(polars.col("value").cast(polars.String).str.starts_with("3")).collect()
@@ -271,6 +273,7 @@ def test_columns_by_number_are_filtered_after_the_read(clicks):
 
 
 def test_the_rest_of_a_data_set_reads_the_table_or_fails_by_its_name(clicks):
+    assert isinstance(clicks, ScannedTable)
     assert isinstance(clicks, ds.Dataset)
     assert clicks.head(3, columns=["offset"]).to_pydict() == {"offset": [0, 1, 2]}
     assert clicks.sort_by([("offset", "descending")]).head(1)["offset"].to_pylist() == [34]
