@@ -6,14 +6,17 @@ from bench import tables
 from bench.nodes import Headrace
 from bench.run import create_topic
 from bench.spark_topics import click
+from tests.load.iceberg_threads import icebergs_threads_end
 
-COUNT = 20_000
+__all__ = ["icebergs_threads_end"]
+
+COUNT = 10_000
 
 
 @pytest.mark.timeout(300)
 def test_a_small_run(tmp_path):
     (row,) = tables.rows_of("count", COUNT / tables.COUNTED, rounds=1, formats=[])
-    assert row["row"] == "count(*) where offset > x, 20,000 records"
+    assert row["row"] == "count(*) where offset > x, 10,000 records"
     server = Headrace(tmp_path / "node")
     server.start()
     try:
