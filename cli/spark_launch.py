@@ -2,7 +2,7 @@
 
     python -I -S spark_launch.py NAME PYTHON -m pyspark.daemon pyspark.sql.worker.plan_data_source_read
 
-A daemon that is forked has this process's standard streams, arguments and environment; this process waits for its end, since Spark looks at
+A daemon that is forked has this process's standard streams, arguments and environment; this process waits for its end, since Spark watches
 it. Spark ends a daemon by closing its standard input, which the daemon has. Where the server is gone, or refuses, this process becomes
 `python -m headrace.cli.spark_python` with the same arguments.
 

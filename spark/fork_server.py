@@ -1,6 +1,6 @@
 """The fork server of this process's local sessions, started once: its socket's name, and that it ends with this process.
 
-The socket has an abstract name (Linux): no file is left when processes are killed, and both ends look at the other one's user.
+The socket has an abstract name (Linux): no file is left when processes are killed, and both ends check the other one's user.
 
 Runs in: Spark's driver. The server itself: `cli/spark_forkserver.py`, which this folder knows by name only.
 """
@@ -56,7 +56,7 @@ _servers: list[ForkServer] = []  # one at most
 
 
 def fork_server(python: str, variables: Mapping[str, str]) -> str | None:
-    """The name of the server's socket; the server is started where none runs. None where it can't be.
+    """The name of the server's socket; the server is started where none runs. None where none can be started.
 
     python      the interpreter
     variables   of the daemons, beside those of this process

@@ -53,7 +53,7 @@ def _described(source: dict[str, Any]) -> dict[str, Any]:
 
 
 def behind_latest(end: Offsets, latest: Offsets) -> dict[str, str]:
-    """The connector's metrics, as text; none where nothing is known. A partition that is new is behind by all it may hold."""
+    """The connector's metrics, as text; none where nothing is known. A new partition lacks all that it may hold."""
     behind = [max(offset - end.get(name, 0), 0) for name, offset in latest.items()]
     if not behind:
         return {}
