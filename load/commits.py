@@ -34,6 +34,7 @@ UPKEEP = (
     DELETE,
     EXPIRE,
 )  # what leaves offsets and ranges as they are, so that a load may follow it, and it a load
+Positions = bytes  # int64 each
 RETIRED_KNOWN_MS = 7 * 86_400_000  # for this time commits know what they removed
 
 
@@ -101,6 +102,7 @@ class LiveFile:
     rows          by its statistics, -1: not known
     bytes         its size
     deletes       paths of files that delete rows of it (Iceberg's merge on read)
+    positions     of rows that are deleted, as int64 in order (Delta's deletion vectors)
     """
 
     path: str
@@ -109,6 +111,12 @@ class LiveFile:
     rows: int
     bytes: int
     deletes: tuple[str, ...] = ()
+    positions: Positions = b""
+
+    @property
+    def is_partly(self) -> bool:
+        """Whether not all of its rows count."""
+        return bool(self.deletes or self.positions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +180,9 @@ class Snapshot:
     others, gone   what the table has beside our files, written by other programs in their place, and files of ours that it has no longer
               (`live_files.py`); no part of a commit
     deleted   rows of the ranges that commits of ours deleted, one entry for each partition
+    foreign, missing   columns that other programs added to the table, and those of ours that it has no longer (`table_columns.py`);
+              no part of a commit either
+    column_ids   numbers of the columns, where names alone don't tell which is which in files of others; else empty
     """
 
     number: int = 0
@@ -186,6 +197,9 @@ class Snapshot:
     others: tuple[LiveFile, ...] = ()
     gone: tuple[DataFile, ...] = ()
     deleted: tuple[DeletedRows, ...] = ()
+    foreign: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    column_ids: Mapping[str, int] = field(default_factory=dict)
 
     def next_offset(self, name: TopicPartition) -> int | None:
         """Where loading continues; None for a partition that was never loaded."""
@@ -281,6 +295,9 @@ def apply(snapshot: Snapshot, change: Change) -> Snapshot:
         _without(snapshot.others, change.rewritten),
         tuple(one for one in snapshot.gone if one.path not in removed),
         _deleted_after(snapshot, change, offsets),
+        snapshot.foreign,
+        snapshot.missing,
+        snapshot.column_ids,
     )
 
 

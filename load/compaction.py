@@ -27,7 +27,7 @@ from headrace.load.data_files import Attempt, file_name, folder_of
 from headrace.load.durable import sync_directory
 from headrace.load.errors import BrokenTarget, DamagedFile
 from headrace.load.orphans import remove_retired, run_of
-from headrace.load.schemas import schema_from_text
+from headrace.load.table_columns import own_columns
 from headrace.load.target import Target, open_target
 
 SMALL_BYTES = 32 << 20
@@ -160,7 +160,7 @@ def _merged(
     """raises   DamagedFile; BrokenTarget, where the files don't have the rows that were committed"""
     first = group[0]
     start, end = min(one.start for one in group), max(one.end for one in group)
-    schema = DEAD_SCHEMA if first.is_bad else schema_from_text(snapshot.schema)
+    schema = DEAD_SCHEMA if first.is_bad else own_columns(snapshot)
     name = file_name(first.topic, first.partition, start, end, attempt)
     path = f"{folder_of(first.topic, first.hour, first.is_bad)}/{name}"
     writer = DataFileWriter(target.root / path, schema, compression, 0)

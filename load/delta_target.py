@@ -9,8 +9,7 @@ Both transaction ids are part of the table's state, checkpoints included, so the
 of the table makes our link fail, and we try the next version, if no other load came in between: a zombie's append can't pass, which
 appends of the usual kind do, since Delta lets two of them succeed.
 
-The table is made by deltalake, partitioned by topic and hour (which is a column here). Tables that need more of a writer than version 2 of
-the protocol are refused.
+The table is made by deltalake, partitioned by topic and hour (which is a column here). What else a table may use is in `delta_features.py`.
 
 Source: the Delta transaction log protocol: add, remove, txn, commitInfo; writer version 2.
 """
@@ -24,8 +23,9 @@ import uuid
 from collections.abc import Mapping, Set
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import unquote, urlparse
 
+import numpy as np
 import pyarrow as pa
 
 from headrace.load.commits import COMPACT, DELETE, EXPIRE, Change, LiveFile, Snapshot
@@ -38,20 +38,19 @@ from headrace.load.delta_actions import (
     remove_of_others,
     texts_by_path,
 )
+from headrace.load.delta_features import DELETION_VECTORS, maps_columns, refused
 from headrace.load.delta_history import COMMIT, name_at, names_in
 from headrace.load.durable import make_directory, sync_directory, write_synced
 from headrace.load.errors import BrokenTarget, LoadFenced, SchemaConflict
 from headrace.load.lost_history import ACCEPTED
 from headrace.load.manifest_chain import ChainedTarget, Head, Overtaken
 from headrace.load.schemas import schema_from_text
+from headrace.load.table_columns import is_alike, lacks
 from headrace.load.target import Step, no_step
 
 APP = "headrace"
 APP_ID = "headrace-id"
 PARTITION_COLUMNS = ("topic", "hour")
-FEATURES = {"appendOnly", "invariants"}
-WRITER_VERSION = 2
-TABLE_FEATURES_VERSION = 7
 CHECKPOINT_EVERY = 50
 OPERATIONS = {COMPACT: "OPTIMIZE", DELETE: "DELETE", EXPIRE: "DELETE"}  # as Delta's history calls them; else WRITE
 APPEND_ONLY = "delta.appendOnly"
@@ -61,6 +60,7 @@ class DeltaTarget(ChainedTarget):
     """A table in a directory that all tasks see under the same path."""
 
     kind = "delta"
+    hidden_columns = ("hour",)
 
     def __init__(self, root: Path, step: Step = no_step) -> None:
         super().__init__(root, f"delta:{root}", step)
@@ -110,17 +110,17 @@ class DeltaTarget(ChainedTarget):
                 f"{self.name} is partitioned by {', '.join(columns) or 'nothing'}: a load needs topic, hour"
             )
         protocol = table.protocol()
-        needed = set(protocol.writer_features or ()) - FEATURES
-        if protocol.min_writer_version not in (1, WRITER_VERSION, TABLE_FEATURES_VERSION) or needed:
-            raise BrokenTarget(
-                f"{self.name} needs a writer of version {protocol.min_writer_version} with {', '.join(sorted(needed)) or 'no feature'}: "
-                f"a load writes version {WRITER_VERSION}"
-            )
+        configuration = table.metadata().configuration
+        found = refused(
+            protocol.min_writer_version, protocol.writer_features or (), configuration, table.schema().to_json()
+        )
+        if found:
+            raise BrokenTarget(f"{self.name} uses {'; '.join(found)}: a load does not write such a table")
 
     def check_columns(self, was: pa.Schema, becomes: pa.Schema) -> None:
         """raises   SchemaConflict"""
         for field in becomes:
-            if field.name in was.names and was.field(field.name).type != field.type:
+            if field.name in was.names and not is_alike(was.field(field.name).type, field.type):
                 raise SchemaConflict(
                     f"column {field.name}: a Delta table of this protocol can't widen {was.field(field.name).type} to {field.type}"
                 )
@@ -149,15 +149,38 @@ class DeltaTarget(ChainedTarget):
         return Head("", table)
 
     def live(self, condition: Any) -> Mapping[str, LiveFile]:
+        if maps_columns(condition.metadata().configuration):
+            raise BrokenTarget(
+                f"{self.name} uses column mapping, so that its files have other names of columns: headrace does not read such a table; "
+                "ALTER TABLE ... DROP FEATURE columnMapping TRUNCATE HISTORY"
+            )
+        positions = self._deleted_positions(condition)
         actions = pa.table(condition.get_add_actions(flatten=True))
         names = ("path", "partition.topic", "partition.hour", "num_records", "size_bytes")
         columns = [
             actions[name].to_pylist() if name in actions.column_names else [None] * actions.num_rows for name in names
         ]
         return {
-            (path := unquote(text)): LiveFile(path, topic or "", hour or "", -1 if rows is None else rows, size)
+            (path := unquote(text)): LiveFile(
+                path, topic or "", hour or "", -1 if rows is None else rows, size, (), positions.get(path, b"")
+            )
             for text, topic, hour, rows, size in zip(*columns, strict=True)
         }
+
+    def _deleted_positions(self, table: Any) -> dict[str, bytes]:
+        """Of rows that deletion vectors delete, by path below the root."""
+        if DELETION_VECTORS not in (table.protocol().reader_features or ()):
+            return {}
+        found: dict[str, bytes] = {}
+        for batch in pa.RecordBatchReader.from_stream(table.deletion_vectors()):
+            for location, kept in zip(batch["filepath"].to_pylist(), batch["selection_vector"], strict=True):
+                deleted = np.flatnonzero(~kept.values.to_numpy(zero_copy_only=False))
+                path = Path(unquote(urlparse(location).path)).relative_to(self.root)
+                found[str(path)] = deleted.astype(np.int64).tobytes()
+        return found
+
+    def columns(self, condition: Any) -> pa.Schema:
+        return pa.schema(condition.schema().to_arrow())
 
     def committed_names(self) -> tuple[Set[str], bool]:
         return names_in(self.root)
@@ -202,15 +225,19 @@ class DeltaTarget(ChainedTarget):
             {"txn": {"appId": APP, "version": number, "lastUpdated": now_ms}},
             {"txn": {"appId": APP_ID, "version": rest, "lastUpdated": now_ms}},
         ]
-        is_wider = bool(change.schema and before.schema)
-        if is_wider or ACCEPTED in table.metadata().configuration:
-            found.append(
-                {"metaData": metadata_of(table, schema_from_text(change.schema) if is_wider else pa.schema([]))}
-            )
+        wanted = schema_from_text(change.schema) if change.schema else pa.schema([])
+        if lacks(self.columns(table), wanted) or ACCEPTED in table.metadata().configuration:
+            found.append({"metaData": metadata_of(table, wanted)})
         texts = _texts(table) if change.removed or change.rewritten else {}
-        removed = [before.files[path] for path in change.removed if path in texts]
+        partly = self._deleted_positions(table)  # the log has other rows of these, or they are rewritten
+        removed = [before.files[path] for path in change.removed if path in texts and path not in partly]
         found += [{"remove": remove_of(one, texts[one.path], now_ms, is_data=is_data)} for one in removed]
         for one in change.rewritten:
+            if one.was.positions:
+                raise BrokenTarget(
+                    f"{self.name}: {one.was.path} has a deletion vector, and can't be written again by headrace: "
+                    "REORG TABLE ... APPLY (PURGE) by Spark writes it without one; nothing was changed"
+                )
             found.append({"remove": remove_of_others(one.was, texts[one.was.path], now_ms)})
             if one.becomes is not None:
                 found.append({"add": add_of_others(self.root, one.becomes, now_ms)})

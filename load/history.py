@@ -32,7 +32,7 @@ def files(to: str | os.PathLike[str] | Target) -> list[str]:
     partly = has_deletes(snapshot.others)
     if partly:
         raise BrokenTarget(
-            f"{target.name}: rows of {partly[0]} are deleted by other files: use headrace.load.dataset, or a reader of Iceberg"
+            f"{target.name}: rows of {partly[0]} are deleted in place: use headrace.load.dataset, or another reader of the table"
         )
     return sorted([*own_paths(target, snapshot), *(str(target.root / one.path) for one in snapshot.others)])
 

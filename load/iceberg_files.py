@@ -36,13 +36,14 @@ def iceberg_data_file(metadata: TableMetadata, path: Path) -> DataFile:
     ids = arrow_io.parquet_path_to_id_mapping(schema)
     without = _without_statistics(footer)
     wanted = arrow_io.compute_statistics_plan(schema, metadata.properties)
+    widened = {ids[name] for name in _narrower(footer, schema) if name in ids}
     counted = {
-        number: dataclasses.replace(one, mode=_mode(one, number in {ids[name] for name in without}))
+        number: dataclasses.replace(one, mode=_mode(one, number in {ids[name] for name in without}, number in widened))
         for number, one in wanted.items()
     }
     statistics = arrow_io.data_file_statistics_from_parquet_metadata(footer, counted, ids)
     for number, one in wanted.items():
-        if _is_time(one.iceberg_type) and one.mode.type not in _unbounded():
+        if (_is_time(one.iceberg_type) or number in widened) and one.mode.type not in _unbounded():
             found = _bounds(footer, next(name for name, known in ids.items() if known == number))
             if found is not None:
                 statistics.column_aggregates[number] = _aggregate(one.iceberg_type, *found)
@@ -110,13 +111,22 @@ def _unbounded() -> tuple[Any, ...]:
     return MetricModeTypes.NONE, MetricModeTypes.COUNTS
 
 
-def _mode(one: Any, is_without: bool) -> Any:
+def _narrower(footer: pq.FileMetaData, schema: Any) -> list[str]:
+    """Columns of 32 bits in the file and of 64 in the table: another program widened them."""
+    from pyiceberg.types import DoubleType, LongType
+
+    wide = {field.name for field in schema.fields if isinstance(field.field_type, (LongType, DoubleType))}
+    kinds = {name: footer.schema.column(index).physical_type for index, name in enumerate(footer.schema.names)}
+    return [name for name, kind in kinds.items() if name in wide and kind in ("INT32", "FLOAT")]
+
+
+def _mode(one: Any, is_without: bool, is_widened: bool) -> Any:
     """What pyiceberg is to read of a column's statistics."""
     from pyiceberg.io.pyarrow import MetricModeTypes, MetricsMode
 
     if is_without:
         return MetricsMode(MetricModeTypes.NONE)
-    if _is_time(one.iceberg_type) and one.mode.type not in _unbounded():
+    if (_is_time(one.iceberg_type) or is_widened) and one.mode.type not in _unbounded():
         return MetricsMode(MetricModeTypes.COUNTS)
     return one.mode
 
@@ -131,9 +141,9 @@ def _without_statistics(footer: pq.FileMetaData) -> set[str]:
     }
 
 
-def _bounds(footer: pq.FileMetaData, name: str) -> tuple[int, int] | None:
+def _bounds(footer: pq.FileMetaData, name: str) -> tuple[Any, Any] | None:
     """The least and the largest number of a column, as it is stored; None where it has none."""
-    found: list[int] = []
+    found: list[Any] = []
     for number in range(footer.num_row_groups):
         group = footer.row_group(number)
         for index in range(group.num_columns):
@@ -143,11 +153,13 @@ def _bounds(footer: pq.FileMetaData, name: str) -> tuple[int, int] | None:
     return (min(found), max(found)) if found else None
 
 
-def _aggregate(kind: Any, least: int, most: int) -> Any:
+def _aggregate(kind: Any, least: Any, most: Any) -> Any:
     from pyiceberg.io.pyarrow import StatsAggregator
-    from pyiceberg.types import DateType
+    from pyiceberg.types import DateType, DoubleType
 
-    made = StatsAggregator(kind, "INT32" if isinstance(kind, DateType) else "INT64")
+    made = StatsAggregator(
+        kind, "INT32" if isinstance(kind, DateType) else "DOUBLE" if isinstance(kind, DoubleType) else "INT64"
+    )
     made.update_min(least)
     made.update_max(most)
     return made

@@ -27,12 +27,14 @@ import pyarrow as pa
 
 from headrace.load.commits import Change, LiveFile, Snapshot
 from headrace.load.durable import make_directory
-from headrace.load.errors import BrokenTarget, LoadFenced, TargetUnavailable, UnknownOutcome
+from headrace.load.errors import BrokenTarget, LoadFenced, SchemaConflict, TargetUnavailable, UnknownOutcome
+from headrace.load.iceberg_columns import check_names, check_writable, ids_of, planned
 from headrace.load.iceberg_files import iceberg_data_file, with_any_hours, with_own_evaluators
 from headrace.load.lost_history import ACCEPTED
 from headrace.load.manifest_chain import POINTER, ChainedTarget, Head, Overtaken
 from headrace.load.record_times import HOUR_MS, TimeSpan
 from headrace.load.schemas import schema_from_text
+from headrace.load.table_columns import lacks
 from headrace.load.target import Step, no_step
 
 if TYPE_CHECKING:
@@ -68,7 +70,9 @@ class IcebergTarget(ChainedTarget):
         """raises   ValueError, for a location that is no path here; pyiceberg's errors of the catalog"""
         if not self._catalog.table_exists(self._table):
             self._create(schema)
-        self.root = _local(self._catalog.load_table(self._table).location())
+        table = self._catalog.load_table(self._table)
+        check_writable(table, self.name, schema.names)
+        self.root = _local(table.location())
         make_directory(self.control)
 
     def _create(self, schema: pa.Schema) -> None:
@@ -122,6 +126,8 @@ class IcebergTarget(ChainedTarget):
         oldest   None: the table has no current snapshot
         raises   BrokenTarget
         """
+        if oldest is not None and oldest.parent_snapshot_id is None and oldest.sequence_number == 1:
+            return Head("", table)  # the table's first one: it was taken back to before the first load
         name = table.properties.get(POINTER, "")
         if not name:
             has_expired = oldest is not None and (
@@ -151,6 +157,16 @@ class IcebergTarget(ChainedTarget):
         metadata = condition.metadata
         return metadata.next_sequence_number() if metadata.format_version > 1 else None
 
+    def columns(self, condition: Any) -> pa.Schema:
+        return condition.schema().as_arrow()
+
+    def check_view(self, snapshot: Snapshot, condition: Any) -> None:
+        ours = schema_from_text(snapshot.schema).names if snapshot.schema else []
+        check_names(condition, self.name, ours)
+
+    def column_ids(self, condition: Any) -> Mapping[str, int]:
+        return ids_of(condition)
+
     def live(self, condition: Any) -> Mapping[str, LiveFile]:
         """raises   BrokenTarget, for a file that is no path here"""
         table: Table = condition
@@ -158,7 +174,7 @@ class IcebergTarget(ChainedTarget):
         if table.current_snapshot() is None:
             return found
         names = {spec.spec_id: [field.name for field in spec.fields] for spec in table.specs().values()}
-        for task in table.scan().plan_files():
+        for task in planned(table, self.name):
             file = task.file
             path = self._below(file.file_path)
             topic = _partition_topic(names.get(file.spec_id, []), file.partition)
@@ -215,27 +231,45 @@ class IcebergTarget(ChainedTarget):
     def publish(self, change: Change, before: Snapshot, name: str, condition: Any) -> None:
         """raises   Overtaken; UnknownOutcome, if the catalog did not say whether it took the commit"""
         from pyiceberg.exceptions import CommitFailedException
-        from pyiceberg.table.update import AddSnapshotUpdate, AssertTableUUID
+        from pyiceberg.table.update import (
+            AddSnapshotUpdate,
+            AssertCurrentSchemaId,
+            AssertDefaultSpecId,
+            AssertTableUUID,
+        )
 
         table: Table = condition
+        check_writable(table, self.name, schema_from_text(change.schema or before.schema).names)
         transaction = table.transaction()
-        if change.schema and before.schema:
+        wanted = schema_from_text(change.schema) if change.schema else pa.schema([])
+        if lacks(self.columns(table), wanted):
             with transaction.update_schema() as update:
-                update.union_by_name(schema_from_text(change.schema))
+                update.union_by_name(wanted)
         offsets = {topic: dict(one.next_offsets) for topic, one in change.offsets.items()}
         try:
             self._stage(transaction, table, change, {POINTER: name, OFFSETS: json.dumps(offsets)})
         except FileNotFoundError as failure:
             raise LoadFenced(f"{self.name}: a file of this commit was removed by another program: {failure}") from None
+        except ValueError as failure:  # columns were changed while the files were written
+            raise SchemaConflict(f"{self.name} can't take the files of this commit: {failure}") from None
         made = next(one.snapshot.snapshot_id for one in transaction._updates if isinstance(one, AddSnapshotUpdate))
         transaction.set_properties({POINTER: name, SNAPSHOT: str(made)})
         if ACCEPTED in table.properties:
             transaction.remove_properties(ACCEPTED)
-        requirements = (*transaction._requirements, AssertTableUUID(uuid=table.metadata.table_uuid))
+        requirements = (
+            *transaction._requirements,
+            AssertTableUUID(uuid=table.metadata.table_uuid),
+            AssertCurrentSchemaId.model_validate({"current-schema-id": table.metadata.current_schema_id}),
+            AssertDefaultSpecId.model_validate({"default-spec-id": table.metadata.default_spec_id}),
+        )
         self.step("table commit made")
         try:
             self._catalog.commit_table(table, requirements, transaction._updates)
         except CommitFailedException:
+            raise Overtaken from None
+        except ValueError as failure:  # its check of the metadata: another snapshot came, and was rolled back
+            if self._loaded_table().metadata_location == table.metadata_location:
+                raise UnknownOutcome(f"{self.name}: the catalog refused the commit: {failure}") from failure
             raise Overtaken from None
         except Exception as failure:  # a connection that broke, too: it may have taken it
             raise UnknownOutcome(
@@ -257,11 +291,13 @@ class IcebergTarget(ChainedTarget):
                 for path in added:
                     append.append_data_file(iceberg_data_file(transaction.table_metadata, path))
             return
-        removed = {*change.removed, *(one.was.path for one in change.rewritten)}
+        rewritten = {one.was.path for one in change.rewritten}
         producer = with_own_evaluators(transaction.update_snapshot(snapshot_properties=properties).overwrite())
         with with_any_hours(producer) as overwrite:
-            for task in table.scan().plan_files():
-                if self._below(task.file.file_path) in removed:
+            for task in planned(table, self.name):
+                place = self._below(task.file.file_path)
+                is_whole = not task.delete_files  # others may have the rows that are left of our file
+                if place in rewritten or (place in change.removed and is_whole):
                     overwrite.delete_data_file(task.file)
             for path in added:
                 overwrite.append_data_file(iceberg_data_file(transaction.table_metadata, path))

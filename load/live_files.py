@@ -21,7 +21,7 @@ def reconciled(snapshot: Snapshot, live: Mapping[str, LiveFile]) -> Snapshot:
     live   the table's data files by path below the root; dead letters are of no table, and stay
     """
     files = {
-        path: one for path, one in snapshot.files.items() if one.is_bad or (path in live and not live[path].deletes)
+        path: one for path, one in snapshot.files.items() if one.is_bad or (path in live and not live[path].is_partly)
     }
     others = tuple(one for path, one in sorted(live.items()) if path not in files)
     gone = tuple(one for path, one in snapshot.files.items() if path not in files)

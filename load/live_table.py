@@ -194,7 +194,10 @@ def table(
 
 
 def joint_schema(snapshot: Snapshot, contents: Contents, columns: Sequence[str] | None) -> pa.Schema:
-    """What the history and the log have together. raises ValueError, SchemaConflict"""
+    """What the history and the log have together; the log has null in columns that other programs added to the history.
+
+    raises   ValueError, SchemaConflict
+    """
     live = contents.schema()
     past = schema_of(snapshot)
     if not past.names:
@@ -204,12 +207,13 @@ def joint_schema(snapshot: Snapshot, contents: Contents, columns: Sequence[str] 
     if unknown or not names:
         raise ValueError(f"columns {unknown or names}: the history has {', '.join(past.names)}")
     missing = [name for name in names if name not in live.names]
-    if missing:
+    if not set(missing) <= set(snapshot.foreign):
         raise ValueError(
             f"the history has the columns {', '.join(missing)}, and the log does not give them: pass decode= as it was loaded, or leave "
             "them out of columns"
         )
-    return evolved(pa.schema([past.field(name) for name in names]), pa.schema([live.field(name) for name in names]))
+    common = [live.field(name) for name in names if name not in missing]
+    return evolved(pa.schema([past.field(name) for name in names]), pa.schema(common))
 
 
 def read_moment(

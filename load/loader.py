@@ -65,7 +65,8 @@ from headrace.load.orphans import remove_attempts, remove_retired, remove_uncomm
 from headrace.load.progress import Progress, ProgressMeter
 from headrace.load.round_plan import Ends, RoundPlan, plan_round
 from headrace.load.runs import Run
-from headrace.load.schemas import evolved, schema_from_text, schema_to_text
+from headrace.load.schemas import schema_from_text, schema_to_text
+from headrace.load.table_columns import columns_after, own_columns
 from headrace.load.target import Target, open_target
 from headrace.load.task import Job, TaskResult
 from headrace.load.task_pool import TaskPool
@@ -482,13 +483,12 @@ class Loader:
 
     def _new_schema(self, snapshot: Snapshot) -> str:
         """What a commit says of columns: '' if the table has them all."""
+        after = columns_after(snapshot, self._schema, self._target.name)
         if not snapshot.schema:
-            self._target.check_columns(pa.schema([]), self._schema)
-            return schema_to_text(self._schema)
-        known = schema_from_text(snapshot.schema)
-        after = evolved(known, self._schema)
-        self._target.check_columns(known, after)
-        return "" if after == known else schema_to_text(after)
+            self._target.check_columns(pa.schema([]), after)
+            return schema_to_text(after)
+        self._target.check_columns(schema_from_text(snapshot.schema), after)
+        return "" if snapshot.number and after == own_columns(snapshot) else schema_to_text(after)
 
     def _commit_group(self, snapshot: Snapshot) -> None:
         """For lag tools. A failure is a warning: the target's commit counts."""

@@ -20,8 +20,11 @@ import json
 import uuid
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Set
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import pyarrow as pa
 
 from headrace.limits import LOAD_COMMIT_TRIES_MAX, LOAD_MANIFEST_BYTES_MAX
 from headrace.load.commits import (
@@ -41,6 +44,7 @@ from headrace.load.durable import make_directory, sync_directory, write_synced
 from headrace.load.errors import BrokenTarget, LoadFenced
 from headrace.load.live_files import reconciled
 from headrace.load.lost_history import check_rows
+from headrace.load.table_columns import after_change, with_columns_of
 from headrace.load.target import Step, Target, no_step
 
 FULL_EVERY = 50
@@ -68,6 +72,7 @@ class ChainedTarget(Target):
     """A table whose commits name ours."""
 
     leaves_removal = True
+    hidden_columns: tuple[str, ...] = ()  # of the table alone: our rows don't have them
 
     def __init__(self, root: Path, name: str, step: Step = no_step) -> None:
         super().__init__(root, name, step)
@@ -85,6 +90,18 @@ class ChainedTarget(Target):
     @abstractmethod
     def live(self, condition: Any) -> Mapping[str, LiveFile]:
         """The table's data files, by path below the root. raises BrokenTarget"""
+
+    @abstractmethod
+    def columns(self, condition: Any) -> pa.Schema:
+        """The table's columns. raises BrokenTarget"""
+
+    def column_ids(self, _condition: Any) -> Mapping[str, int]:
+        """Numbers of the columns, where files of others may have other names for them; else none."""
+        return {}
+
+    def check_view(self, snapshot: Snapshot, condition: Any) -> None:
+        """Whether a snapshot of our commits can be read of the table as it is. raises BrokenTarget"""
+        return None
 
     @abstractmethod
     def committed_names(self) -> tuple[Set[str], bool]:
@@ -124,11 +141,20 @@ class ChainedTarget(Target):
         name, condition, is_certain = self.head()
         snapshot = self._chained(name)
         self._known = (name, snapshot)
-        view = reconciled(snapshot, self.live(condition)) if name else snapshot
+        view = self._viewed(snapshot, condition)
         if not is_certain and self._proven != (name, view.others):
             check_rows(self.name, self.root, name, view, self._last_load(name))
             self._proven = (name, view.others)
         return name, snapshot, view, condition
+
+    def _viewed(self, snapshot: Snapshot, condition: Any) -> Snapshot:
+        """What the table has of a snapshot of our commits. raises BrokenTarget"""
+        if condition is None:
+            return snapshot
+        self.check_view(snapshot, condition)
+        view = reconciled(snapshot, self.live(condition))
+        view = with_columns_of(view, self.columns(condition), self.hidden_columns)
+        return replace(view, column_ids=self.column_ids(condition))
 
     def _last_load(self, name: str) -> Change | None:
         """The last commit up to one that added rows; None: it is not known any more."""
@@ -235,7 +261,8 @@ class ChainedTarget(Target):
                     (self._commits / made).unlink(missing_ok=True)
                     continue
             self._known = (made, after)
-            return apply(view, change)
+            after_view = apply(view, change)
+            return after_change(after_view, change.schema) if change.schema else after_view
         raise LoadFenced(f"{self.name}: other commits came first {LOAD_COMMIT_TRIES_MAX} times")
 
     def _is_named(self, made: str, before: str) -> bool:

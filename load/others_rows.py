@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -18,11 +18,16 @@ import pyarrow.parquet as pq
 from headrace.ids import TopicPartition
 from headrace.load.commits import LiveFile, Rewritten, Snapshot
 from headrace.load.durable import sync_directory
-from headrace.load.table_rows import deleted_positions, without_rows
+from headrace.load.schemas import schema_from_text
+from headrace.load.table_rows import TIME_UNIT, deleted_positions, without_rows
 from headrace.load.target import Target
 
 COMPRESSION = "snappy"
-WHERE = ("topic", "partition", "offset")
+INSTANT = pa.timestamp(TIME_UNIT, "UTC")
+PLACES = pa.schema(
+    [("topic", pa.string()), ("partition", pa.int64()), ("offset", pa.int64())]
+)  # others may write wider types
+WHERE = PLACES.names
 
 
 def places_in(root: Path, one: LiveFile) -> pa.Table:
@@ -32,7 +37,7 @@ def places_in(root: Path, one: LiveFile) -> pa.Table:
         table = file.read(columns=names)
     if "topic" not in names:
         table = table.add_column(0, "topic", pa.array([one.topic] * table.num_rows, pa.string()))
-    return without_rows(table, deleted_positions(root, one)).select(list(WHERE))
+    return without_rows(table, deleted_positions(root, one)).select(list(WHERE)).cast(PLACES)
 
 
 def count_within(root: Path, others: Sequence[LiveFile], name: TopicPartition, start: int, end: int) -> int:
@@ -57,10 +62,11 @@ def without_tails(target: Target, snapshot: Snapshot, cuts: Mapping[TopicPartiti
     """
     topics = {"", *(name.topic for name in cuts)}
     found: list[Rewritten] = []
+    instants = instants_of(snapshot)
     try:
         for one in snapshot.others:
             if one.topic in topics:
-                made = _without_tail(target.root, one, cuts)
+                made = _without_tail(target.root, one, cuts, instants)
                 if made is not None:
                     found.append(made)
     except BaseException:
@@ -76,24 +82,36 @@ def discard(root: Path, rewritten: Sequence[Rewritten]) -> None:
             (root / one.becomes.path).unlink(missing_ok=True)
 
 
-def _without_tail(root: Path, one: LiveFile, cuts: Mapping[TopicPartition, int]) -> Rewritten | None:
+def _without_tail(
+    root: Path, one: LiveFile, cuts: Mapping[TopicPartition, int], instants: Collection[str]
+) -> Rewritten | None:
     whole = LiveFile(one.path, one.topic, one.hour, one.rows, one.bytes)
     goes = _mask(places_in(root, whole), cuts, {})
     if not np.delete(goes, deleted_positions(root, one)).any():
         return None
-    return without(root, one, goes)
+    return without(root, one, goes, instants)
 
 
-def without(root: Path, one: LiveFile, goes: np.ndarray) -> Rewritten:
-    """A file without the rows at marked positions, on the disk. raises BrokenTarget, OSError"""
+def instants_of(snapshot: Snapshot) -> set[str]:
+    """Columns with times that have a zone."""
+    columns = schema_from_text(snapshot.schema)
+    return {field.name for field in columns if pa.types.is_timestamp(field.type) and field.type.tz is not None}
+
+
+def without(root: Path, one: LiveFile, goes: np.ndarray, instants: Collection[str]) -> Rewritten:
+    """A file without the rows at marked positions, on the disk.
+
+    instants   columns that have times with a zone (`instants_of`)
+    raises     BrokenTarget, OSError
+    """
     goes = goes.copy()
     goes[deleted_positions(root, one)] = True
     if goes.all():
         return Rewritten(one, None)
-    with pq.ParquetFile(root / one.path) as file:
+    with pq.ParquetFile(root / one.path, coerce_int96_timestamp_unit=TIME_UNIT) as file:
         rest = without_views(file.read()).filter(pa.array(~goes))
     path = root / Path(one.path).with_name(f"part-{uuid.uuid4()}.parquet")
-    pq.write_table(rest, path, compression=COMPRESSION)
+    pq.write_table(_with_zones(rest, instants), path, compression=COMPRESSION)
     with open(path, "rb") as written:
         os.fsync(written.fileno())
     sync_directory(path.parent)
@@ -109,6 +127,12 @@ def without_views(table: pa.Table) -> pa.Table:
             kind = plain[field.type]
             table = table.set_column(index, field.with_type(kind), table.column(index).cast(kind))
     return table
+
+
+def _with_zones(table: pa.Table, instants: Collection[str]) -> pa.Table:
+    """Times that a file has in 96 bits are instants, and have no zone in Arrow: without one they would be read as of no zone."""
+    fields = [field.with_type(INSTANT) if field.name in instants else field for field in table.schema]
+    return table.cast(pa.schema(fields, table.schema.metadata))
 
 
 def _mask(places: pa.Table, starts: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]) -> np.ndarray:

@@ -36,7 +36,7 @@ from headrace.load.errors import LoadFenced, OutOfRange, TopicReplaced
 from headrace.load.options import pattern_of, start_of
 from headrace.load.orphans import run_of
 from headrace.load.others_rows import count_within, discard, offsets_of, without_tails
-from headrace.load.schemas import schema_from_text
+from headrace.load.table_columns import own_columns
 from headrace.load.target import Target, open_target
 
 COMPRESSION = "snappy"  # of a file that is written again
@@ -231,7 +231,7 @@ def _rows_from(target: Target, one: DataFile, start: int) -> int:
 
 def _head(target: Target, snapshot: Snapshot, one: DataFile, cut: int, attempt: Attempt) -> DataFile:
     """The rows of a file before an offset, as a file of their own. raises DamagedFile"""
-    schema = DEAD_SCHEMA if one.is_bad else schema_from_text(snapshot.schema)
+    schema = DEAD_SCHEMA if one.is_bad else own_columns(snapshot)
     name = file_name(one.topic, one.partition, one.start, cut, attempt)
     path = f"{folder_of(one.topic, one.hour, one.is_bad)}/{name}"
     writer = DataFileWriter(target.root / path, schema, COMPRESSION, 0)

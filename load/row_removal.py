@@ -31,8 +31,9 @@ from headrace.load.deleted_rows import DeletedRows, deleted_rows, summed
 from headrace.load.durable import sync_directory
 from headrace.load.errors import DamagedFile, LoadFenced
 from headrace.load.orphans import run_of
-from headrace.load.others_rows import discard, places_in, without
+from headrace.load.others_rows import discard, instants_of, places_in, without
 from headrace.load.schemas import schema_from_text
+from headrace.load.table_columns import own_columns
 from headrace.load.table_rows import deleted_positions
 from headrace.load.target import Target
 
@@ -158,7 +159,7 @@ def remove(
     try:
         for one in chosen:
             if isinstance(one.file, LiveFile):
-                rewritten.append(without(target.root, one.file, one.goes))
+                rewritten.append(without(target.root, one.file, one.goes, instants_of(snapshot)))
             elif not one.is_whole:
                 added.append(_rest(target, snapshot, one.file, one.goes, Attempt(run_id, len(added))))
         for folder in {(target.root / one.path).parent for one in added}:
@@ -205,7 +206,7 @@ def _change(
 
 def _rest(target: Target, snapshot: Snapshot, one: DataFile, goes: np.ndarray, attempt: Attempt) -> DataFile:
     """The other rows of a file of ours, as a file of its range. raises DamagedFile"""
-    schema = DEAD_SCHEMA if one.is_bad else schema_from_text(snapshot.schema)
+    schema = DEAD_SCHEMA if one.is_bad else own_columns(snapshot)
     name = file_name(one.topic, one.partition, one.start, one.end, attempt)
     path = f"{folder_of(one.topic, one.hour, one.is_bad)}/{name}"
     writer = DataFileWriter(target.root / path, schema, COMPRESSION, 0)
@@ -275,7 +276,7 @@ def _own_offsets(target: Target, one: DataFile) -> np.ndarray:
 
 
 def _others_offsets(target: Target, one: LiveFile, goes: np.ndarray) -> Iterable[tuple[TopicPartition, np.ndarray]]:
-    whole = replace(one, deletes=())
+    whole = replace(one, deletes=(), positions=b"")
     counts = goes.copy()
     counts[deleted_positions(target.root, one)] = False
     places = places_in(target.root, whole)

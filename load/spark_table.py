@@ -21,7 +21,7 @@ from headrace.arrow.tally import Tally
 from headrace.load.commits import Snapshot
 from headrace.load.contents import Contents, contents_of
 from headrace.load.live_table import joint_schema, read_moment
-from headrace.load.table_rows import own_paths, remaining
+from headrace.load.table_rows import is_apart, own_paths, remaining
 from headrace.load.target import Target, open_target
 from headrace.spark.column_types import quoted
 from headrace.spark.reading import Reading
@@ -50,18 +50,24 @@ def table(
 
     raises   ValueError, DataLoss, TopicReplaced, what `scan` raises
     """
+    from pyspark.sql.functions import lit
+
     target = open_target(history)
     if isinstance(columns, str):
         columns = [part.strip() for part in columns.split(",") if part.strip()]
     contents = contents_of(None, decode, decode_mode, with_headers=True, bad_times=bad_times)
     schema = joint_schema(target.read(), contents, columns)
-    contents = replace(contents, names=tuple(schema.names), span=target.time_span)
+    known = contents.schema().names
+    contents = replace(contents, names=tuple(name for name in schema.names if name in known), span=target.time_span)
 
     def planned(options: ScanOptions) -> Any:
         return _live(spark, options, contents)
 
     snapshot, live = read_moment(target, topic, bootstrap_servers, planned, read_committed)
-    live = live.select(*(live[quoted(field.name)].cast(_spark_type(field.type)).alias(field.name) for field in schema))
+    found = {name: live[quoted(name)] for name in live.columns}
+    live = live.select(
+        *(found.get(field.name, lit(None)).cast(_spark_type(field.type)).alias(field.name) for field in schema)
+    )
     for past in _past(spark, target, snapshot, schema, topic):
         live = past.unionByName(live)
     return cast("DataFrame", live)
@@ -79,13 +85,16 @@ def _past(
         yield spark.read.schema(_spark_schema(schema)).parquet(*paths).select(*names)
     with_topic = schema if "topic" in schema.names else schema.append(pa.field("topic", pa.string()))
     others = [one for one in snapshot.others if one.topic in ("", topic)]
+    apart = [one for one in others if is_apart(one, snapshot)]
     for is_said in (True, False):
-        plain = [f"{target.root}/{one.path}" for one in others if bool(one.topic) == is_said and not one.deletes]
+        plain = [
+            f"{target.root}/{one.path}" for one in others if bool(one.topic) == is_said and not is_apart(one, snapshot)
+        ]
         if plain:
             rows = spark.read.schema(_spark_schema(with_topic)).parquet(*plain)
             rows = rows.withColumn("topic", lit(topic)) if is_said else rows.where(col("topic") == topic)
             yield rows.select(*names)
-    tables = [remaining(target.root, one, with_topic) for one in others if one.deletes]
+    tables = [remaining(target.root, one, with_topic, snapshot.column_ids) for one in apart]
     if tables:
         found = pa.concat_tables(tables).filter(pc.field("topic") == topic)
         yield spark.createDataFrame(found, _spark_schema(with_topic)).select(*names)

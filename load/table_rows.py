@@ -9,7 +9,7 @@ Source: the Delta protocol's partition values; the Iceberg specification's posit
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +24,8 @@ from headrace.load.errors import BrokenTarget
 from headrace.load.target import Target
 
 PARQUET = ".parquet"
+FIELD_ID = b"PARQUET:field_id"
+TIME_UNIT = "us"  # of times that Spark writes in 96 bits: nanoseconds of 64 bits would end in the year 2262
 _LOCAL = LocalFileSystem()
 
 
@@ -36,7 +38,8 @@ def rows_of(target: Target, snapshot: Snapshot, schema: pa.Schema, topic: str | 
     root = str(target.root)
     paths = own_paths(target, snapshot, topic)
     wanted = [one for one in snapshot.others if topic is None or one.topic in ("", topic)]
-    plain = [one for one in wanted if not one.deletes]
+    apart = [one for one in wanted if is_apart(one, snapshot)]
+    plain = [one for one in wanted if not is_apart(one, snapshot)]
     parts: list[ds.Dataset] = []
     if paths or plain:
         guarantees = [ds.field("topic") == one.topic if one.topic else pc.scalar(True) for one in plain]
@@ -44,15 +47,20 @@ def rows_of(target: Target, snapshot: Snapshot, schema: pa.Schema, topic: str | 
             ds.FileSystemDataset.from_paths(
                 [*paths, *(f"{root}/{one.path}" for one in plain)],
                 schema=schema,
-                format=ds.ParquetFileFormat(),
+                format=ds.ParquetFileFormat(coerce_int96_timestamp_unit=TIME_UNIT),
                 filesystem=_LOCAL,
                 partitions=[pc.scalar(True)] * len(paths) + guarantees,
             )
         )
-    tables = [remaining(target.root, one, schema) for one in wanted if one.deletes]
+    tables = [remaining(target.root, one, schema, snapshot.column_ids) for one in apart]
     if tables or not parts:
         parts.append(ds.dataset(pa.concat_tables(tables) if tables else schema.empty_table()))
     return parts[0] if len(parts) == 1 else ds.dataset(parts)
+
+
+def is_apart(one: LiveFile, snapshot: Snapshot) -> bool:
+    """Whether a file of others is read on its own: not all of its rows count, or its columns may have other names."""
+    return one.is_partly or bool(snapshot.column_ids)
 
 
 def own_paths(target: Target, snapshot: Snapshot, topic: str | None = None) -> list[str]:
@@ -62,18 +70,32 @@ def own_paths(target: Target, snapshot: Snapshot, topic: str | None = None) -> l
     return [f"{target.root}/{one.path}" for one in order]
 
 
-def remaining(root: Path, one: LiveFile, schema: pa.Schema) -> pa.Table:
-    """The rows of a file that no other one deletes. raises BrokenTarget, OSError"""
+def remaining(root: Path, one: LiveFile, schema: pa.Schema, ids: Mapping[str, int]) -> pa.Table:
+    """The rows of a file that are not deleted.
+
+    ids      of columns that a file may have by another name, as files that other programs write have them
+    raises   BrokenTarget, OSError
+    """
     path = root / one.path
     deleted = deleted_positions(root, one)
-    with pq.ParquetFile(path) as file:
-        table = file.read()
+    with pq.ParquetFile(path, coerce_int96_timestamp_unit=TIME_UNIT) as file:
+        table = _renamed(file.read(), ids)
     table = without_rows(table, deleted)
     columns = [
         table[field.name].cast(field.type) if field.name in table.column_names else _absent(one, field, table.num_rows)
         for field in schema
     ]
     return pa.table(columns, schema=schema)
+
+
+def _renamed(table: pa.Table, ids: Mapping[str, int]) -> pa.Table:
+    """A file's columns by the names that the table has for their ids; a file without ids has the table's names."""
+    by_id = {number: name for name, number in ids.items()}
+    numbers = [int((field.metadata or {}).get(FIELD_ID, -1)) for field in table.schema]
+    if not ids or max(numbers, default=-1) < 0:
+        return table
+    known = [(name, index) for index, number in enumerate(numbers) if (name := by_id.get(number)) is not None]
+    return table.select([index for _name, index in known]).rename_columns([name for name, _index in known])
 
 
 def without_rows(table: pa.Table, positions: np.ndarray) -> pa.Table:
@@ -87,7 +109,7 @@ def without_rows(table: pa.Table, positions: np.ndarray) -> pa.Table:
 
 def deleted_positions(root: Path, one: LiveFile) -> np.ndarray:
     """Positions of deleted rows. raises BrokenTarget, for deletes of another kind; OSError"""
-    found = []
+    found = [np.frombuffer(one.positions, np.int64)] if one.positions else []
     for path in one.deletes:
         if not path.endswith(PARQUET):
             raise BrokenTarget(
@@ -107,4 +129,4 @@ def _absent(one: LiveFile, field: pa.Field, count: int) -> pa.Array:
 
 def has_deletes(files: Iterable[LiveFile]) -> list[str]:
     """Paths of files of which not all rows count."""
-    return [one.path for one in files if one.deletes]
+    return [one.path for one in files if one.is_partly]

@@ -140,20 +140,16 @@ def _no_thread_outlives_its_module():
     yield
 
     def left():
-        return [
-            one for one in threading.enumerate() if one not in before and not (_is_of_spark(one) or _is_foreign(one))
-        ]
+        return [one for one in threading.enumerate() if one not in before and not _is_of_others(one)]
 
     wait_until(lambda: not left(), lambda: f"threads left: {left()}")
 
 
-def _is_foreign(thread):
-    """A thread of a library's pool, as of Polars, that has called Python once: it is none of ours to end."""
-    return isinstance(thread, threading._DummyThread)
-
-
-def _is_of_spark(thread):
-    """A session is for all tests, and its gateway's threads for the rest of the process."""
+def _is_of_others(thread):
+    """A session of Spark is for all tests, and its gateway's threads for the rest of the process. Threads of native code (Polars) that
+    called Python once are known as dummies from then on."""
+    if isinstance(thread, threading._DummyThread):
+        return True
     target = getattr(thread, "_target", None)
     modules = (type(thread).__module__, type(getattr(target, "__self__", None)).__module__)
     return any(name.partition(".")[0] in ("py4j", "pyspark") for name in modules)

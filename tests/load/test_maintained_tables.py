@@ -1,163 +1,34 @@
 """Tables that other programs maintain: what they delete stays deleted, what they rewrite is there once, and the load goes on.
 
-Each operation runs at each moment, and the table's rows are compared with those of a model that knows nothing of files.
+Each operation at each moment is in test_table_matrix.py; here is what a cell of that does not show.
 
-Holds: load/delta_actions.py, load/live_files.py, load/table_rows.py, load/others_rows.py, load/delta_history.py
+Holds: load/delta_actions.py, load/delta_history.py, load/iceberg_columns.py
 """
+
+import datetime
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from deltalake import DeltaTable, write_deltalake
-from pyiceberg.catalog.sql import SqlCatalog
-from pyiceberg.expressions import EqualTo, GreaterThan
+from deltalake import write_deltalake
 
 import headrace
 from headrace.load.audit_report import audit
 from headrace.load.compaction import compact
-from headrace.load.delta_target import DeltaTarget
-from headrace.load.errors import LoadFenced
+from headrace.load.errors import BrokenTarget, LoadFenced, SchemaConflict
 from headrace.load.history import dataset
-from headrace.load.iceberg_target import IcebergTarget
 from headrace.load.rewinding import rewind
 from tests.load.iceberg_threads import icebergs_threads_end
 from tests.load.loading import fill, load_inline
+from tests.load.table_writers import Delta, Iceberg
 
 __all__ = ["icebergs_threads_end"]
-
-MOMENTS = ("between loads", "within a commit", "after merging")
-ROUNDS, EACH = 4, 10
-
-
-class Delta:
-    """A table in Delta's format, as delta-rs sees and changes it."""
-
-    def __init__(self, path):
-        self.path = path / "table"
-
-    def target(self, step=lambda name: None):
-        return DeltaTarget(self.path, step)
-
-    @property
-    def table(self):
-        return DeltaTable(str(self.path))
-
-    def offsets(self):
-        return sorted(self.table.to_pyarrow_table(columns=["offset"])["offset"].to_pylist())
-
-    def delete(self):
-        self.table.delete('"offset" = 7')
-
-    def update(self):
-        self.table.update(updates={"value": "X'62'"}, predicate='"offset" = 3')
-
-    def merge(self):
-        source = pa.table({"offset": pa.array([5], pa.int64())})
-        merging = self.table.merge(source, "s.offset = t.offset", source_alias="s", target_alias="t")
-        merging.when_matched_delete().execute()
-
-    def optimize(self):
-        self.table.optimize.compact()
-
-    def z_order(self):
-        self.table.optimize.z_order(["offset"])
-
-    def vacuum(self):
-        self.table.optimize.compact()
-        self.table.vacuum(retention_hours=0, enforce_retention_duration=False, dry_run=False, full=True)
-
-    def checkpoint(self):
-        self.table.delete('"offset" = 7')
-        self.table.create_checkpoint()
-
-
-class Iceberg:
-    """The same by pyiceberg."""
-
-    def __init__(self, path):
-        self.catalog = SqlCatalog("prod", uri=f"sqlite:///{path}/catalog.db", warehouse=f"file://{path}/warehouse")
-
-    def target(self, step=lambda name: None):
-        return IcebergTarget(self.catalog, "web.clicks", step)
-
-    @property
-    def table(self):
-        return self.catalog.load_table("web.clicks")
-
-    def offsets(self):
-        return sorted(self.table.scan(selected_fields=("offset",)).to_arrow()["offset"].to_pylist())
-
-    def delete(self):
-        self.table.delete(EqualTo("offset", 7))
-
-    def update(self):
-        row = self.table.scan(row_filter=EqualTo("offset", 3)).to_arrow()
-        row = row.set_column(
-            row.schema.get_field_index("value"), "value", pa.array([b"b"], row.schema.field("value").type)
-        )
-        self.table.overwrite(row, overwrite_filter=EqualTo("offset", 3))
-
-    def merge(self):
-        self.table.delete(EqualTo("offset", 5))
-
-    def optimize(self):
-        rows = self.table.scan(row_filter=GreaterThan("offset", -1)).to_arrow()
-        self.table.overwrite(rows.sort_by("offset"))
-
-
-GONE = {"delete": {7}, "checkpoint": {7}, "merge": {5}}
-CELLS = [(Delta, one) for one in ("delete", "update", "merge", "optimize", "z_order", "vacuum", "checkpoint")] + [
-    (Iceberg, one) for one in ("delete", "update", "merge", "optimize")
-]
 
 
 def live_offsets(broker, kind):
     table = headrace.table("clicks", history=kind.target(), bootstrap_servers=broker.address).read_all()
     return sorted(table["offset"].to_pylist())
-
-
-@pytest.mark.parametrize("moment", MOMENTS)
-@pytest.mark.parametrize(("make", "operation"), CELLS, ids=lambda one: getattr(one, "__name__", one))
-def test_rows_are_those_of_the_table_and_the_load_goes_on(log, broker, tmp_path, make, operation, moment):
-    kind = make(tmp_path)
-    done = []
-
-    def change(name="table commit made"):
-        if name == "table commit made" and not done:
-            done.append(name)
-            getattr(kind, operation)()
-
-    for number in range(ROUNDS):
-        fill(log, count=EACH)
-        is_now = number == 2
-        if is_now and moment == "between loads":
-            change()
-        if is_now and moment == "after merging":
-            compact(kind.target())
-            change()
-        step = change if is_now and moment == "within a commit" else lambda name: None
-        try:
-            load_inline(broker, kind.target(step))
-        except LoadFenced:
-            assert operation == "vacuum", "of files that no commit names yet, with no time to live"
-            load_inline(broker, kind.target())
-    assert done
-    expected = sorted({*range(ROUNDS * EACH)} - GONE.get(operation, set()))
-    assert kind.offsets() == expected
-    assert sorted(dataset(kind.target()).to_table(columns=["offset"])["offset"].to_pylist()) == expected
-    assert live_offsets(broker, kind) == expected
-    compact(kind.target())
-    assert kind.offsets() == expected
-    assert live_offsets(broker, kind) == expected
-    fill(log, count=3)  # not loaded: the log has them
-    assert live_offsets(broker, kind) == [*expected, 40, 41, 42]
-    found = audit(kind.target(), is_deep=True)
-    assert (found.faults, found.orphans) == ([], [])
-    said = [(one.loaded, one.present) for one in found.changes]
-    assert said == [(40, len(expected))] or (not said and len(expected) == 40), "one file is not optimized"
-    assert load_inline(broker, kind.target()).records == 3
-    assert kind.offsets() == [*expected, 40, 41, 42]
 
 
 @pytest.mark.parametrize("make", [Delta, Iceberg])
@@ -216,6 +87,60 @@ def test_iceberg_rolled_back_is_loaded_again(log, broker, tmp_path):
     assert load_inline(broker, kind.target()).records == 10
     assert kind.offsets() == [*range(20)]
     assert audit(kind.target()).faults == []
+
+
+def test_a_table_rolled_back_before_the_first_load_is_loaded_from_the_beginning(log, broker, tmp_path):
+    kind = Iceberg(tmp_path)
+    kind.create(pa.schema([("topic", pa.string()), ("partition", pa.int32()), ("offset", pa.int64()),
+                           ("timestamp", pa.timestamp("us", "UTC")), ("value", pa.binary())]))  # fmt: skip
+    times = pa.array([0], pa.timestamp("us", "UTC"))
+    kind.table.append(pa.table({"topic": ["others"], "partition": pa.array([0], pa.int32()), "timestamp": times}))
+    snapshot = kind.table.current_snapshot().snapshot_id
+    fill(log, count=10)
+    load_inline(broker, kind.target())
+    kind.table.manage_snapshots().rollback_to_snapshot(snapshot).commit()
+    assert load_inline(broker, kind.target()).records == 10
+    found = dataset(kind.target()).to_table(columns=["topic", "offset"])
+    assert sorted(found.filter(pc.equal(found["topic"], "clicks"))["offset"].to_pylist()) == [*range(10)]
+    assert found.num_rows == 11
+
+
+def test_rows_of_others_are_shown_before_the_first_load(log, broker, tmp_path):
+    kind = Delta(tmp_path)
+    row = {"topic": ["clicks"], "hour": ["2026-11-27-14"], "partition": pa.array([3], pa.int32()), "offset": [5]}
+    write_deltalake(str(kind.path), pa.table(row), partition_by=["topic", "hour"])
+    assert dataset(kind.target()).to_table(columns=["topic", "partition", "offset"]).to_pylist() == [
+        {"topic": "clicks", "partition": 3, "offset": 5}
+    ]
+    fill(log, count=2)
+    assert load_inline(broker, kind.target()).records == 2
+    assert kind.offsets() == [0, 1, 5]
+    assert sorted(kind.read()["value"].to_pylist(), key=str) == [None, b"0", b"1"], "the load added its columns"
+
+
+def test_a_load_goes_on_without_a_column_that_was_dropped(log, broker, tmp_path):
+    kind = Iceberg(tmp_path)
+    fill(log, count=10)
+    load_inline(broker, kind.target())
+    kind.drop_key()
+    fill(log, count=10)
+    with pytest.raises(SchemaConflict, match=r"column key: .* has it no longer"):
+        load_inline(broker, kind.target())
+    load_inline(broker, kind.target(), columns="timestampType,value")
+    assert kind.offsets() == [*range(20)]
+    assert "key" not in dataset(kind.target()).schema.names
+    compact(kind.target())
+    assert dataset(kind.target()).to_table()["value"].to_pylist() == [b"%d" % at for at in range(20)]
+
+
+def test_a_table_without_its_offsets_is_refused(log, broker, tmp_path):
+    kind = Iceberg(tmp_path)
+    fill(log, count=10)
+    load_inline(broker, kind.target())
+    kind.drop_offset()
+    for use in (lambda: load_inline(broker, kind.target()), lambda: dataset(kind.target())):
+        with pytest.raises(BrokenTarget, match="another program dropped the column offset"):
+            use()
 
 
 @pytest.mark.parametrize("make", [Delta, Iceberg])
@@ -280,12 +205,30 @@ def test_a_delete_between_the_reading_of_a_merge_and_its_commit_fences_the_merge
     """A merged copy of a file that the delete rewrote would have its rows a second time, the deleted ones among them."""
     kind = make(tmp_path)
     for _ in range(3):
-        fill(log, count=EACH)
+        fill(log, count=10)
         load_inline(broker, kind.target())
     with pytest.raises(LoadFenced):
         compact(kind.target(lambda name: kind.delete() if name == "merged" else None))
-    expected = sorted({*range(3 * EACH)} - {7})
+    expected = sorted({*range(3 * 10)} - {7})
     assert kind.offsets() == live_offsets(broker, kind) == expected
     compact(kind.target())
     assert kind.offsets() == live_offsets(broker, kind) == expected
     assert audit(kind.target(), is_deep=True).faults == []
+
+
+def test_times_that_another_program_wrote_in_96_bits_are_read_and_written_again(log, broker, tmp_path):
+    """As Spark does: also one after the year 2262, where nanoseconds of 64 bits end."""
+    kind = Delta(tmp_path)
+    fill(log, count=10)
+    load_inline(broker, kind.target())
+    rows = kind.read()
+    far = pa.array([datetime.datetime(3000, 1, 1, tzinfo=datetime.UTC)] * 10, pa.timestamp("us", "UTC"))
+    rows = rows.set_column(rows.schema.get_field_index("timestamp"), "timestamp", far)
+    write_deltalake(str(kind.path), rows, mode="overwrite")
+    [path] = [kind.path / one.path for one in kind.target().read().others]
+    pq.write_table(rows.drop_columns(["topic", "hour"]), path, use_deprecated_int96_timestamps=True)
+    assert dataset(kind.target()).to_table()["timestamp"].to_pylist() == far.to_pylist()
+    rewind("clicks", kind.target(), 5, bootstrap_servers=broker.address)
+    [path] = [kind.path / one.path for one in kind.target().read().others]
+    assert pq.read_schema(path).field("timestamp").type == far.type
+    assert dataset(kind.target()).to_table()["timestamp"].to_pylist() == far.to_pylist()[:5]

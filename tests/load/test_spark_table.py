@@ -14,10 +14,13 @@ from headrace.load.loader import load
 from headrace.protocol.record_batch import Record
 from headrace.spark import table
 from headrace.spark.decoding import csv, json
+from tests.load.iceberg_threads import icebergs_threads_end
 from tests.load.loading import fill, load_inline, offsets_in
+from tests.load.maintained_table import BETWEEN, cells, run_cell
+from tests.load.table_writers import Delta, Iceberg
 from tests.spark.conftest import spark
 
-__all__ = ["spark"]
+__all__ = ["icebergs_threads_end", "spark"]
 
 FLOAT_FILTERS = {
     "`x.y` > 5": [2],
@@ -125,3 +128,15 @@ def test_the_same_rows_match_in_the_log_and_in_the_history(spark, log, broker, t
         load_inline(broker, path, decode=columns)
     for where, wanted in FLOAT_FILTERS.items():
         assert found[where] == {"log": wanted, "history": wanted}, where
+
+
+@pytest.mark.parametrize(
+    ("table", "operation", "moment"),
+    [
+        one
+        for one in cells((Delta, Iceberg), moments=(BETWEEN,))
+        if one.values[1].name in ("update", "add_column", "rename_there_and_back", "widen")
+    ],
+)
+def test_spark_shows_a_table_that_others_maintain_as_it_is(spark, log, broker, tmp_path, table, operation, moment):
+    run_cell(log, broker, table(tmp_path), operation, moment, spark)
