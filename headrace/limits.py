@@ -329,7 +329,7 @@ FETCHED_CYCLE_MS_MAX: Final = (
     5  # of a cycle, in which what leaders sent is appended; a slice that has begun is finished
 )
 EMPTY_PROOFS_MAX: Final = (
-    2  # answers without a record for the last batch of a log that was opened, where the leader may have one
+    2  # answers without a record for a follower's last batch, where the leader has one that is not committed
 )
 FETCHED_SLICE_BYTES: Final = 512 << 10  # appended between two checks of the clock
 REPLICATION_RATE_MAX: Final = (1 << 63) - 1  # bytes a second: no throttle
