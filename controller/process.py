@@ -57,12 +57,14 @@ from headrace.controller.agent.isr_changes import IsrChanges
 from headrace.controller.agent.isr_writer import IsrWriter
 from headrace.controller.agent.log_dir_failures import LogDirFailures
 from headrace.controller.agent.new_life import end_life_before
-from headrace.controller.agent.new_replicas import NewReplicas
+from headrace.controller.agent.new_replicas import NewReplicas, OnReply
+from headrace.controller.agent.other_ends import Questions
 from headrace.controller.agent.pending_response import PendingResponse
 from headrace.controller.agent.restored_states import has_past_states
 from headrace.controller.controlled_shutdown import ControlledShutdown
 from headrace.controller.controller_line import ControllerLine
 from headrace.controller.log_ends import LogEnds
+from headrace.controller.log_partings import LogPartings
 from headrace.controller.own_line import OwnLine
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ZkError, ZkLost
@@ -172,12 +174,15 @@ class ControllerProcess(duty_cycle.Process):
             agent.known, self._zk, self._tasks, self._monotonic_ms, alter, self._isr_writer.fence
         )
         self._ends = LogEnds(agent.known, self._peers, self._tasks, versions.list_offsets)
+        partings = LogPartings(
+            seat, agent.known, self._peers, self._tasks, versions.offset_for_leader_epoch, self._ask_process
+        )
         self._holds = Holds(
             agent.known,
             self._zk,
             self._tasks,
             self._monotonic_ms,
-            self._ends.ask,
+            Questions(self._ends.ask, partings.ask, partings.mark),
             partial(registration.register_again, self._zk, self._node_id),
             settings,
             has_new_directory=bool(seat.wiring.new_directories),
@@ -403,6 +408,10 @@ class ControllerProcess(duty_cycle.Process):
         self._seat.counters.add(ZOOKEEPER_SESSIONS_LOST, 1)
 
     # Other nodes
+
+    def _ask_process(self, process_id: int, kind: int, body: bytes, on_reply: OnReply) -> bool:
+        """Another process of this node."""
+        return self._mailbox.ask(process_id, kind, body, on_reply)
 
     def _open_channels(self, term: Term) -> BrokerChannels:
         versions = inter_broker(self._settings["inter.broker.protocol.version"])
