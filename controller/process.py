@@ -60,7 +60,7 @@ from headrace.controller.agent.new_life import end_life_before
 from headrace.controller.agent.new_replicas import NewReplicas, OnReply
 from headrace.controller.agent.other_ends import Questions
 from headrace.controller.agent.pending_response import PendingResponse
-from headrace.controller.agent.restored_states import has_past_states
+from headrace.controller.agent.restored_states import RestoreComparison
 from headrace.controller.controlled_shutdown import ControlledShutdown
 from headrace.controller.controller_line import ControllerLine
 from headrace.controller.log_ends import LogEnds
@@ -94,7 +94,6 @@ from headrace.shm.seat import Seat
 
 RETRY_MS: Final = 200  # between two tries of what ZooKeeper did not answer
 ID_WAIT_SESSIONS: Final = 3  # how many session timeouts a broker id is waited for
-RESTORE_S: Final = 1.0  # nobody puts ZooKeeper's data back in less
 PAST: Final = "ZooKeeper's state is older than what this node has seen of it"
 PROBE_INTERVAL_S: Final = 2.0  # between two probes whether ZooKeeper refuses us, once our session must be over
 
@@ -191,7 +190,14 @@ class ControllerProcess(duty_cycle.Process):
         self._losses = 0
         self._joining: Task[None] | None = None
         self._probing: Task[bool] | None = None
-        self._comparing: Task[bool] | None = None
+        self._restores = RestoreComparison(
+            self._zk,
+            self._tasks,
+            agent.known,
+            self._monotonic_ms,
+            lambda: agent.controller_epoch,
+            partial(self._leave, PAST),
+        )
         self._outage = Outage(settings["zookeeper.connect"], seat.set_away_since, clock.monotonic_ns(), clock.now_ms())
         self._complaint = Reminder()  # of what keeps us from joining
         self._next_probe_s = 0.0  # of an outage
@@ -354,27 +360,15 @@ class ControllerProcess(duty_cycle.Process):
         now_ns = self._clock.monotonic_ns()
         drops = zk.drops
         counters.add(ZOOKEEPER_CONNECTIONS_LOST, drops - counters.get(ZOOKEEPER_CONNECTIONS_LOST))
-        away_s = outage.away_s(now_ns)
         outage.look(zk.is_connected, drops, now_ns, self._clock.now_ms())
         if zk.losses != self._losses:
             self._losses = zk.losses
             self._leave("it expired")
-        elif away_s >= RESTORE_S and not outage.is_on and self._session_id:
-            self._comparing = self._tasks.start(has_past_states(zk, self._tasks, self._agent.known), self._compared)
         elif outage.is_on:
             self._probe(outage.away_s(now_ns))
         if not outage.is_on:
             self._next_probe_s = 0.0
-
-    def _compared(self, task: Task[bool]) -> None:
-        """Of a session that was kept. raises what is no failure of ZooKeeper"""
-        if task is not self._comparing:
-            return
-        self._comparing = None
-        if task.failure is not None and not isinstance(task.failure, ZkError):
-            raise task.failure
-        if task.failure is None and task.result() and self._session_id:
-            self._leave(PAST)
+        self._restores.look(drops, is_joined=self._session_id != 0, is_connected=zk.is_connected)
 
     def _probe(self, away_s: float) -> None:
         """A ZooKeeper whose data were put back to an earlier state hangs up on us for ever, as far as kazoo can tell."""
