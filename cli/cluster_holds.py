@@ -79,6 +79,16 @@ def restored(
     zookeeper: Annotated[
         str, typer.Argument(metavar="HOST:PORT,...", help="Its address, as in zookeeper.connect.", show_default=False)
     ],
+    node: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--node",
+            metavar="BROKER",
+            help="Which brokers are nodes, the others are of Apache Kafka. Default: those that"
+            " have noted it in ZooKeeper.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> int:
     """Have a ZooKeeper that was put back to a backup believed in nothing that the logs may know better; before the nodes start.
 
@@ -86,7 +96,7 @@ def restored(
     """
     from headrace.node.restored_zookeeper import hold_all
 
-    count = hold_all(zookeeper, lambda text: print_line(text, is_error=True))
+    count = hold_all(zookeeper, lambda text: print_line(text, is_error=True), nodes=node or ())
     print(f"{count} partitions are led by the best of their logs once all nodes are there: start all of them now")
     print("those that wait: headrace cluster describe --held")
     return 0
