@@ -28,11 +28,12 @@ _log = logging.getLogger(__name__)
 
 
 async def read_held_of(
-    zk: ZkSession, name: str, topic_id: str, brokers: Collection[int]
+    zk: ZkSession, name: str, topic_id: str, brokers: Collection[int], partitions: int
 ) -> dict[int, dict[int, HeldReplica]]:
     """What these brokers hold of a topic, by partition and broker, but for nodes that can't be read. raises ZkError"""
-    asked = sorted(brokers)
-    paths = [held_znodes.held_path(broker, name) for broker in asked]
+    chunks = range(held_znodes.chunk_of(max(0, partitions - 1)) + 1)
+    asked = [broker for broker in sorted(brokers) for _chunk in chunks]
+    paths = [held_znodes.held_path(broker, name, chunk) for broker in sorted(brokers) for chunk in chunks]
     found: dict[int, dict[int, HeldReplica]] = {}
     for broker, path, node in zip(asked, paths, await zk.get_many(paths), strict=True):
         try:

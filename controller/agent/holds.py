@@ -46,11 +46,11 @@ from headrace.controller.agent.pending_response import PendingResponse
 from headrace.controller.cluster.known_cluster import KnownCluster, Topic, is_another
 from headrace.controller.zookeeper import held_znodes, znodes
 from headrace.controller.zookeeper.errors import ZkConflict, ZkError
+from headrace.controller.zookeeper.held_reader import read_znodes
 from headrace.controller.zookeeper.held_znodes import NO_OFFSET, HeldReplica
 from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.tasks import Task, Tasks
 from headrace.controller.zookeeper.transaction import Transaction
-from headrace.controller.zookeeper.znodes import BadZnode
 from headrace.errors import ErrorCode
 from headrace.ids import NO_EPOCH, partition_key
 from headrace.limits import (
@@ -112,6 +112,7 @@ class Holds:
         self._well = LOG_WAS_CLOSED  # what owners say of logs that lost nothing
         self._missing = MissingLogs(known, zk, has_new_directory)
         self._ahead = AheadReplicas(known, zk)
+        self._stored: set[str] = set()  # znodes of ours
         self._dirty: set[str] = set()  # topics whose node in ZooKeeper says something else
         self._early: list[tuple[OpenedReport, bytes, _Take]] = []  # told before we knew what is held
         self._unstored: list[OpenedReport] = []
@@ -153,27 +154,23 @@ class Holds:
             )  # fmt: skip
 
     async def load(self) -> None:
-        """Know what a process before us held. raises ZkError"""
-        self._dirty |= {name for name, _index in self._known.held}  # ZooKeeper may have been put back
+        """Know what a process before us held; where ZooKeeper was put back, have it know what we hold now. raises ZkError"""
+        self._dirty |= {name for name, _index in self._known.held}
         await self._load()
         early, self._early = self._early, []
         for token, body, take in early:
             self._take_all(token, body, take)
 
     async def _load(self) -> None:
-        if self._is_loaded:
+        known = self._known
+        if self._is_loaded:  # what was held when the backup was made may be over
+            self._stored = set(await self._zk.children(held_znodes.held_by_path(known.node_id)))
+            self._dirty |= {held_znodes.topic_of_held(name) for name in self._stored}
             return
-        known, parent = self._known, held_znodes.held_by_path(self._known.node_id)
-        names = await self._zk.children(parent)
-        paths = [f"{parent}/{name}" for name in names]
-        found: dict[Place, HeldReplica] = {}
-        for name, path, node in zip(names, paths, await self._zk.get_many(paths), strict=True):
-            try:
-                replicas = held_znodes.decode_held(path, node.data) if node is not None else {}
-            except BadZnode as failure:
-                _log.error("replicas are not held any more reason=%s", failure)
-                continue
-            found.update({(name, index): one for index, one in replicas.items()})
+        found, failures = await read_znodes(self._zk, known.node_id)
+        for failure in filter(None, failures.values()):
+            _log.error("replicas are not held any more reason=%s", failure)
+        self._stored = set(failures)
         known.held.update(found)
         for name, index in found:
             known.note_held(name, index)
@@ -427,17 +424,22 @@ class Holds:
             token.is_stored = unsettled.isdisjoint(token.names)
         self._unstored += [token for token in unstored if not token.is_stored]
 
-    async def _store_topic(self, name: str) -> None:
-        held = {index: one for (topic, index), one in self._known.held.items() if topic == name}
-        path = held_znodes.held_path(self._known.node_id, name)
+    async def _store_topic(self, topic: str) -> None:
+        held = {index: one for (name, index), one in self._known.held.items() if name == topic}
+        chunks = held_znodes.encode_chunks(topic, held)
+        parent = held_znodes.held_by_path(self._known.node_id)
+        for name, data in chunks.items():
+            path = f"{parent}/{name}"
+            try:
+                await self._zk.create(path, data)
+            except ZkConflict:
+                await self._zk.set(path, data)
+            self._stored.add(name)
+        for name in [one for one in self._stored if held_znodes.topic_of_held(one) == topic and one not in chunks]:
+            await self._zk.delete(f"{parent}/{name}")
+            self._stored.discard(name)
         if not held:
-            await self._zk.delete(path)
-            return
-        data = held_znodes.encode_held(held)
-        try:
-            await self._zk.create(path, data)
-        except ZkConflict:
-            await self._zk.set(path, data)
+            await self._zk.delete(f"{parent}/{topic}")
 
     async def _tell_controller(self) -> None:
         """Have it ask which replicas of ours can serve: what it knows of that is another now."""

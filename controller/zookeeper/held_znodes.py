@@ -2,7 +2,9 @@
 
 Runs in: the controller process of every node; tools read and ask.
 
-    /headrace/held/N/T            replicas of topic T that broker N holds
+    /headrace/held/N/T            replicas of topic T that broker N holds, of the partitions below HELD_PER_ZNODE
+    /headrace/held/N/T:K          the same, of the K-th HELD_PER_ZNODE after these: a znode has a bound of 1 MiB
+    /headrace/nodes/N             broker N is a node of ours, and not one of Apache Kafka: who holds replicas, and who does not
     /headrace/accept_loss/T:P     somebody wants the hold of a partition to end; the broker that held it removes the node
 
     {"version":1,"topic_id":"0f..","partitions":{"3":{"sole":false,"proven":true,"end_offset":88,"end_epoch":4,
@@ -27,6 +29,8 @@ from headrace.ids import NO_EPOCH, NO_LEADER
 
 HELD = "/headrace/held"
 ACCEPT_LOSS = "/headrace/accept_loss"
+NODES = "/headrace/nodes"
+HELD_PER_ZNODE = 2_000  # of up to 300 bytes
 NO_OFFSET = -1
 
 Place = tuple[str, int]  # topic and partition
@@ -72,8 +76,35 @@ def held_by_path(broker: int) -> str:
     return f"{HELD}/{broker}"
 
 
-def held_path(broker: int, topic: str) -> str:
-    return f"{HELD}/{broker}/{topic}"
+def held_path(broker: int, topic: str, chunk: int = 0) -> str:
+    return f"{HELD}/{broker}/{held_name(topic, chunk)}"
+
+
+def held_name(topic: str, chunk: int) -> str:
+    """A topic's name has no colon."""
+    return f"{topic}:{chunk}" if chunk else topic
+
+
+def topic_of_held(name: str) -> str:
+    """Whose replicas such a znode has."""
+    return name.partition(":")[0]
+
+
+def chunk_of(index: int) -> int:
+    """In which of a topic's znodes a partition is."""
+    return index // HELD_PER_ZNODE
+
+
+def encode_chunks(topic: str, replicas: Mapping[int, HeldReplica]) -> dict[str, bytes]:
+    """The znodes of one topic's replicas, by name; the first one last, which an older version may have written with all in it."""
+    chunks: dict[int, dict[int, HeldReplica]] = {}
+    for index, one in replicas.items():
+        chunks.setdefault(chunk_of(index), {})[index] = one
+    return {held_name(topic, chunk): encode_held(chunks[chunk]) for chunk in sorted(chunks, reverse=True)}
+
+
+def node_path(broker: int) -> str:
+    return f"{NODES}/{broker}"
 
 
 def accept_loss_path(place: Place) -> str:

@@ -690,3 +690,34 @@ def test_an_empty_log_in_the_place_of_one_that_is_missing_is_not_compared_with(r
     assert (("t", 0) in rig.known.held) is is_missing
     if is_missing:
         assert rig.known.held["t", 0].waits_for == (SECOND,)
+
+
+def test_holds_of_the_backup_that_are_over_are_removed_where_the_process_lived_through_the_restore(rig):
+    """The backup was made while this node held t-0. Each election would take that replica for offline."""
+    rig.put(isr=REPLICAS, leader=THIRD)
+    rig.join(after_power_loss=False)
+    rig.ensemble.put(held_znodes.held_path(NODE, "t"), held_znodes.encode_held({0: HeldReplica(ID, end_offset=88)}))
+    rig.join(after_power_loss=False)
+    rig.check()
+    assert not rig.stored
+    assert not rig.known.held
+
+
+def test_the_holds_of_a_topic_of_many_partitions_are_several_znodes(rig, monkeypatch):
+    monkeypatch.setattr(held_znodes, "HELD_PER_ZNODE", 2)
+    data = znodes.encode_topic(TopicAssignment(ID, (REPLICAS,) * 5))
+    rig.ensemble.put(znodes.topic_path("t"), data)
+    for index in range(5):
+        rig.ensemble.put(znodes.state_path("t", index), znodes.encode_state(PartitionState(-1, 5, (NODE,), 1)))
+    all_in_one = held_znodes.encode_held({index: HeldReplica(ID) for index in range(5)})
+    rig.ensemble.put(held_znodes.held_path(NODE, "t"), all_in_one)  # as an older version wrote it
+    rig.join()
+    assert rig.stored == {"t", "t:1", "t:2"}
+    assert sorted(rig.known.held) == [("t", index) for index in range(5)]
+    rig.begin()
+    rig.join(after_power_loss=False)
+    assert sorted(rig.known.held) == [("t", index) for index in range(5)]
+    for index in (2, 3):
+        rig.ensemble.put(znodes.state_path("t", index), znodes.encode_state(PartitionState(1, 6, (SECOND,), 1)))
+    rig.check()
+    assert rig.stored == {"t", "t:2"}
