@@ -304,7 +304,7 @@ class ControllerProcess(duty_cycle.Process):
         wait_s = settings["zookeeper.session.timeout.ms"] / 1000 * ID_WAIT_SESSIONS
         if zk.is_new_life:
             await end_life_before(zk, self._tasks, self._node_id)
-            if zk.is_other_boot or wiring.suspect_directories:
+            if zk.is_other_boot or wiring.suspect_directories or wiring.new_directories:  # its disk may be another one
                 await self._holds.take_suspects(in_all_directories=zk.is_other_boot)
         is_resumed = await registration.register(zk, self._tasks, self._node_id, data, wait_s)
         if zk.is_new_life:

@@ -7,6 +7,7 @@ Runs in: the controller process of every node, under a controller of either kind
         last stop closed; where only some directories are suspect, also logs in others
     a log that ends before its checkpointed high watermark, whenever it is opened: its owner leaves it without a role, and asks. One of a
         suspect directory that has no such mark can't be shown to be whole: that counts as much
+    each replica that is in its ISR, where a log directory is new, until its owner has found the log
     a replica that is in its ISR and has no log here at all: its owner makes none before it is answered. One without other replicas is
         held as well, where a log directory is new: its disk may not be mounted
 
@@ -128,7 +129,11 @@ class Holds:
     # A session begins
 
     async def take_suspects(self, in_all_directories: bool = True) -> None:
-        """The machine went down: note what that makes suspect, before anybody learns that we are back. raises ZkError
+        """The machine went down, or a log directory is new: note what that makes suspect, before anybody learns that we are back.
+
+        Where the disk was swapped a log may be missing: elected before its owner has said so, this node would be left alone in the ISR.
+
+        raises ZkError
 
         in_all_directories   else owners say which logs lie in a suspect one
         """
@@ -149,8 +154,8 @@ class Holds:
         waiting = sorted(held.keys() - set(sole))
         if waiting:
             _log.warning(
-                "the machine went down: replicas that are in sync still are held until it is known that no other one has more"
-                " partitions=%d some=%s", len(waiting), some_of(waiting),
+                "the machine went down, or a log directory is another: replicas that are in sync still are held until it is known that"
+                " no other one has more partitions=%d some=%s", len(waiting), some_of(waiting),
             )  # fmt: skip
 
     async def load(self) -> None:
