@@ -14,6 +14,7 @@ import typer
 from headrace.cli.arguments import bad
 from headrace.cli.client_options import Bootstrap, CommandConfig, open_cluster
 from headrace.cli.printable import print_line
+from headrace.ids import NO_LEADER
 
 if TYPE_CHECKING:
     from headrace.client.cluster import Cluster
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 EXAMPLES_ACCEPT = (
     "[bold]Examples[/bold]\n\nheadrace cluster describe --held   # which, and for whom they wait\n\n"
-    "headrace cluster accept-loss clicks:3"
+    "headrace cluster accept-loss clicks:3\n\nheadrace cluster accept-loss clicks:3 --keep 2   # the log of broker 2 counts"
 )
 EXAMPLES_RESTORED = (
     "[bold]Examples[/bold]\n\nheadrace cluster restored zk1:2181,zk2:2181/kafka   # between the stop and the start"
@@ -38,6 +39,15 @@ ZooKeeper = Annotated[
 
 def accept_loss(
     partition: Annotated[str, typer.Argument(metavar="TOPIC:PARTITION", help="The partition.", show_default=False)],
+    keep: Annotated[
+        int,
+        typer.Option(
+            "--keep",
+            metavar="BROKER",
+            help="The broker whose log counts: it leads, the others lose what it lacks.",
+            show_default=False,
+        ),
+    ] = NO_LEADER,
     zookeeper: ZooKeeper = "",
     bootstrap: Bootstrap = "",
     command_config: CommandConfig = None,
@@ -46,7 +56,8 @@ def accept_loss(
 
     After its machine went down, a replica that was the last in sync waits for the others, which may have more. The best of those that
     are there leads; the log of its node says from which offset on records may be lost. After ZooKeeper was restored, a replica whose
-    log is ahead of the state waits as well: the partition's leader leads on where it has written since, else the best one leads.
+    log is ahead of the state waits as well. Where there are two histories, that of the partition's leader counts, or, where it has none or
+    is away, that of the best of the brokers that the held replica waits for; else the best log leads. With --keep that broker's does.
     """
     from headrace.node.held_replicas import accept_loss as accept
 
@@ -54,12 +65,13 @@ def accept_loss(
     if not colon or not topic or not index.isdecimal():
         raise bad("TOPIC:PARTITION", partition, "is not a partition: expected clicks:3")
     with open_cluster(bootstrap, command_config) as cluster:
-        held = accept(zookeeper or _zookeeper_of(cluster), topic, int(index))
+        held = accept(zookeeper or _zookeeper_of(cluster), topic, int(index), keep)
     if not held:
         print_line(f"headrace: {topic}:{index} is held by nobody, nothing was done", is_error=True)
         return 1
     brokers = ", ".join(str(one.broker) for one in held)
-    print_line(f"{topic}:{index} is led in some seconds by the best replica that is there (held by {brokers})")
+    who = "the best replica that is there" if keep == NO_LEADER else f"broker {keep}"
+    print_line(f"{topic}:{index} is led in some seconds by {who} (held by {brokers})")
     return 0
 
 
@@ -67,6 +79,16 @@ def restored(
     zookeeper: Annotated[
         str, typer.Argument(metavar="HOST:PORT,...", help="Its address, as in zookeeper.connect.", show_default=False)
     ],
+    node: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--node",
+            metavar="BROKER",
+            help="Which brokers are nodes, the others are of Apache Kafka. Default: those that"
+            " have noted it in ZooKeeper.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> int:
     """Have a ZooKeeper that was put back to a backup believed in nothing that the logs may know better; before the nodes start.
 
@@ -74,7 +96,7 @@ def restored(
     """
     from headrace.node.restored_zookeeper import hold_all
 
-    count = hold_all(zookeeper, lambda text: print_line(text, is_error=True))
+    count = hold_all(zookeeper, lambda text: print_line(text, is_error=True), nodes=node or ())
     print(f"{count} partitions are led by the best of their logs once all nodes are there: start all of them now")
     print("those that wait: headrace cluster describe --held")
     return 0

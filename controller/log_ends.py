@@ -1,9 +1,9 @@
 """Where the logs of other brokers end, leaders or followers: asked by ListOffsets, as a replica that debugs.
 
 Runs in: the controller process of a node that holds replicas (decision 042). By the replica id -2 a broker answers for what it does not
-lead, with its log's end. Ours tells the last leader epoch in it, and says so by the time -2; Apache's tells the partition's, which is
-none of the log's (EPOCH_UNKNOWN). One request in flight to each broker, LOG_ENDS_PER_REQUEST_MAX partitions each;
-whoever does not answer is not known.
+lead, with its log's end. Ours tells the last leader epoch in it, and says so by the time -2, or below that, which has the high watermark as
+well; Apache's tells the partition's, which is none of the log's (EPOCH_UNKNOWN). One request in flight to each broker,
+LOG_ENDS_PER_REQUEST_MAX partitions each; whoever does not answer is not known. A log that is out of service there says so (OUT_OF_SERVICE).
 
 Source: Kafka `ListOffsetsRequest.DEBUGGING_REPLICA_ID`, `ReplicaManager.fetchOffset`, `UnifiedLog.fetchOffsetByTimestamp`.
 """
@@ -13,10 +13,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Mapping
 
-from headrace.controller.agent.hold_decision import EPOCH_UNKNOWN, LogEnd
+from headrace.controller.agent.hold_decision import EPOCH_UNKNOWN, OUT_OF_SERVICE, LogEnd
 from headrace.controller.cluster.known_cluster import KnownCluster
 from headrace.controller.zookeeper.tasks import Future, Tasks
-from headrace.errors import BadFrame
+from headrace.errors import BadFrame, ErrorCode
 from headrace.limits import LOG_ENDS_PER_REQUEST_MAX
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
@@ -28,7 +28,9 @@ from headrace.runtime.peers import Peers
 DEBUGGING_REPLICA = -2
 LATEST = -1
 ANSWER_MS = 5_000
-LOG_EPOCH_MS = -2  # in the place of a time: the epoch is the log's last
+LOG_EPOCH_MS = (
+    -2
+)  # in the place of a time, or less: the epoch is the log's last; with a high watermark, so much and 1 less
 
 Place = tuple[str, int]  # topic and partition
 
@@ -94,13 +96,19 @@ class LogEnds:
             _log.warning("answer refused api=ListOffsets broker=%d reason=%s", broker, failure)
             return {}
         return {
-            (topic.name, row.partition_index): LogEnd(
-                row.leader_epoch if row.timestamp == LOG_EPOCH_MS else EPOCH_UNKNOWN, row.offset
-            )
+            (topic.name, row.partition_index): _end_in(row)
             for topic in response.topics
             for row in topic.partitions
-            if not row.error_code and row.offset >= 0
+            if (not row.error_code and row.offset >= 0) or row.error_code == ErrorCode.KAFKA_STORAGE_ERROR
         }
+
+
+def _end_in(row: messages.ListOffsetsResponse.ListOffsetsPartitionResponse) -> LogEnd:
+    if row.error_code:
+        return OUT_OF_SERVICE
+    if row.timestamp > LOG_EPOCH_MS:
+        return LogEnd(EPOCH_UNKNOWN, row.offset)
+    return LogEnd(row.leader_epoch, row.offset, LOG_EPOCH_MS - 1 - row.timestamp)
 
 
 def _request(places: Collection[Place]) -> messages.ListOffsetsRequest:

@@ -57,14 +57,16 @@ from headrace.controller.agent.isr_changes import IsrChanges
 from headrace.controller.agent.isr_writer import IsrWriter
 from headrace.controller.agent.log_dir_failures import LogDirFailures
 from headrace.controller.agent.new_life import end_life_before
-from headrace.controller.agent.new_replicas import NewReplicas
+from headrace.controller.agent.new_replicas import NewReplicas, OnReply
+from headrace.controller.agent.other_ends import Questions
 from headrace.controller.agent.pending_response import PendingResponse
-from headrace.controller.agent.restored_states import has_past_states
+from headrace.controller.agent.restored_states import RestoreComparison
 from headrace.controller.controlled_shutdown import ControlledShutdown
 from headrace.controller.controller_line import ControllerLine
 from headrace.controller.log_ends import LogEnds
+from headrace.controller.log_partings import LogPartings
 from headrace.controller.own_line import OwnLine
-from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper import held_znodes, znodes
 from headrace.controller.zookeeper.errors import ZkError, ZkLost
 from headrace.controller.zookeeper.outage import Outage, Reminder
 from headrace.controller.zookeeper.session import ZkSession
@@ -92,7 +94,6 @@ from headrace.shm.seat import Seat
 
 RETRY_MS: Final = 200  # between two tries of what ZooKeeper did not answer
 ID_WAIT_SESSIONS: Final = 3  # how many session timeouts a broker id is waited for
-RESTORE_S: Final = 1.0  # nobody puts ZooKeeper's data back in less
 PAST: Final = "ZooKeeper's state is older than what this node has seen of it"
 PROBE_INTERVAL_S: Final = 2.0  # between two probes whether ZooKeeper refuses us, once our session must be over
 
@@ -172,12 +173,15 @@ class ControllerProcess(duty_cycle.Process):
             agent.known, self._zk, self._tasks, self._monotonic_ms, alter, self._isr_writer.fence
         )
         self._ends = LogEnds(agent.known, self._peers, self._tasks, versions.list_offsets)
+        partings = LogPartings(
+            seat, agent.known, self._peers, self._tasks, versions.offset_for_leader_epoch, self._ask_process
+        )
         self._holds = Holds(
             agent.known,
             self._zk,
             self._tasks,
             self._monotonic_ms,
-            self._ends.ask,
+            Questions(self._ends.ask, partings.ask, partings.mark),
             partial(registration.register_again, self._zk, self._node_id),
             settings,
             has_new_directory=bool(seat.wiring.new_directories),
@@ -186,7 +190,14 @@ class ControllerProcess(duty_cycle.Process):
         self._losses = 0
         self._joining: Task[None] | None = None
         self._probing: Task[bool] | None = None
-        self._comparing: Task[bool] | None = None
+        self._restores = RestoreComparison(
+            self._zk,
+            self._tasks,
+            agent.known,
+            self._monotonic_ms,
+            lambda: agent.controller_epoch,
+            partial(self._leave, PAST),
+        )
         self._outage = Outage(settings["zookeeper.connect"], seat.set_away_since, clock.monotonic_ns(), clock.now_ms())
         self._complaint = Reminder()  # of what keeps us from joining
         self._next_probe_s = 0.0  # of an outage
@@ -293,13 +304,14 @@ class ControllerProcess(duty_cycle.Process):
         wait_s = settings["zookeeper.session.timeout.ms"] / 1000 * ID_WAIT_SESSIONS
         if zk.is_new_life:
             await end_life_before(zk, self._tasks, self._node_id)
-            if zk.is_other_boot or wiring.suspect_directories:
+            if zk.is_other_boot or wiring.suspect_directories or wiring.new_directories:  # its disk may be another one
                 await self._holds.take_suspects(in_all_directories=zk.is_other_boot)
         is_resumed = await registration.register(zk, self._tasks, self._node_id, data, wait_s)
         if zk.is_new_life:
             zk.is_other_boot = zk.is_new_life = False
             zk.save_session()  # not before: a process that is killed while it waits waits again
         known.set_cluster_id(cluster_id)
+        await zk.ensure_all((held_znodes.NODES, held_znodes.node_path(self._node_id)))
         await self._holds.load()
         await self._agent.load()
         self._holds.settle_loaded()
@@ -349,27 +361,15 @@ class ControllerProcess(duty_cycle.Process):
         now_ns = self._clock.monotonic_ns()
         drops = zk.drops
         counters.add(ZOOKEEPER_CONNECTIONS_LOST, drops - counters.get(ZOOKEEPER_CONNECTIONS_LOST))
-        away_s = outage.away_s(now_ns)
         outage.look(zk.is_connected, drops, now_ns, self._clock.now_ms())
         if zk.losses != self._losses:
             self._losses = zk.losses
             self._leave("it expired")
-        elif away_s >= RESTORE_S and not outage.is_on and self._session_id:
-            self._comparing = self._tasks.start(has_past_states(zk, self._tasks, self._agent.known), self._compared)
         elif outage.is_on:
             self._probe(outage.away_s(now_ns))
         if not outage.is_on:
             self._next_probe_s = 0.0
-
-    def _compared(self, task: Task[bool]) -> None:
-        """Of a session that was kept. raises what is no failure of ZooKeeper"""
-        if task is not self._comparing:
-            return
-        self._comparing = None
-        if task.failure is not None and not isinstance(task.failure, ZkError):
-            raise task.failure
-        if task.failure is None and task.result() and self._session_id:
-            self._leave(PAST)
+        self._restores.look(drops, is_joined=self._session_id != 0, is_connected=zk.is_connected)
 
     def _probe(self, away_s: float) -> None:
         """A ZooKeeper whose data were put back to an earlier state hangs up on us for ever, as far as kazoo can tell."""
@@ -403,6 +403,10 @@ class ControllerProcess(duty_cycle.Process):
         self._seat.counters.add(ZOOKEEPER_SESSIONS_LOST, 1)
 
     # Other nodes
+
+    def _ask_process(self, process_id: int, kind: int, body: bytes, on_reply: OnReply) -> bool:
+        """Another process of this node."""
+        return self._mailbox.ask(process_id, kind, body, on_reply)
 
     def _open_channels(self, term: Term) -> BrokerChannels:
         versions = inter_broker(self._settings["inter.broker.protocol.version"])

@@ -329,7 +329,7 @@ FETCHED_CYCLE_MS_MAX: Final = (
     5  # of a cycle, in which what leaders sent is appended; a slice that has begun is finished
 )
 EMPTY_PROOFS_MAX: Final = (
-    2  # answers without a record for the last batch of a log that was opened, where the leader may have one
+    2  # answers without a record for a follower's last batch, where the leader has one that is not committed
 )
 FETCHED_SLICE_BYTES: Final = 512 << 10  # appended between two checks of the clock
 REPLICATION_RATE_MAX: Final = (1 << 63) - 1  # bytes a second: no throttle
@@ -392,6 +392,8 @@ NEW_REPLICAS_WAIT_MS_MAX: Final = (
 TOLD_PARTITIONS_PER_STEP: Final = 2_000  # of a request, taken in without a pause
 NEW_LIFE_WAIT_MS_MAX: Final = 300_000  # for a controller to take a restarted node out of ISRs, before it registers
 LOG_ENDS_PER_REQUEST_MAX: Final = 1_000  # partitions of one ListOffsets, by which held replicas are compared
+LOG_EPOCHS_PER_REQUEST_MAX: Final = 200  # held logs whose leader epochs their owner is asked for at once
+LOG_PARTING_ROUNDS_MAX: Final = 100  # leader epochs that another broker is asked for, where two logs have parted
 HELD_CHECK_MS_MAX: Final = 30_000  # between two checks of held replicas, however long one takes
 HELD_TOLD_MAX: Final = 5  # of those that a log line is about
 OPENED_LOGS_WAITING_MAX: Final = 1_000  # messages about opened logs, before a new process knows what is held

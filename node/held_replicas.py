@@ -9,12 +9,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from headrace.controller.zookeeper import held_znodes
+from headrace.controller.zookeeper import held_znodes, znodes
 from headrace.controller.zookeeper.blocking_session import BlockingSession
 from headrace.controller.zookeeper.errors import ZkConflict
 from headrace.controller.zookeeper.held_reader import read_held_by
 from headrace.controller.zookeeper.held_znodes import HeldReplica
 from headrace.controller.zookeeper.session import ZkSession
+from headrace.errors import ConfigError
+from headrace.ids import NO_LEADER
 
 START_S = 5.0
 SESSION_MS = 10_000
@@ -35,18 +37,32 @@ def read_held(connect: str) -> list[Held]:
         return session.run(_read(session.zk))
 
 
-def accept_loss(connect: str, topic: str, partition: int) -> list[Held]:
-    """Have the holds of a partition end; returns them, none: nobody holds it, and nothing was done. raises ConfigError, ZkError"""
+def accept_loss(connect: str, topic: str, partition: int, keep: int = NO_LEADER) -> list[Held]:
+    """Have the holds of a partition end; returns them, none: nobody holds it, and nothing was done.
+
+    keep     the broker whose log is to lead, NO_LEADER: that is not said
+    raises   ConfigError, where that broker has no replica; ZkError, BadZnode
+    """
     with _session(connect) as session:
         held = [one for one in session.run(_read(session.zk)) if (one.topic, one.partition) == (topic, partition)]
+        if held and keep != NO_LEADER:
+            _check_replica(session, topic, partition, keep)
         if held:
             try:
                 path = held_znodes.accept_loss_path((topic, partition))
-                data = held_znodes.encode_accept_loss({one.broker: one.replica.end_offset for one in held})
+                data = held_znodes.encode_accept_loss({one.broker: one.replica.end_offset for one in held}, keep)
                 session.run(session.zk.create(path, data))
             except ZkConflict:
                 session.run(session.zk.set(path, data))  # of an earlier hold, maybe
         return held
+
+
+def _check_replica(session: BlockingSession, topic: str, partition: int, broker: int) -> None:
+    node = session.run(session.zk.get(znodes.topic_path(topic)))
+    replicas = znodes.decode_topic(topic, node.data).replicas if node is not None else ()
+    if partition >= len(replicas) or broker not in replicas[partition]:
+        there = list(replicas[partition]) if partition < len(replicas) else []
+        raise ConfigError("--keep", str(broker), f"has no replica of {topic}-{partition}: expected one of {there}")
 
 
 async def _read(zk: ZkSession) -> list[Held]:

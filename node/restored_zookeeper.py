@@ -3,21 +3,29 @@
 Runs in: `headrace cluster restored`, which may wait; no broker is registered then. Its states may name replicas in sync that were not
 any more, and no log need prove it: an ISR that shrank in the same leader epoch leaves nothing in a log. So for each partition
 
-    the state              leader -1, all replicas in the ISR
+    the state              leader -1, all replicas of nodes in the ISR
     /headrace/held/N/T     each replica is held, as one whose log is ahead of the state (decision 071): the nodes compare all of them,
                            and the best one leads, in a leader epoch of the next era
 
-and what was given out since the backup is not given out again: producer ids. Everything can be run again.
+Brokers of Apache Kafka hold nothing, and follow the states. So a partition that is on such brokers alone stays as it is: with all of its
+replicas in the ISR any of them could be elected, and the others would be cut. Of a partition with replicas on both only the nodes are in
+the ISR, and compare: a longer log of a broker of Apache's waits for an operator. Who is a node stands in ZooKeeper (/headrace/nodes).
+
+A hold that says that a log has parted from another, since nodes have worked on the backup before, is kept: the logs alone would not say so.
+
+And what was given out since the backup is not given out again: producer ids. Everything can be run again.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
+from headrace.controller.cluster.topic import is_another
 from headrace.controller.zookeeper import held_znodes, znodes
 from headrace.controller.zookeeper.blocking_session import BlockingSession
 from headrace.controller.zookeeper.errors import ZkConflict, ZkError
+from headrace.controller.zookeeper.held_reader import read_held_by
 from headrace.controller.zookeeper.held_znodes import HeldReplica
 from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.transaction import Transaction
@@ -35,21 +43,28 @@ PRODUCER_IDS_SKIPPED = 1_000_000  # a thousand blocks: more than a cluster gives
 ANY_STATE = NO_EPOCH - 1  # below every epoch that a log may have
 
 
+class NodesUnknown(HeadraceError):
+    """Who is a node, and who a broker of Apache Kafka, is not known."""
+
+
 class BrokersLive(HeadraceError):
     """Brokers are registered: what they do now they do by states of the past."""
 
 
-def hold_all(connect: str, say: Callable[[str], None], wait_s: float = BROKERS_WAIT_S) -> int:
-    """Have all replicas held when their nodes start; returns the number of partitions.
+def hold_all(
+    connect: str, say: Callable[[str], None], wait_s: float = BROKERS_WAIT_S, nodes: Collection[int] = ()
+) -> int:
+    """Have all replicas of nodes held when these start; returns the number of partitions that have one.
 
     say      told what is waited for
-    raises   BrokersLive, where one is registered all that time; ConfigError, ZkError, BadZnode
+    nodes    who is a node; none: as ZooKeeper has it
+    raises   BrokersLive, where one is registered all that time; NodesUnknown; ConfigError, ZkError, BadZnode
     """
     session = BlockingSession(connect, SESSION_MS)
     session.start(START_S)
     try:
         _wait_for_nobody(session, say, wait_s)
-        return session.run(_hold_all(session.zk))
+        return session.run(hold_nodes(session.zk, frozenset(nodes)))
     finally:
         session.stop()
 
@@ -66,8 +81,15 @@ def _wait_for_nobody(session: BlockingSession, say: Callable[[str], None], wait_
         time.sleep(POLL_S)
 
 
-async def _hold_all(zk: ZkSession) -> int:
-    await zk.ensure_all((*znodes.PERSISTENT_PATHS, held_znodes.HELD, held_znodes.ACCEPT_LOSS))
+async def hold_nodes(zk: ZkSession, nodes: frozenset[int]) -> int:
+    """The same, over a session that is there."""
+    await zk.ensure_all((*znodes.PERSISTENT_PATHS, held_znodes.HELD, held_znodes.ACCEPT_LOSS, held_znodes.NODES))
+    nodes = nodes or frozenset(map(int, filter(str.isdecimal, await zk.children(held_znodes.NODES))))
+    if not nodes:
+        raise NodesUnknown(
+            f"{held_znodes.NODES} has no node: say which brokers are nodes, and not of Apache Kafka: --node"
+        )
+    parted = await _parted(zk)
     for parent in (held_znodes.HELD, held_znodes.ACCEPT_LOSS):  # of the past as well
         for path in await zk.tree(parent):
             if path != parent:
@@ -80,11 +102,22 @@ async def _hold_all(zk: ZkSession) -> int:
         for name, node in zip(part, await zk.get_many([znodes.topic_path(one) for one in part]), strict=True):
             if node is not None:
                 topic = znodes.decode_topic(name, node.data)
-                await _hold_topic(zk, name, topic, await _latest_epochs(zk, name, len(topic.replicas)))
-                await _forget_leaders(zk, name, topic.replicas)
-                count += len(topic.replicas)
+                epochs = await _latest_epochs(zk, name, len(topic.replicas))
+                await _hold_topic(zk, name, topic, epochs, nodes, parted)
+                await _forget_leaders(zk, name, topic.replicas, nodes)
+                count += sum(1 for row in topic.replicas if not nodes.isdisjoint(row))
     await _skip_producer_ids(zk)
     return count
+
+
+async def _parted(zk: ZkSession) -> dict[tuple[int, str, int], HeldReplica]:
+    """Holds of logs that have parted from others, by broker and partition; those of an earlier run of this are none. raises ZkError"""
+    found = {}
+    for broker in map(int, filter(str.isdecimal, await zk.children(held_znodes.HELD))):
+        for (name, index), one in (await read_held_by(zk, broker)).items():
+            if one.is_ahead and not one.is_of_restore:
+                found[broker, name, index] = one
+    return found
 
 
 async def _latest_epochs(zk: ZkSession, name: str, count: int) -> list[int]:
@@ -100,23 +133,38 @@ async def _latest_epochs(zk: ZkSession, name: str, count: int) -> list[int]:
     return epochs
 
 
-async def _hold_topic(zk: ZkSession, name: str, topic: TopicAssignment, epochs: Sequence[int]) -> None:
+async def _hold_topic(
+    zk: ZkSession,
+    name: str,
+    topic: TopicAssignment,
+    epochs: Sequence[int],
+    nodes: Collection[int],
+    parted: Mapping[tuple[int, str, int], HeldReplica],
+) -> None:
     held = HeldReplica(topic.topic_id, is_proven=True, parted_at=0, parted_from=NO_LEADER)
-    for broker in sorted({broker for row in topic.replicas for broker in row}):
+    for broker in sorted({broker for row in topic.replicas for broker in row} & set(nodes)):
         rows = enumerate(zip(topic.replicas, epochs, strict=True))
         replicas = {index: held._replace(parted_in=epoch) for index, (row, epoch) in rows if broker in row}
-        await zk.create(held_znodes.held_path(broker, name), held_znodes.encode_held(replicas))
+        for index in replicas:
+            kept = parted.get((broker, name, index))
+            if kept is not None and not is_another(kept.topic_id, topic.topic_id):
+                replicas[index] = kept
+        for znode, data in held_znodes.encode_chunks(name, replicas).items():
+            await zk.create(f"{held_znodes.held_by_path(broker)}/{znode}", data)
 
 
-async def _forget_leaders(zk: ZkSession, name: str, replicas: Sequence[tuple[int, ...]]) -> None:
-    """There is no leader, and each replica may be in sync. A partition without a state gets its first one as ever."""
+async def _forget_leaders(
+    zk: ZkSession, name: str, replicas: Sequence[tuple[int, ...]], nodes: Collection[int]
+) -> None:
+    """There is no leader, and each node's replica may be in sync. A partition without a state gets its first one as ever."""
     for first in range(0, len(replicas), STATES_PER_COMMIT):
         paths = {index: znodes.state_path(name, index) for index in range(first, len(replicas))[:STATES_PER_COMMIT]}
         transaction = Transaction()
         for index, node in zip(paths, await zk.get_many(list(paths.values())), strict=True):
-            if node is not None:
+            isr = tuple(broker for broker in replicas[index] if broker in nodes)
+            if node is not None and isr:
                 state = znodes.decode_state(paths[index], node.data, node.version)
-                changed = state._replace(leader=NO_LEADER, isr=replicas[index])
+                changed = state._replace(leader=NO_LEADER, isr=isr)
                 transaction.set(paths[index], znodes.encode_state(changed), node.version)
         if transaction.operations:
             await zk.commit(transaction)

@@ -52,6 +52,9 @@ asked, and those of `RequestKind`, which no client can send:
                      a partition worker to the controller: rows have moved; that version of the view is acted on to the end
     NEW_REPLICAS     n x key 4
                      the controller to a partition worker: these are made now, and lie in no directory that failed. The reply is empty
+    LOG_EPOCHS       n x ( slot 4 | key 4 )
+                     the controller to a partition worker: the leader epochs of logs. The reply is, for each of them that it has,
+                     ( key 4 | count 4 | count x ( epoch 4 | start offset 8 ) )
     UPKEEP_RESULT    error 2
     DESCRIBED_LOG    slot 4 | key 4
 
@@ -100,6 +103,7 @@ class RequestKind(IntEnum):
     OPENED_LOG = -6
     NEW_REPLICAS = -7
     AHEAD_LOG = -8
+    LOG_EPOCHS = -9
 
 
 class ReplyStatus(IntEnum):
@@ -141,6 +145,9 @@ LOG_WAS_SYNCED, LOG_WAS_ANOTHER = 32, 64  # others
 AHEAD_LOG: Final = Struct("=IIqqiiii")
 LOG_HAS_NO_ID: Final = 1  # its flag
 OPENED_RESULT: Final = Struct("=h")
+LOG_EPOCHS_ASKED: Final = Struct("=II")
+LOG_EPOCHS_TOLD: Final = Struct("=II")
+LOG_EPOCH: Final = Struct("=iq")
 NEW_REPLICA: Final = Struct("=I")
 SLOT_ENTRY: Final = Struct("=I")
 REQUEST_HEADER: Final = Struct("=QhhI")

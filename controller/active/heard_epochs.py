@@ -12,9 +12,11 @@ nodes (`zookeeper/held_znodes.py`) before it answers a LeaderAndIsr. They are re
 
 from __future__ import annotations
 
+import logging
+
 from headrace.controller.cluster.known_cluster import KnownCluster, is_another
 from headrace.controller.zookeeper import held_znodes
-from headrace.controller.zookeeper.held_reader import read_held_by
+from headrace.controller.zookeeper.held_reader import read_znodes
 from headrace.controller.zookeeper.held_znodes import NO_OFFSET, HeldReplica
 from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.znodes import PartitionState
@@ -22,6 +24,8 @@ from headrace.ids import NO_EPOCH, NO_LEADER
 from headrace.leader_eras import era_of
 
 Place = tuple[str, int]  # topic and partition
+
+_log = logging.getLogger(__name__)
 
 
 class HeardEpochs:
@@ -33,6 +37,7 @@ class HeardEpochs:
         self.held: dict[int, list[Place]] = {}  # by live broker; those ahead of their states apart
         self._ahead: dict[Place, list[HeldReplica]] = {}  # of live brokers
         self._latest: dict[Place, int] = {}
+        self._found: dict[int, dict[Place, HeldReplica]] = {}  # by broker, as they were read last
 
     async def refresh(self) -> None:
         """Read what brokers hold; one call, where none holds anything. raises ZkError"""
@@ -41,13 +46,26 @@ class HeardEpochs:
         for name in await self._zk.children(held_znodes.HELD):
             if not name.isdecimal() or int(name) not in self._known.brokers:
                 continue
-            for place, held in (await read_held_by(self._zk, int(name))).items():
+            for place, held in (await self._read(int(name))).items():
                 if held.is_ahead:
                     ahead.setdefault(place, []).append(held)
                     self.note(place, held.end_epoch)
                 elif not held.is_sole and self._counts(int(name), place, held):
                     waiting.setdefault(int(name), []).append(place)
         self._ahead, self.held = ahead, waiting
+
+    async def _read(self, broker: int) -> dict[Place, HeldReplica]:
+        """What a broker holds; of a node that can't be read what it said before. raises ZkError"""
+        found, failures = await read_znodes(self._zk, broker)
+        for name, failure in failures.items():
+            if failure is None:
+                continue
+            _log.error("replicas stay held as they were reason=%s", failure)
+            topic = held_znodes.topic_of_held(name)
+            before = self._found.get(broker, {}).items()
+            found.update((place, held) for place, held in before if place[0] == topic and place not in found)
+        self._found[broker] = found
+        return found
 
     def _counts(self, broker: int, place: Place, held: HeldReplica) -> bool:
         """Whether a hold is of the topic that is known, and of a replica in its ISR; else it is over, and its broker reads so soon."""

@@ -24,7 +24,7 @@ import logging
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from headrace.controller.active.held_targets import ByBroker, read_held_of, waits_for
+from headrace.controller.active.held_targets import ByBroker, Waiting, read_held_of, waits_for
 from headrace.controller.active.reassignment import (
     NOTHING,
     BrokersChanged,
@@ -115,6 +115,7 @@ class Reassignments(Part):
         self._term = term
         self._moving: set[str] = set()  # topics that have replicas on their way
         self._due: dict[str, _Due] = {}
+        self._waiting = Waiting()
         self._workers = 0  # tasks
         self._busy = 0  # of these, with a topic
         self._is_recheck_set = False
@@ -416,13 +417,14 @@ class Reassignments(Part):
         for index, path, state in zip(indexes, paths, await zk.get_many(paths), strict=True):
             if state is not None:
                 states[index] = znodes.decode_state(path, state.data, state.version)
-        held = await read_held_of(zk, topic.name, topic.topic_id, self._term.known.brokers)
+        held = await read_held_of(zk, topic.name, topic.topic_id, self._term.known.brokers, len(assignment.replicas))
         return _Read(assignment, node.version, states, trigger, held)
 
     def _plan_next(self, name: str, found: _Read, index: int, event: Event) -> Plan:
         """What one that is on its way needs; nothing while brokers hold it: it is looked at again (RECHECK_MS)."""
         known = self._known(name, found, index)
         holders = waits_for(found.held.get(index, {}), known.assignment.target, known.state)
+        self._waiting.say(name, index, holders)
         return NOTHING if holders else plan(known, event)
 
     def _known(self, name: str, found: _Read, index: int) -> Moving:

@@ -58,6 +58,8 @@ async def handle(context: AdminContext, version: int, body: memoryview) -> Pendi
         is_late = (name, index) in unproven
         judged_so = judge_stop(topic, index, stopped, is_replica, is_offline)
         errors[name, index] = ErrorCode.FENCED_LEADER_EPOCH if is_late else judged_so
+        if errors[name, index] is ErrorCode.NONE and _is_kept(known, name, index, stopped):
+            errors[name, index] = ErrorCode.KAFKA_STORAGE_ERROR
     counted = {replica: stops[replica] for replica, code in errors.items() if code is ErrorCode.NONE}
     agent.apply(ReplicasStopped(request.controller_id, request.controller_epoch, counted))
     leaving = agent.orders.leaving([replica for replica, stopped in counted.items() if stopped.is_deleted])
@@ -79,6 +81,27 @@ async def handle(context: AdminContext, version: int, body: memoryview) -> Pendi
         return _response(version, ErrorCode.NONE, errors)
 
     return PendingResponse(leaving, agent.monotonic_ms() + ROLES_WAIT_MS_MAX, orders.is_over, respond)
+
+
+def _is_kept(known: KnownCluster, name: str, index: int, stopped: StoppedReplica) -> bool:
+    """Whether a replica waits for an operator: its log may be all that is left of what was acknowledged (decision 071).
+
+    Its topic may be deleted all the same. A request of before v3 does not say which of the two it is about.
+    """
+    held = known.held.get((name, index))
+    if (
+        held is None
+        or not held.is_ahead
+        or not stopped.is_deleted
+        or stopped.leader_epoch in (NO_EPOCH, EPOCH_DURING_DELETE)
+    ):
+        return False
+    _log.error(
+        "replica not deleted, it is held: its log may have what was acknowledged partition=%s-%d log_end=%d parted_at=%d; see headrace"
+        " cluster describe --held",
+        name, index, held.end_offset, held.parted_at,
+    )  # fmt: skip
+    return True
 
 
 async def _unproven_of(context: AdminContext, stops: Mapping[_Replica, StoppedReplica]) -> set[_Replica]:

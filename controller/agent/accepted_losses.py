@@ -6,7 +6,7 @@ however that ends: the partition's next hold is another.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Mapping
 
 from headrace.controller.cluster.known_cluster import KnownCluster
 from headrace.controller.zookeeper import held_znodes
@@ -31,14 +31,14 @@ class AcceptedLosses:
         """A hold is over."""
         self._over.add(place)
 
-    async def read(self) -> Collection[Place]:
-        """Held replicas whose loss is accepted. raises ZkError"""
+    async def read(self) -> Mapping[Place, int]:
+        """Held replicas whose loss is accepted, and the broker whose log is to lead (NO_LEADER: that was not said). raises ZkError"""
         known = self._known
         names = set(await self._zk.children(held_znodes.ACCEPT_LOSS))
         places = [place for place in known.held if held_znodes.accept_loss_name(place) in names] if names else []
         nodes = await self._zk.get_many([held_znodes.accept_loss_path(place) for place in places])
         return {
-            place
+            place: held_znodes.kept_broker(node.data)
             for place, node in zip(places, nodes, strict=True)
             if node is not None
             and place in known.held

@@ -10,11 +10,10 @@ Runs in: the controller process of the node that holds them; a part of `holds.py
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from typing import NamedTuple
 
-from headrace.controller.agent.hold_decision import LogEnd
 from headrace.controller.agent.hold_reports import ends_of, report_loss
-from headrace.controller.agent.old_state_decision import OldAct, decide_old, raised
+from headrace.controller.agent.old_state_decision import OldAct, OldVerdict, Others, decide_old, raised
 from headrace.controller.cluster.known_cluster import KnownCluster, Topic
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ZkConflict
@@ -26,20 +25,30 @@ from headrace.ids import NO_LEADER, partition_key
 from headrace.shm.messages import AHEAD_LOG, LOG_HAS_NO_ID
 
 Place = tuple[str, int]  # topic and partition
-Ends = Mapping[int, LogEnd | None]  # of other replicas' logs, None: not known
 
 NOTHING_HELD = HeldReplica("")
 CONFLICT = (
-    "the partition's leader has records of another history: headrace cluster accept-loss has this replica follow it, and lose its"
-    " own from parted_at on; to have this one lead, stop that broker, then accept-loss"
+    "these brokers have records of another history: headrace cluster accept-loss has this replica follow the first of them, and lose its"
+    " own from parted_at on; to have another replica lead, headrace cluster accept-loss --keep BROKER"
 )
 
 NAMELESS = (
     "its directory had no topic id, it may be of an earlier topic of this name: headrace cluster accept-loss has that broker lead, and"
-    " this replica lose what it has; to have this one lead, stop the brokers of the others, then accept-loss"
+    " this replica lose what it has; to have this one lead, headrace cluster accept-loss --keep BROKER"
 )
 
 _log = logging.getLogger(__name__)
+
+
+class Facts(NamedTuple):
+    """Of a replica here.
+
+    high_watermark   -1: not known
+    is_compacted     its topic is
+    """
+
+    high_watermark: int
+    is_compacted: bool
 
 
 class AheadReplicas:
@@ -66,6 +75,7 @@ class AheadReplicas:
                 parted_from=before.parted_from if leader == NO_LEADER else leader,
                 parted_in=min(leader_epoch, before.parted_in) if before.is_ahead else leader_epoch,
                 is_nameless=before.is_nameless if before.is_ahead else bool(flags & LOG_HAS_NO_ID),
+                is_conflict=before.is_conflict,
             )  # fmt: skip
             _log.error(
                 "replica held, its log is ahead of its partition's state: ZooKeeper has a state of the past partition=%s-%d"
@@ -78,17 +88,27 @@ class AheadReplicas:
         return names
 
     async def settle(
-        self, place: Place, topic: Topic, state: PartitionState, others: Ends, *, is_accepted: bool
+        self, place: Place, topic: Topic, state: PartitionState, others: Others, accepted: int | None, facts: Facts
     ) -> bool:
-        """Whether ZooKeeper says who is to lead; False: it is held on, and says for whom. raises ZkError"""
+        """Whether ZooKeeper says who is to lead; False: it is held on, and says for whom. raises ZkError
+
+        accepted   None: nobody accepts the loss; else the broker whose log is to lead, NO_LEADER: that was not said
+        """
         known = self._known
         held = known.held[place]
-        verdict = decide_old(known.node_id, held, others, topic.replicas[place[1]], state, is_accepted=is_accepted)
+        verdict = decide_old(
+            known.node_id, held, others, topic.replicas[place[1]], state,
+            is_accepted=accepted is not None, keep=NO_LEADER if accepted is None else accepted,
+            high_watermark=facts.high_watermark, is_compacted=facts.is_compacted,
+        )  # fmt: skip
         if verdict.act is OldAct.WAIT:
-            if held.waits_for != verdict.waits_for:
-                known.held[place] = held._replace(waits_for=verdict.waits_for)
+            changed_hold = _waiting(held, verdict)
+            if changed_hold != held:
+                held = known.held[place] = changed_hold
                 why = "other replicas may have more, and are not known"
-                if verdict.is_conflict:
+                if others.conflicts and not verdict.is_conflict:
+                    why = "these brokers' logs are another history, an operator says which one counts: headrace cluster accept-loss"
+                elif verdict.is_conflict:
                     why = NAMELESS if held.is_nameless else CONFLICT
                 _log.log(
                     logging.ERROR if verdict.is_conflict else logging.WARNING,
@@ -97,9 +117,9 @@ class AheadReplicas:
                 )  # fmt: skip
             return False
         if verdict.first_offset >= 0:  # first, for a process that is killed
-            why = f"broker {verdict.best} is to lead, the state was of the past, of other replicas: {ends_of(others)}"
+            why = f"broker {verdict.best} is to lead, the state was of the past, of other replicas: {ends_of(others.ends)}"
             report_loss(place, verdict.first_offset, held, why)
-        epochs = [held.end_epoch, *(end.epoch for end in others.values() if end is not None)]
+        epochs = [held.end_epoch, *(end.epoch for end in others.ends.values() if end is not None)]
         changed = raised(state, verdict.best, epochs)
         if not await write_state(self._zk, known, place, topic, state, changed):
             return False
@@ -107,9 +127,19 @@ class AheadReplicas:
             "state of the past is over, one replica is to lead in an epoch above all partition=%s-%d leader_to_be=%d leader_epoch=%d"
             " log_end=%d log_epoch=%d state_leader=%d state_leader_epoch=%d others=%s",
             *place, verdict.best, changed.leader_epoch, held.end_offset, held.end_epoch, state.leader, state.leader_epoch,
-            {broker: tuple(end) if end is not None else None for broker, end in others.items()},
+            {broker: tuple(end) if end is not None else None for broker, end in others.ends.items()},
         )  # fmt: skip
         return True
+
+
+def _waiting(held: HeldReplica, verdict: OldVerdict) -> HeldReplica:
+    """The hold as it is to be remembered."""
+    if held.is_nameless or not verdict.is_conflict:
+        return held._replace(waits_for=verdict.waits_for)
+    parted_at = held.parted_at if verdict.parted_at < 0 else min(held.parted_at, verdict.parted_at)
+    if held.is_of_restore and verdict.parted_at >= 0:
+        parted_at = verdict.parted_at
+    return held._replace(waits_for=verdict.waits_for, is_conflict=True, parted_at=parted_at)
 
 
 async def write_state(

@@ -3,7 +3,10 @@
 Runs in: the controller process of the node that holds it (decision 042). The better log is the one with the later last leader epoch,
 then with the greater end. The first row that fits decides:
 
-    another log is not known, unclean election is allowed, none that is known is better     RELEASE
+    an operator says whose log counts                                                       RELEASE, HAND_OVER, or WAIT for that one
+    another's log is ahead of the state, and nobody has accepted a loss                     WAIT: it compares all, or has a conflict
+    another log is not known, unclean election is allowed, none that is known is better,
+    and no broker is registered that has not said where its log ends                        RELEASE
     our log is missing, and no other in-sync one is known, nor unclean election allowed     WAIT, until somebody accepts the loss
     another log is not known: its node is away, or does not say                             WAIT for it, and for a better one
     no other log is better                                                                  RELEASE
@@ -17,23 +20,35 @@ acknowledged. One out of the ISR lacks some of it, and leads only where an opera
 Apache's brokers don't tell the last epoch of a log. In the ISR theirs is compared as if it were ours, by its end. Out of the ISR a longer
 one may be the tail of a leader of before, which nobody acknowledged: nothing is given away to it, it counts as not known.
 
-A log that is not known counts in the first two rows, until somebody accepts the loss; or, where nothing proves one, the time is over.
+A log that is not known counts until somebody accepts the loss; or, where nothing proves one and its broker is not registered, the time is
+over. A registered broker is not away: it recovers its log, and says soon where that ends.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
+
+from headrace.ids import NO_LEADER
 
 EPOCH_UNKNOWN = -2  # of a log of Apache's brokers
 
 
 class LogEnd(NamedTuple):
-    """Where a log ends. The greater tuple is the better log."""
+    """Where a log ends."""
 
     epoch: int  # the last leader epoch in it, -1: none
     offset: int
+    high_watermark: int = -1  # up to which its records are known to be committed, -1: nothing is said of that
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        """Of two logs of one history the greater one is better."""
+        return self.epoch, self.offset
+
+
+OUT_OF_SERVICE = LogEnd(-3, -1)  # its broker says so: nothing is known of it, and nothing is about to be
 
 
 class Act(Enum):
@@ -68,6 +83,9 @@ def decide(
     is_late: bool,
     is_accepted: bool,
     may_be_unclean: bool,
+    awaited: Collection[int] = (),
+    disputed_by: Collection[int] = (),
+    keep: int = NO_LEADER,
 ) -> Verdict:
     """One held replica, which is in the ISR.
 
@@ -77,7 +95,14 @@ def decide(
     is_late          whether unclean.recovery.timeout.ms is over
     is_accepted      whether somebody accepts the loss
     may_be_unclean   unclean.leader.election.enable of the topic
+    awaited          brokers that are registered, and have not said yet where their logs end
+    disputed_by      brokers whose logs are ahead of the partition's state
+    keep             the broker whose log is to lead, as an operator says; NO_LEADER: none did
     """
+    if keep != NO_LEADER:
+        return _kept(node_id, others, keep)
+    if disputed_by and not is_accepted:
+        return Verdict(Act.WAIT, node_id, tuple(disputed_by))
     others_in_order = sorted((one for one in replicas if one != node_id), key=lambda one: one not in isr)
     best, best_end = node_id, own
     unknown = []
@@ -88,13 +113,14 @@ def decide(
             end = LogEnd(own.epoch, end.offset) if is_comparable else None
         if end is None:
             unknown.append(broker)
-        elif end > best_end:
+        elif end.rank > best_end.rank:
             best, best_end = broker, end
     is_better = best != node_id
     has_all = any(broker in isr and others.get(broker) is not None for broker in others_in_order)
     is_alone = is_missing and not has_all and not may_be_unclean
-    if (unknown or is_alone) and not is_accepted and (is_proven or not is_late):
-        if may_be_unclean and not is_better:
+    is_recovering = any(broker in awaited for broker in unknown)
+    if (unknown or is_alone) and not is_accepted and (is_proven or not is_late or is_recovering):
+        if may_be_unclean and not is_better and not is_recovering:
             return Verdict(Act.RELEASE, best)
         return Verdict(Act.WAIT, best, (*unknown, best) if is_better and not is_alone else tuple(unknown))
     if not is_better:
@@ -104,6 +130,14 @@ def decide(
     if is_missing and not (is_accepted or may_be_unclean):
         return Verdict(Act.WAIT, best, tuple(broker for broker in others_in_order if broker in isr))
     return Verdict(Act.HAND_OVER, best)
+
+
+def _kept(node_id: int, others: Mapping[int, LogEnd | None], keep: int) -> Verdict:
+    if keep == node_id:
+        return Verdict(Act.RELEASE, keep)
+    if others.get(keep) is None:
+        return Verdict(Act.WAIT, keep, (keep,))
+    return Verdict(Act.HAND_OVER, keep)
 
 
 def may_part(own: LogEnd, others: Mapping[int, LogEnd | None]) -> bool:

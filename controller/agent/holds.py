@@ -7,6 +7,7 @@ Runs in: the controller process of every node, under a controller of either kind
         last stop closed; where only some directories are suspect, also logs in others
     a log that ends before its checkpointed high watermark, whenever it is opened: its owner leaves it without a role, and asks. One of a
         suspect directory that has no such mark can't be shown to be whole: that counts as much
+    each replica that is in its ISR, where a log directory is new, until its owner has found the log
     a replica that is in its ISR and has no log here at all: its owner makes none before it is answered. One without other replicas is
         held as well, where a log directory is new: its disk may not be mounted
 
@@ -29,31 +30,30 @@ from __future__ import annotations
 
 import logging
 import struct
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable
 
 from headrace.controller.agent.accepted_losses import AcceptedLosses
-from headrace.controller.agent.ahead_replicas import NOTHING_HELD, AheadReplicas, Ends, write_state
-from headrace.controller.agent.hold_decision import Act, LogEnd, Verdict, decide, first_lost, may_part
-from headrace.controller.agent.hold_reports import ends_of, report_loss, report_missing, some_of
+from headrace.controller.agent.ahead_replicas import NOTHING_HELD, AheadReplicas
+from headrace.controller.agent.held_comparison import HeldComparison, Owners, read_held_states
+from headrace.controller.agent.hold_decision import LogEnd
+from headrace.controller.agent.hold_reports import report_loss, report_missing, some_of
 from headrace.controller.agent.missing_logs import Absence, MissingLogs
 from headrace.controller.agent.new_life import begin_epochs, in_sync_replicas
 from headrace.controller.agent.old_state_decision import is_over
 from headrace.controller.agent.opened_report import OpenedReport
-from headrace.controller.agent.other_ends import AskEnds, read_other_ends
+from headrace.controller.agent.other_ends import Questions
 from headrace.controller.agent.owed_elections import OwedElections, Register
 from headrace.controller.agent.pending_response import PendingResponse
 from headrace.controller.cluster.known_cluster import KnownCluster, Topic, is_another
-from headrace.controller.cluster.topic import UNCLEAN
 from headrace.controller.zookeeper import held_znodes, znodes
 from headrace.controller.zookeeper.errors import ZkConflict, ZkError
+from headrace.controller.zookeeper.held_reader import read_znodes
 from headrace.controller.zookeeper.held_znodes import NO_OFFSET, HeldReplica
 from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.tasks import Task, Tasks
 from headrace.controller.zookeeper.transaction import Transaction
-from headrace.controller.zookeeper.znodes import BadZnode, PartitionState
 from headrace.errors import ErrorCode
-from headrace.ids import NO_EPOCH, NO_LEADER, partition_key
-from headrace.leader_eras import first_of_history
+from headrace.ids import NO_EPOCH, partition_key
 from headrace.limits import (
     HELD_CHECK_MS_MAX,
     ISR_ANSWER_MS_MAX,
@@ -87,7 +87,7 @@ _log = logging.getLogger(__name__)
 class Holds:
     """Those of one node, over all sessions.
 
-    ask_ends            asks other brokers
+    ask                 asks other brokers
     register_again      has any controller elect leaders of ISRs
     settings            of the node
     has_new_directory   whether a log directory is new, or not mounted
@@ -99,7 +99,7 @@ class Holds:
         zk: ZkSession,
         tasks: Tasks,
         monotonic_ms: Callable[[], int],
-        ask_ends: AskEnds,
+        ask: Questions,
         register_again: Register,
         settings: Settings,
         has_new_directory: bool = False,
@@ -108,20 +108,19 @@ class Holds:
         self._zk = zk
         self._tasks = tasks
         self._monotonic_ms = monotonic_ms
-        self._ask_ends = ask_ends
-        self._settings = settings
-        self._timeout_ms: int = settings["unclean.recovery.timeout.ms"]
         self._is_loaded = False  # what ZooKeeper has of us is known
-        self._since_ms: dict[Place, int] = {}
         self._fresh: set[Place] = set()  # suspects since this life began, for no other reason
         self._well = LOG_WAS_CLOSED  # what owners say of logs that lost nothing
         self._missing = MissingLogs(known, zk, has_new_directory)
         self._ahead = AheadReplicas(known, zk)
+        self._stored: set[str] = set()  # znodes of ours
         self._dirty: set[str] = set()  # topics whose node in ZooKeeper says something else
         self._early: list[tuple[OpenedReport, bytes, _Take]] = []  # told before we knew what is held
         self._unstored: list[OpenedReport] = []
         self._accepted = AcceptedLosses(known, zk)
         self._elections = OwedElections(known, monotonic_ms, register_again)
+        owners = Owners(self._ahead, self._accepted, self._elections, self._drop, self._dirty.add)
+        self._comparison = HeldComparison(known, zk, monotonic_ms, ask, settings, owners)
         self._has_event = False  # the controller is to ask us
         self._event_ms = -EVENT_MS
         self._next_ms = 0
@@ -130,7 +129,11 @@ class Holds:
     # A session begins
 
     async def take_suspects(self, in_all_directories: bool = True) -> None:
-        """The machine went down: note what that makes suspect, before anybody learns that we are back. raises ZkError
+        """The machine went down, or a log directory is new: note what that makes suspect, before anybody learns that we are back.
+
+        Where the disk was swapped a log may be missing: elected before its owner has said so, this node would be left alone in the ISR.
+
+        raises ZkError
 
         in_all_directories   else owners say which logs lie in a suspect one
         """
@@ -151,32 +154,28 @@ class Holds:
         waiting = sorted(held.keys() - set(sole))
         if waiting:
             _log.warning(
-                "the machine went down: replicas that are in sync still are held until it is known that no other one has more"
-                " partitions=%d some=%s", len(waiting), some_of(waiting),
+                "the machine went down, or a log directory is another: replicas that are in sync still are held until it is known that"
+                " no other one has more partitions=%d some=%s", len(waiting), some_of(waiting),
             )  # fmt: skip
 
     async def load(self) -> None:
-        """Know what a process before us held. raises ZkError"""
-        self._dirty |= {name for name, _index in self._known.held}  # ZooKeeper may have been put back
+        """Know what a process before us held; where ZooKeeper was put back, have it know what we hold now. raises ZkError"""
+        self._dirty |= {name for name, _index in self._known.held}
         await self._load()
         early, self._early = self._early, []
         for token, body, take in early:
             self._take_all(token, body, take)
 
     async def _load(self) -> None:
-        if self._is_loaded:
+        known = self._known
+        if self._is_loaded:  # what was held when the backup was made may be over
+            self._stored = set(await self._zk.children(held_znodes.held_by_path(known.node_id)))
+            self._dirty |= {held_znodes.topic_of_held(name) for name in self._stored}
             return
-        known, parent = self._known, held_znodes.held_by_path(self._known.node_id)
-        names = await self._zk.children(parent)
-        paths = [f"{parent}/{name}" for name in names]
-        found: dict[Place, HeldReplica] = {}
-        for name, path, node in zip(names, paths, await self._zk.get_many(paths), strict=True):
-            try:
-                replicas = held_znodes.decode_held(path, node.data) if node is not None else {}
-            except BadZnode as failure:
-                _log.error("replicas are not held any more reason=%s", failure)
-                continue
-            found.update({(name, index): one for index, one in replicas.items()})
+        found, failures = await read_znodes(self._zk, known.node_id)
+        for failure in filter(None, failures.values()):
+            _log.error("replicas are not held any more reason=%s", failure)
+        self._stored = set(failures)
         known.held.update(found)
         for name, index in found:
             known.note_held(name, index)
@@ -373,7 +372,7 @@ class Holds:
             self._has_event = True  # to the controller it is offline, however the hold ended
         self._fresh.discard(place)
         self._accepted.end(place)
-        self._since_ms.pop(place, None)
+        self._comparison.end(place)
         self._dirty.add(place[0])
         self._known.note_held(*place)
 
@@ -392,11 +391,9 @@ class Holds:
             await self._settle_missing()
         await self._store()
         places = [place for place, one in self._known.held.items() if not one.is_sole]
-        await self._read_states({*places, *self._elections.places})
+        await read_held_states(self._zk, self._known, {*places, *self._elections.places})
         self._follow(place for place in places if place in self._known.held)
-        asked = self._to_compare(places)
-        if asked:
-            await self._decide(asked)
+        await self._comparison.decide(places)
         await self._store()
         await self._accepted.remove()
         await self._tell_controller()
@@ -404,127 +401,6 @@ class Holds:
         took_ms = self._monotonic_ms() - began_ms
         if self._next_ms:  # else something was told meanwhile
             self._next_ms = began_ms + took_ms + min(max(CHECK_MS, PAUSE_FACTOR * took_ms), HELD_CHECK_MS_MAX)
-
-    def _to_compare(self, places: Collection[Place]) -> dict[Place, tuple[int, ...]]:
-        """Held replicas whose logs are open, and who has the others."""
-        known, now_ms = self._known, self._monotonic_ms()
-        found = {}
-        for place in places:
-            held, topic = known.held.get(place), known.topics.get(place[0])
-            if held is None or topic is None or topic.states[place[1]] is None:
-                continue
-            self._since_ms.setdefault(place, now_ms)
-            if held.end_offset != NO_OFFSET:
-                found[place] = tuple(one for one in topic.replicas[place[1]] if one != known.node_id)
-        return found
-
-    async def _decide(self, asked: Mapping[Place, tuple[int, ...]]) -> None:
-        known, now_ms = self._known, self._monotonic_ms()
-        ends = await read_other_ends(self._zk, known, self._ask_ends, asked)
-        accepted = await self._accepted.read()
-        waiting: list[Place] = []
-        awaited: set[int] = set()
-        for place, brokers in asked.items():
-            held, topic = known.held.get(place), known.topics.get(place[0])
-            state = topic.states[place[1]] if topic is not None and place[1] < len(topic.states) else None
-            if held is None or topic is None or state is None:
-                continue
-            others = {broker: ends.get(broker, {}).get(place) for broker in brokers}
-            if held.is_ahead:
-                is_accepted = place in accepted
-                await self._settle_ahead(place, topic, state, others, is_accepted=is_accepted)
-                continue
-            if known.node_id not in state.isr:
-                continue  # it is over
-            own = LogEnd(held.end_epoch, held.end_offset)
-            is_accepted = place in accepted
-            verdict = decide(
-                known.node_id, own, others, topic.replicas[place[1]], state.isr,
-                is_proven=held.is_proven,
-                is_missing=held.is_missing,
-                is_late=now_ms - self._since_ms.get(place, now_ms) >= self._timeout_ms,
-                is_accepted=is_accepted,
-                may_be_unclean=self._is_on(topic, UNCLEAN),
-            )  # fmt: skip
-            if verdict.act is Act.WAIT:
-                if held.waits_for != verdict.waits_for:
-                    known.held[place] = held._replace(waits_for=verdict.waits_for)
-                    self._dirty.add(place[0])
-                    waiting += [place] if verdict.waits_for else []  # else for an operator, as was reported
-                    awaited.update(verdict.waits_for)
-                continue
-            await self._carry_out(place, topic, state, held, verdict, others)
-        if waiting:
-            _log.warning(
-                "replicas held: others may have more partitions=%d waits_for=%s some=%s; see headrace cluster describe --held",
-                len(waiting), sorted(awaited), some_of(waiting),
-            )  # fmt: skip
-
-    async def _settle_ahead(
-        self, place: Place, topic: Topic, state: PartitionState, others: Ends, *, is_accepted: bool
-    ) -> None:
-        """raises   ZkError"""
-        before = self._known.held[place]
-        if await self._ahead.settle(place, topic, state, others, is_accepted=is_accepted):
-            self._drop(place)
-        elif self._known.held.get(place) != before:
-            self._dirty.add(place[0])
-
-    async def _carry_out(
-        self,
-        place: Place,
-        topic: Topic,
-        state: PartitionState,
-        held: HeldReplica,
-        verdict: Verdict,
-        others: Mapping[int, LogEnd | None],
-    ) -> None:
-        known = self._known
-        own = LogEnd(held.end_epoch, held.end_offset)
-        if verdict.act is Act.RELEASE:
-            offset = first_lost(own, own, others, state.isr)
-            if may_part(own, others):  # followers have to know that it was decided
-                if state.leader == known.node_id:
-                    return  # who is to elect does not know yet that we can't lead
-                elected = state._replace(leader_epoch=first_of_history(state.leader_epoch))
-                is_led = state.leader != NO_LEADER
-                if not is_led and not await write_state(self._zk, known, place, topic, state, elected):
-                    return
-            report_loss(place, offset, held, f"no other replica has more: {ends_of(others)}")
-            self._drop(place)
-        elif state.leader == NO_LEADER:
-            best = others[verdict.best]
-            assert best is not None
-            self._elections.owe(place)  # whether the reply comes or not
-            offset = first_lost(own, best, others, state.isr)
-            report_loss(place, offset, held, f"broker {verdict.best} has more than this one, and is to lead")
-            leader_epoch = first_of_history(state.leader_epoch)
-            elected = state._replace(isr=(verdict.best,), leader_epoch=leader_epoch)
-            if not await write_state(self._zk, known, place, topic, state, elected):
-                return
-            self._drop(place)
-        else:
-            return  # who is to elect does not know yet that we can't lead
-        self._elections.owe(place)
-
-    async def _read_states(self, places: Collection[Place]) -> None:
-        """States as ZooKeeper has them: a controller tells them by requests that we refuse."""
-        known = self._known
-        if known.is_authority:
-            return  # what it writes it knows
-        asked = [
-            (topic, index)
-            for name, index in places
-            if (topic := known.topics.get(name)) is not None and index < len(topic.states)
-        ]
-        paths = [znodes.state_path(topic.name, index) for topic, index in asked]
-        for (topic, index), path, node in zip(asked, paths, await self._zk.get_many(paths), strict=True):
-            if node is None or not known.is_current(topic):
-                continue
-            try:
-                known.set_states(topic, {index: znodes.decode_state(path, node.data, node.version)})
-            except BadZnode as failure:
-                _log.error("partition state kept as it was reason=%s", failure)
 
     async def _store(self) -> None:
         """Have ZooKeeper say what is held; then owners are answered, but for missing logs not judged yet. raises ZkError"""
@@ -553,17 +429,22 @@ class Holds:
             token.is_stored = unsettled.isdisjoint(token.names)
         self._unstored += [token for token in unstored if not token.is_stored]
 
-    async def _store_topic(self, name: str) -> None:
-        held = {index: one for (topic, index), one in self._known.held.items() if topic == name}
-        path = held_znodes.held_path(self._known.node_id, name)
+    async def _store_topic(self, topic: str) -> None:
+        held = {index: one for (name, index), one in self._known.held.items() if name == topic}
+        chunks = held_znodes.encode_chunks(topic, held)
+        parent = held_znodes.held_by_path(self._known.node_id)
+        for name, data in chunks.items():
+            path = f"{parent}/{name}"
+            try:
+                await self._zk.create(path, data)
+            except ZkConflict:
+                await self._zk.set(path, data)
+            self._stored.add(name)
+        for name in [one for one in self._stored if held_znodes.topic_of_held(one) == topic and one not in chunks]:
+            await self._zk.delete(f"{parent}/{name}")
+            self._stored.discard(name)
         if not held:
-            await self._zk.delete(path)
-            return
-        data = held_znodes.encode_held(held)
-        try:
-            await self._zk.create(path, data)
-        except ZkConflict:
-            await self._zk.set(path, data)
+            await self._zk.delete(f"{parent}/{topic}")
 
     async def _tell_controller(self) -> None:
         """Have it ask which replicas of ours can serve: what it knows of that is another now."""
@@ -585,11 +466,3 @@ class Holds:
             self._has_event = True
             raise
         self._event_ms = now_ms
-
-    def _is_on(self, topic: Topic, key: str) -> bool:
-        """A setting of a topic, which brokers have by the same name."""
-        known = self._known
-        for told in (topic.configs, known.node_settings, known.cluster_settings):
-            if key in told:
-                return told[key].strip().lower() == "true"
-        return bool(self._settings.value(key))

@@ -1,10 +1,14 @@
-"""Replicas of this node that are offline, for their log directory failed, or that serve again: the active controller is notified.
+"""Replicas of this node that are offline, or that serve again: the active controller is notified.
 
 Runs in: the controller process of every node. A process that finds a directory failed says so in the process table; the owners of its
 replicas follow that, and their rows turn OFFLINE. Only then the node tells, for the controller asks at once which replicas
-they are. While a directory is away the rows are scanned each SCAN_PAUSE_MS: an owner may take its time. And a log that could not be
-opened may be opened later, as soon as there is room: replicas that a LeaderAndIsr was refused for, or that were offline as this process
-began, are looked at in the same way until they serve. Else the controller would keep them out of the ISR for good.
+they are. While a directory is away all rows are scanned each SCAN_PAUSE_MS: an owner may take its time.
+
+A replica is lost without its directory as well: its files contradict its offsets, or its owner, begun anew, can't open them. That may come
+after a LeaderAndIsr was answered. So SCAN_ROWS_MAX rows are scanned each SCAN_PAUSE_MS, all the time.
+
+And a log that could not be opened may be opened later, as soon as there is room: replicas that a LeaderAndIsr was refused for, or that were
+offline as this process began, are looked at in the same way until they serve. Else the controller would keep them out of the ISR for good.
 
     /log_dir_event_notification/log_dir_event_N
 
@@ -27,6 +31,7 @@ from headrace.controller.zookeeper.tasks import Task, Tasks
 from headrace.controller.zookeeper.transaction import Transaction
 
 SCAN_PAUSE_MS = 1_000
+SCAN_ROWS_MAX = 500  # 3 ms; a node of 10,000 replicas is through in 20 s
 
 Place = tuple[str, int]  # topic and partition
 
@@ -49,6 +54,8 @@ class LogDirFailures:
         self._failed_dirs = failed_dirs
         self._told: set[Place] = set()
         self._is_scanned = False
+        self._left: list[Place] = []  # of the scan of all rows
+        self._found: set[Place] = set()  # as this process began: the controller may not know of them
         self._next_ms = 0
         self._telling: Task[None] | None = None
 
@@ -59,13 +66,31 @@ class LogDirFailures:
         self._next_ms = now_ms + SCAN_PAUSE_MS
         if not self._is_scanned:
             self._is_scanned = True
-            self._rows.refused.update(self._offline())
-        offline = set(self._offline()) if self._failed_dirs() else set()
+            self._found.update(self._offline())
+            self._rows.refused.update(self._found)
+        offline = set(self._offline()) if self._failed_dirs() else self._scan_some()
+        known = self._told | (self._rows.refused - self._found)
         back = {place for place in self._rows.refused if self._is_back(place)}
-        if offline <= self._told and not back:
+        if offline <= known and not back:
             return 0
         self._telling = self._tasks.start(self._tell(offline, back), self._ended)
         return 1
+
+    def _scan_some(self) -> set[Place]:
+        """Replicas that are offline, of the next ones of all. One that is in service again is told of when it is lost the next time."""
+        found = set()
+        if not self._left:
+            self._left = list(self._hosted())
+        part, self._left = self._left[:SCAN_ROWS_MAX], self._left[SCAN_ROWS_MAX:]
+        for place in part:
+            topic = self._known.topics.get(place[0])
+            if topic is None or place[1] >= len(topic.replicas):
+                continue
+            if self._rows.is_offline(topic, place[1]):
+                found.add(place)
+            elif place in self._told and self._rows.is_in_service(topic, place[1]):
+                self._told.discard(place)
+        return found
 
     def _is_back(self, place: Place) -> bool:
         """Whether a replica that was refused serves now, or is not known any more."""
@@ -73,11 +98,14 @@ class LogDirFailures:
         return topic is None or place[1] >= len(topic.states) or self._rows.is_in_service(topic, place[1])
 
     def _offline(self) -> Iterator[Place]:
+        topics = self._known.topics
+        return (place for place in self._hosted() if self._rows.is_offline(topics[place[0]], place[1]))
+
+    def _hosted(self) -> Iterator[Place]:
         node_id, topics = self._known.node_id, self._known.topics
         for name in self._known.topics_on((node_id,)):
-            topic = topics[name]
-            for index, replicas in enumerate(topic.replicas):
-                if node_id in replicas and self._rows.is_offline(topic, index):
+            for index, replicas in enumerate(topics[name].replicas):
+                if node_id in replicas:
                     yield name, index
 
     async def _tell(self, offline: set[Place], back: set[Place]) -> None:
@@ -87,10 +115,11 @@ class LogDirFailures:
         transaction.create(znodes.LOG_DIR_EVENT_PREFIX, data, is_sequential=True)
         await self._zk.commit(transaction)
         if offline - self._told:
-            _log.warning("replicas in failed log directories are reported to the controller replicas=%d", len(offline))
+            _log.warning("replicas that are offline are reported to the controller replicas=%d", len(offline))
         if back:
             _log.info("replicas that were offline serve again, the controller is notified replicas=%d", len(back))
         self._rows.refused -= back
+        self._found -= back
         self._told = (self._told | offline) - back
 
     def _ended(self, task: Task[None]) -> None:

@@ -1,17 +1,25 @@
 """Replicas whose logs are ahead of their partition's state: ZooKeeper was put back to a state of the past (decision 071).
 
 Runs in: the controller process of the node that holds such a replica. What is decided is pure; what is written is the state, by the
-version that was read. The better log is the one with the later last epoch, then with the greater end; one that ends before ours
-parted from the state's leader has nothing that we lack. The first row that fits:
+version that was read. Another log is the same as ours up to where they parted (`log_parting.py`). It has more where it goes on from there,
+and is another history where ours goes on as well. The better log of one history is the one with the later last epoch, then with the
+greater end. The first row that fits:
 
+    an operator says whose log counts                                    RAISE that one
+    another broker has a conflict about this partition                   WAIT for an operator
     another log is not known: its node is away, or does not say          WAIT for it, unless somebody accepts the loss
+    it is not known where another log parted from ours                   WAIT for it, unless somebody accepts the loss
     another is longer, and its last epoch not told (Apache's brokers)    WAIT for it, unless somebody accepts the loss
     ours is missing: its disk may be mounted again                       WAIT, unless somebody accepts the loss
     ours had no topic id, and another has records                        WAIT for somebody who says which counts; accepted: RAISE,
                                                                          the other leads
-    the state's leader lives, and has written what we don't have         WAIT for somebody who says which history counts;
-                                                                         accepted: RAISE, it leads
+    another is another history, and both may be acknowledged             WAIT for somebody who says which counts: a conflict; accepted:
+                                                                         RAISE, the other leads, the state's leader first
     else                                                                 RAISE: the best leads, in an epoch above all
+
+    acknowledged   after the parting: what lies below a high watermark is. Where our log itself proves the state to be of the past,
+                   also what was written in that state's leader epoch or before: its leader may have acknowledged it. A log that nothing
+                   but `headrace cluster restored` has held proves no such thing
 
     raised    leader -1, the ISR is the best one, the leader epoch begins a later era (`leader_eras.py`) than any that was heard of:
               whoever was away, and knows epochs that nobody else does, finds its log below it all the same
@@ -26,7 +34,7 @@ Source: none in Kafka, which follows the state (KIP-101, KIP-279 compare epochs 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
@@ -48,8 +56,10 @@ class OldVerdict(NamedTuple):
     """What is decided.
 
     best             the replica with the best log
-    waits_for        brokers; with `is_conflict` the state's leader, for somebody who decides
+    waits_for        brokers; with `is_conflict` those of the other history, the state's leader first, for somebody who decides
+    is_conflict      there are two histories: that is remembered, whoever leads and whoever is away, until somebody decides
     first_offset     from which on records that were acknowledged may be lost; -1: none are
+    parted_at        where our log has parted from the others at the least, -1: nowhere, as far as is known
     """
 
     act: OldAct
@@ -57,51 +67,171 @@ class OldVerdict(NamedTuple):
     waits_for: tuple[int, ...] = ()
     is_conflict: bool = False
     first_offset: int = -1
+    parted_at: int = -1
+
+
+class Others(NamedTuple):
+    """What is known of the other replicas of a partition, by broker.
+
+    ends        None: not known
+    partings    up to where their logs are the same as ours; what is not known is left out
+    conflicts   brokers that wait for an operator, for their own logs
+    ahead       brokers that hold their replicas as ahead of the state as well: their last epochs are not of its history
+    """
+
+    ends: Mapping[int, LogEnd | None]
+    partings: Mapping[int, int] = {}
+    conflicts: Sequence[int] = ()
+    ahead: Collection[int] = ()
 
 
 def decide_old(
     node_id: int,
     held: HeldReplica,
-    others: Mapping[int, LogEnd | None],
+    others: Others,
     replicas: Sequence[int],
     state: PartitionState,
     *,
     is_accepted: bool,
+    keep: int = NO_LEADER,
+    high_watermark: int = -1,
+    is_compacted: bool = False,
 ) -> OldVerdict:
     """One held replica whose log is ahead.
 
-    others        ends of the other replicas' logs, None: not known
-    is_accepted   whether somebody accepts the loss
+    is_accepted      whether somebody accepts the loss
+    keep             whose log is to lead, as they say; NO_LEADER: that was not said
+    high_watermark   of our log, -1: not known
+    is_compacted     a topic whose epochs may have no record left, so that they end elsewhere in each log
     """
-    own = LogEnd(NO_EPOCH, 0) if held.is_missing else LogEnd(held.end_epoch, held.end_offset)
-    ends = {broker: _comparable(others.get(broker), held) for broker in replicas if broker != node_id}
-    unknown = tuple(
-        broker for broker, end in ends.items() if end is None or _is_unclear(others.get(broker), broker, own, state)
-    )
+    own = LogEnd(NO_EPOCH, 0) if held.is_missing else LogEnd(held.end_epoch, held.end_offset, high_watermark)
+    ends = {broker: others.ends.get(broker) for broker in replicas if broker != node_id}
+    partings = _partings(held, own, ends, others, state)
+    parted = [at for broker, at in partings.items() if (end := ends[broker]) is not None and at < end.offset]
+    parted_at = min((at for at in parted if at < own.offset), default=-1)
+    rivals = _rivals(held, own, ends, partings, state, is_compacted=is_compacted)
+    lost = _lowest(-1 if held.is_of_restore else held.parted_at, parted_at)
+    if is_accepted and keep != NO_LEADER:
+        if keep != node_id and ends.get(keep) is None:
+            return OldVerdict(OldAct.WAIT, keep, (keep,), held.is_conflict, parted_at=parted_at)
+        kept = own if keep == node_id else ends[keep]
+        assert kept is not None
+        return OldVerdict(OldAct.RAISE, keep, first_offset=_lowest(lost, kept.offset), parted_at=parted_at)
+    unknown = tuple(broker for broker, end in ends.items() if _is_unknown(broker, end, partings, own, held, state))
+    is_conflict = bool(rivals) or (
+        held.is_conflict and bool(unknown)
+    )  # one that was seen is over where all are known, and none is left
+    if not (is_accepted or held.is_nameless) and (is_conflict or others.conflicts):
+        waits_for = rivals or unknown or tuple(others.conflicts)
+        return OldVerdict(OldAct.WAIT, rivals[0] if rivals else node_id, waits_for, is_conflict, parted_at=parted_at)
     if (unknown or held.is_missing) and not is_accepted:
         return OldVerdict(OldAct.WAIT, node_id, unknown)
-    rivals = (
-        {broker: end for broker, end in ends.items() if end is not None and end.offset > 0} if held.is_nameless else {}
-    )
-    if rivals:
-        best = state.leader if state.leader in rivals else max(rivals, key=lambda broker: rivals[broker])
+    best = _best(node_id, own, ends, partings)
+    if held.is_nameless and rivals:
         if is_accepted:
-            return OldVerdict(OldAct.RAISE, best, first_offset=0)
-        return OldVerdict(OldAct.WAIT, best, (best,), is_conflict=True)
-    leader_end = others.get(state.leader) if state.leader != node_id else None
-    if leader_end is not None and _writes(leader_end, held, state):
-        if is_accepted:
-            return OldVerdict(OldAct.RAISE, state.leader, first_offset=held.parted_at)
-        return OldVerdict(OldAct.WAIT, state.leader, (state.leader,), is_conflict=True)
-    best, best_end = node_id, own
-    for broker, end in ends.items():
-        if end is not None and end > best_end:
-            best, best_end = broker, end
-    first_offset = held.parted_at if unknown else -1
+            return OldVerdict(OldAct.RAISE, rivals[0], first_offset=0)
+        return OldVerdict(OldAct.WAIT, rivals[0], rivals[:1], is_conflict=True)
+    leader_end = ends.get(state.leader)
+    if rivals or (leader_end is not None and state.leader in unknown):
+        kept_broker = rivals[0] if rivals else state.leader
+        return OldVerdict(OldAct.RAISE, kept_broker, first_offset=_lowest(lost, held.parted_at), parted_at=parted_at)
+    first_offset = _lowest(lost, held.parted_at) if unknown or held.is_conflict else -1
+    best_end = own if best == node_id else ends[best]
+    assert best_end is not None
     is_led = leader_end is not None and state.leader != best and leader_end.epoch <= state.leader_epoch
     if leader_end is not None and is_led and not unknown:
-        first_offset = min(leader_end.offset, best_end.offset)  # it may write on until it knows
-    return OldVerdict(OldAct.RAISE, best, first_offset=first_offset)
+        first_offset = _lowest(first_offset, min(leader_end.offset, best_end.offset))  # it may write on until it knows
+    return OldVerdict(OldAct.RAISE, best, first_offset=first_offset, parted_at=parted_at)
+
+
+def _partings(
+    held: HeldReplica,
+    own: LogEnd,
+    ends: Mapping[int, LogEnd | None],
+    others: Others,
+    state: PartitionState,
+) -> dict[int, int]:
+    """Up to where each of the other logs is ours, as far as it is known. Two that end in one epoch part where the first one ends.
+
+    But where an epoch was given twice, or a log was found by its content to part from its leader's within one, they have parted where
+    that was found, whatever the epochs say.
+    """
+    found = {}
+    known = others.partings
+    is_within = held.is_ahead and not held.is_of_restore and held.parted_in >= held.end_epoch
+    for broker, end in ends.items():
+        if end is None:
+            continue
+        at = known.get(broker)
+        if at is None and (end.epoch == own.epoch or not end.offset or not own.offset):
+            at = min(end.offset, own.offset)
+        leader_end, leader_parts = ends.get(state.leader), known.get(state.leader)
+        if at is None and end.epoch == EPOCH_UNKNOWN and leader_end is not None and leader_parts is not None:
+            at = min(leader_parts, end.offset) if end.offset <= leader_end.offset else None  # it follows that one
+        is_twice = not held.is_of_restore and held.parted_in < end.epoch <= state.leader_epoch
+        is_of_state = broker == state.leader or broker not in others.ahead
+        if at is not None:
+            found[broker] = min(at, held.parted_at) if (is_within or is_twice) and is_of_state else at
+    return found
+
+
+def _is_unknown(
+    broker: int, end: LogEnd | None, partings: Mapping[int, int], own: LogEnd, held: HeldReplica, state: PartitionState
+) -> bool:
+    """Whether a log is not known well enough to be compared. Of Apache's brokers only the leader tells where it parted.
+
+    One that `headrace cluster restored` has held takes a shorter log of such a broker for one of the same history.
+    """
+    if end is None or broker in partings:
+        return end is None
+    return end.epoch != EPOCH_UNKNOWN or broker == state.leader or end.offset > own.offset or not held.is_of_restore
+
+
+def _rivals(
+    held: HeldReplica,
+    own: LogEnd,
+    ends: Mapping[int, LogEnd | None],
+    partings: Mapping[int, int],
+    state: PartitionState,
+    *,
+    is_compacted: bool,
+) -> tuple[int, ...]:
+    """Brokers whose logs are another history than ours, which may have been acknowledged; the state's leader first, then the best."""
+    found: dict[int, tuple[int, int]] = {}
+    for broker, end in ends.items():
+        if end is None:
+            continue
+        at = partings.get(broker)
+        if held.is_nameless:
+            if end.offset > 0:
+                found[broker] = end.rank
+        elif at is not None and at < end.offset and at < own.offset:
+            worse = own if own.rank < end.rank else end
+            is_cut = (
+                worse.high_watermark > at and not is_compacted
+            )  # the one that would be cut has what was acknowledged
+            if is_cut or (not held.is_of_restore and end.epoch <= state.leader_epoch):
+                found[broker] = end.rank
+    return tuple(sorted(found, key=lambda broker: (broker != state.leader, *(-part for part in found[broker]))))
+
+
+def _best(node_id: int, own: LogEnd, ends: Mapping[int, LogEnd | None], partings: Mapping[int, int]) -> int:
+    """Who has the best log: a later epoch without a record that we lack is not better, nor one that is not told."""
+    best, rank = node_id, own.rank
+    for broker, end in ends.items():
+        if end is None:
+            continue
+        has_more = partings.get(broker, -1) < end.offset
+        epoch = end.epoch if has_more and end.epoch != EPOCH_UNKNOWN else min(end.epoch, own.epoch)
+        epoch = own.epoch if end.epoch == EPOCH_UNKNOWN else epoch
+        if (epoch, end.offset) > rank:
+            best, rank = broker, (epoch, end.offset)
+    return best
+
+
+def _lowest(*offsets: int) -> int:
+    """The lowest of those that are known, -1: none is."""
+    return min((offset for offset in offsets if offset >= 0), default=-1)
 
 
 def is_over(held: HeldReplica, state: PartitionState) -> bool:
@@ -119,22 +249,3 @@ def raised(state: PartitionState, best: int, epochs: Sequence[int]) -> Partition
     """
     leader_epoch = first_after(max(state.leader_epoch, *epochs))
     return state._replace(leader=NO_LEADER, leader_epoch=leader_epoch, isr=(best,))
-
-
-def _comparable(end: LogEnd | None, held: HeldReplica) -> LogEnd | None:
-    """An epoch that says nothing of records is not better than ours; nor is one that is not told."""
-    if end is not None and end.epoch == EPOCH_UNKNOWN:
-        return LogEnd(held.end_epoch, end.offset)
-    if end is not None and end.offset <= held.parted_at:
-        return LogEnd(min(end.epoch, held.end_epoch), end.offset)
-    return end
-
-
-def _is_unclear(end: LogEnd | None, broker: int, own: LogEnd, state: PartitionState) -> bool:
-    """Whether a log is longer, and its epoch is not told: its end may be of a leader of before. The state's leader is another row's."""
-    return end is not None and end.epoch == EPOCH_UNKNOWN and end.offset > own.offset and broker != state.leader
-
-
-def _writes(end: LogEnd, held: HeldReplica, state: PartitionState) -> bool:
-    """Whether the state's leader has records that our log may lack; one that is ahead itself does not lead."""
-    return end.offset > held.parted_at and end.epoch <= state.leader_epoch

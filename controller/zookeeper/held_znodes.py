@@ -2,16 +2,20 @@
 
 Runs in: the controller process of every node; tools read and ask.
 
-    /headrace/held/N/T            replicas of topic T that broker N holds
+    /headrace/held/N/T            replicas of topic T that broker N holds, of the partitions below HELD_PER_ZNODE
+    /headrace/held/N/T:K          the same, of the K-th HELD_PER_ZNODE after these: a znode has a bound of 1 MiB
+    /headrace/nodes/N             broker N is a node of ours, and not one of Apache Kafka: who holds replicas, and who does not
     /headrace/accept_loss/T:P     somebody wants the hold of a partition to end; the broker that held it removes the node
 
     {"version":1,"topic_id":"0f..","partitions":{"3":{"sole":false,"proven":true,"end_offset":88,"end_epoch":4,
                                                       "high_watermark":120,"waits_for":[2],"missing":false}}}
 
-    accept_loss    {"version":1,"ends":{"1":88}}    by broker, where the held logs end that were shown: another hold is not meant
+    accept_loss    {"version":1,"ends":{"1":88},"keep":2}    by broker, where the held logs end that were shown: another hold is not
+                                                             meant; and the broker whose log is to lead, if that was said
 
 One whose log is ahead of the state (decision 071) has `"parted_at":50,"parted_from":1,"parted_in":3` as well, and
-`"nameless":true` where its directory had no topic id.
+`"nameless":true` where its directory had no topic id, `"conflict":true` where another replica has records that it lacks, and both may be
+acknowledged: an operator says which count.
 """
 
 from __future__ import annotations
@@ -25,6 +29,8 @@ from headrace.ids import NO_EPOCH, NO_LEADER
 
 HELD = "/headrace/held"
 ACCEPT_LOSS = "/headrace/accept_loss"
+NODES = "/headrace/nodes"
+HELD_PER_ZNODE = 2_000  # of up to 300 bytes
 NO_OFFSET = -1
 
 Place = tuple[str, int]  # topic and partition
@@ -46,11 +52,19 @@ class HeldReplica(NamedTuple):
     parted_from: int = NO_LEADER  # the leader of that state
     parted_in: int = NO_EPOCH  # and its leader epoch
     is_nameless: bool = False  # its directory had no topic id: it may be of an earlier topic of the name
+    is_conflict: bool = (
+        False  # there are two histories, and an operator has to say which one counts: it lasts until then
+    )
 
     @property
     def is_ahead(self) -> bool:
         """Whether its log has more than the state knows of: that is one of the past."""
         return self.parted_at != NO_OFFSET
+
+    @property
+    def is_of_restore(self) -> bool:
+        """Whether `headrace cluster restored` has it held: its log need not know more than the state."""
+        return self.parted_at == 0 and self.parted_from == NO_LEADER and not self.is_conflict
 
     @property
     def latest_epoch(self) -> int:
@@ -62,8 +76,35 @@ def held_by_path(broker: int) -> str:
     return f"{HELD}/{broker}"
 
 
-def held_path(broker: int, topic: str) -> str:
-    return f"{HELD}/{broker}/{topic}"
+def held_path(broker: int, topic: str, chunk: int = 0) -> str:
+    return f"{HELD}/{broker}/{held_name(topic, chunk)}"
+
+
+def held_name(topic: str, chunk: int) -> str:
+    """A topic's name has no colon."""
+    return f"{topic}:{chunk}" if chunk else topic
+
+
+def topic_of_held(name: str) -> str:
+    """Whose replicas such a znode has."""
+    return name.partition(":")[0]
+
+
+def chunk_of(index: int) -> int:
+    """In which of a topic's znodes a partition is."""
+    return index // HELD_PER_ZNODE
+
+
+def encode_chunks(topic: str, replicas: Mapping[int, HeldReplica]) -> dict[str, bytes]:
+    """The znodes of one topic's replicas, by name; the first one last, which an older version may have written with all in it."""
+    chunks: dict[int, dict[int, HeldReplica]] = {}
+    for index, one in replicas.items():
+        chunks.setdefault(chunk_of(index), {})[index] = one
+    return {held_name(topic, chunk): encode_held(chunks[chunk]) for chunk in sorted(chunks, reverse=True)}
+
+
+def node_path(broker: int) -> str:
+    return f"{NODES}/{broker}"
 
 
 def accept_loss_path(place: Place) -> str:
@@ -75,9 +116,15 @@ def accept_loss_name(place: Place) -> str:
     return f"{place[0]}:{place[1]}"
 
 
-def encode_accept_loss(ends: Mapping[int, int]) -> bytes:
-    """ends    of held logs, by broker"""
-    fields = {"version": 1, "ends": {str(broker): end for broker, end in sorted(ends.items())}}
+def encode_accept_loss(ends: Mapping[int, int], keep: int = NO_LEADER) -> bytes:
+    """What is accepted.
+
+    ends   of held logs, by broker
+    keep   the broker whose log is to lead, NO_LEADER: that was not said
+    """
+    fields: dict[str, Any] = {"version": 1, "ends": {str(broker): end for broker, end in sorted(ends.items())}}
+    if keep != NO_LEADER:
+        fields["keep"] = keep
     return json.dumps(fields, separators=(",", ":")).encode()
 
 
@@ -89,6 +136,14 @@ def is_meant(data: bytes, broker: int, end_offset: int) -> bool:
         return int(json.loads(data)["ends"][str(broker)]) == end_offset
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return False
+
+
+def kept_broker(data: bytes) -> int:
+    """The broker whose log is to lead, NO_LEADER: that was not said."""
+    try:
+        return int(json.loads(data)["keep"]) if data else NO_LEADER
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
+        return NO_LEADER
 
 
 def encode_held(replicas: Mapping[int, HeldReplica]) -> bytes:
@@ -104,6 +159,7 @@ def encode_held(replicas: Mapping[int, HeldReplica]) -> bytes:
             "missing": one.is_missing,
             **({key: getattr(one, key) for key in _OF_AHEAD} if one.is_ahead else {}),
             **({"nameless": True} if one.is_nameless else {}),
+            **({"conflict": True} if one.is_conflict else {}),
         }
         for index, one in sorted(replicas.items())
     }
@@ -130,6 +186,7 @@ def decode_held(path: str, data: bytes) -> dict[int, HeldReplica]:
                 int(row.get("parted_from", NO_LEADER)),
                 int(row.get("parted_in", NO_EPOCH)),
                 bool(row.get("nameless", False)),
+                bool(row.get("conflict", False)),
             )
             for index, row in fields["partitions"].items()
         }

@@ -1,5 +1,6 @@
 """The controller process itself: forked, over a real ZooKeeper, killed and started again."""
 
+import dataclasses
 import errno
 import json
 import logging
@@ -66,6 +67,12 @@ class Node:
         self.mailbox = Mailbox(self.seat)
         self.owner = FakeOwner(Seat(self.wiring, self.wiring.partition_ids[0]))
         self.pid = 0
+
+    def renew_directories(self):
+        """Nothing shows that they were used by this node."""
+        self.wiring = self.fabric.wiring = dataclasses.replace(
+            self.fabric.wiring, new_directories=frozenset(self.wiring.log_dirs)
+        )
 
     def start(self, wait=True):
         parent = os.getpid()
@@ -603,6 +610,32 @@ def test_a_new_life_registers_anew_once_the_isrs_of_others_are_without_it(new_no
         assert look(chroot, "/brokers/ids/0")[1:] == (session, epoch), "a process that is restarted alone keeps it"
     finally:
         others.stop()
+
+
+@pytest.mark.parametrize("is_swapped", [False, True])
+def test_a_node_whose_disk_may_be_another_holds_what_is_in_sync_before_it_registers(new_node, chroot, is_swapped):
+    """Else it is elected before it is known that its log is missing, and left alone in the ISR."""
+    node = new_node()
+    if is_swapped:
+        node.renew_directories()
+    other = ZooKeeperClient(chroot, SESSION_MS)
+    other.start(DEADLINE_S)
+    try:
+        other.create("/brokers/topics/t", znodes.encode_topic(znodes.TopicAssignment("", ((0, 7),))))
+        other.create("/brokers/topics/t/partitions", b"")
+        other.create("/brokers/topics/t/partitions/0", b"")
+        state = znodes.PartitionState(-1, 3, (0, 7), 1)
+        other.create("/brokers/topics/t/partitions/0/state", znodes.encode_state(state))
+        node.start()
+        found = look(chroot, "/headrace/held/0/t")
+        assert (found is not None) is is_swapped
+        assert found is None or found[2] < look(chroot, "/brokers/ids/0")[2]
+        if is_swapped:
+            data = look(chroot, "/brokers/topics/t/partitions/0/state")[0]
+            assert znodes.decode_state("", data, 0).leader == -1
+            assert znodes.decode_state("", data, 0).isr == (0, 7)
+    finally:
+        other.stop()
 
 
 @pytest.mark.parametrize(

@@ -34,10 +34,15 @@ class EpochFiles:
 
         raises   KafkaError, HeadraceError, OSError
         """
+        entries = self.of_follower(route, row)
+        return entries[-1][0] if entries else NO_EPOCH
+
+    def of_follower(self, route: Route, row: PartitionRow) -> Epochs:
+        """All epochs of a log here, led or not, in the same way. raises KafkaError, HeadraceError, OSError"""
         reader = self._files.reader(route, row)
         entries = read_leader_epochs(reader.directory / LEADER_EPOCH_FILE)
         reader.confirm()
-        return entries[-1][0] if entries else NO_EPOCH
+        return entries
 
     def entries(self, route: Route, row: PartitionRow) -> Epochs:
         """The epochs of a partition that is led here; the present one is there though it could not be noted yet, for want of room.

@@ -152,7 +152,6 @@ class ReplicaOpener:
         self.opened.append(opened)
         replica.is_doubted = opened.is_short
         replica.is_nameless = not log.is_named
-        replica.is_unproven = not (is_ours and row.state in IN_SERVICE) and log.log_end_offset > log.log_start_offset
         return replica
 
     def make_missing(self, missing: MissingLog) -> bool:

@@ -32,6 +32,7 @@ from headrace.workers.partition.group_requests import GroupRequests
 from headrace.workers.partition.groups import Groups
 from headrace.workers.partition.intake import Intake
 from headrace.workers.partition.known_topics import KnownTopics
+from headrace.workers.partition.log_epochs import LogEpochs
 from headrace.workers.partition.new_replicas import NewReplicas
 from headrace.workers.partition.opened_logs import OpenedLogs
 from headrace.workers.partition.produce_purgatory import ProducePurgatory
@@ -74,6 +75,7 @@ class PartitionWorker(duty_cycle.Process):
             **GroupRequests(self._groups).handlers(),
             **self._moves.handlers(),
             **NewReplicas(self._replicas).handlers(),
+            **LogEpochs(self._replicas.by_slot).handlers(),
             **ProducerDescription(self._replicas.by_slot).handlers(),
         }
         self._mailbox = Mailbox(seat, handlers)

@@ -147,12 +147,16 @@ def hold(ensemble, broker, held):
 
 HOLDS = {
     "of the target": (4, HeldReplica("", end_offset=9, end_epoch=0)),
+    "parted within an epoch, and to be removed": (
+        2,
+        HeldReplica("", end_offset=9, end_epoch=0, parted_at=3, parted_from=1, parted_in=0, is_conflict=True),
+    ),
     "disputing": (2, HeldReplica("", end_offset=9, end_epoch=5, parted_at=3, parted_from=1, parted_in=0)),
 }
 
 
 @pytest.mark.parametrize(("broker", "held"), HOLDS.values(), ids=HOLDS)
-def test_one_that_is_almost_over_waits_until_nobody_holds_it(node, ensemble, broker, held):
+def test_one_that_is_almost_over_waits_until_nobody_holds_it(node, ensemble, broker, held, caplog):
     """It would delete what the held one may have lost."""
     alter(node, {0: (4, 5, 6)})
     node.channels.told.clear()
@@ -161,6 +165,10 @@ def test_one_that_is_almost_over_waits_until_nobody_holds_it(node, ensemble, bro
     before = state(ensemble)
     node.follow()
     assert not stops(node)
+    assert (
+        f"reassignment waits: brokers hold their replicas, and it is not known whose log counts partition=t-0 brokers=[{broker}]"
+        in caplog.text
+    )
     assert state(ensemble) == before
     assert assignment(ensemble).removing == {0: (1, 2, 3)}
     ensemble.remove(held_znodes.held_path(broker, "t"))

@@ -4,6 +4,7 @@ import pytest
 
 from headrace.controller.cluster.known_cluster import Topic
 from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper.held_znodes import HeldReplica
 from headrace.errors import ErrorCode
 from headrace.limits import ROLES_WAIT_MS_MAX
 from headrace.shm.partition_table import PartitionRow, RowState
@@ -44,6 +45,13 @@ def test_every_version_deletes_a_replica_and_its_topic_stays(node, controller, v
     assert node.view.doomed == ()
     assert node.view.topics["t"].partitions[0].slot == -1, "the assignment still has it"
     assert node.known.slots.get("t", 0) == -1
+
+
+def test_a_replica_that_waits_for_an_operator_is_not_deleted(node, controller):
+    """Its log may be all that is left of what was acknowledged; whoever asks for its deletion does not know that."""
+    node.known.held["t", 0] = HeldReplica("", end_offset=9, end_epoch=4, parted_at=3, parted_from=7, parted_in=4)
+    assert controller.stop(node, "t", {0: (4, True), 1: (4, True)}) == {0: ErrorCode.KAFKA_STORAGE_ERROR, 1: NONE}
+    assert list(node.owner.directories) == ["t-0"]
 
 
 def test_a_second_delivery_changes_nothing(node, controller):

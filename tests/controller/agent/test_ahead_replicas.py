@@ -91,7 +91,7 @@ def test_it_is_held_on_whoever_is_elected_until_an_operator_has_decided(rig):
     rig.check()
     assert rig.stored == {"t"}
     assert rig.is_held
-    assert rig.known.held["t", 0].waits_for == (SECOND,)
+    assert rig.known.held["t", 0].waits_for == (SECOND, THIRD)
 
 
 def test_one_without_a_topic_id_is_for_an_operator_and_stays_so(rig, caplog):
@@ -127,8 +127,9 @@ def test_with_a_leader_that_has_written_since_it_waits_for_an_operator(rig, capl
     rig.check()
     rig.check()
     held = held_znodes.decode_held("t", rig.ensemble.data(held_znodes.held_path(NODE, "t")))
-    assert held[0].waits_for == (THIRD,)
-    assert caplog.text.count("the partition's leader has records of another history") == 1
+    assert held[0].waits_for == (THIRD, SECOND), "the state's leader first"
+    assert held[0].is_conflict
+    assert caplog.text.count("these brokers have records of another history") == 1
     assert rig.stored_state()[:3] == (THIRD, 1, REPLICAS)
     rig.ensemble.put(held_znodes.accept_loss_path(("t", 0)))
     rig.check()
@@ -146,7 +147,7 @@ def test_a_state_that_somebody_else_writes_at_the_same_time_is_read_again(rig):
         if next(writes, False):
             rig.state((SECOND, THIRD), THIRD, epoch=2)
 
-    rig.holds._ask_ends = lambda wanted: ask(rig, wanted, write_first)
+    rig.asking = lambda wanted: ask(rig, wanted, write_first)
     rig.check()
     assert rig.known.held
     rig.check()
@@ -180,3 +181,63 @@ def test_without_other_replicas_its_epoch_is_raised_at_once(new_node, ensemble, 
     rig.check()
     assert rig.stored_state()[:3] == (-1, ERA, (NODE,))
     assert not lost_lines(caplog)
+
+
+# Two histories: ours has 80..99 of epoch 5, THIRD's went on from 80 in epoch 6, which a restored state gave
+
+
+def conflict(rig):
+    rig.state((THIRD,), THIRD, epoch=6)
+    ahead(rig, parted_at=80, epoch=6, end=100, log_epoch=5)
+    rig.ends = {SECOND: {("t", 0): LogEnd(6, 90)}, THIRD: {("t", 0): LogEnd(6, 90)}}
+    rig.check()
+    assert rig.is_held
+
+
+def stored_hold(rig):
+    return held_znodes.decode_held("t", rig.ensemble.data(held_znodes.held_path(NODE, "t")))[0]
+
+
+def test_a_leader_that_ends_below_the_parting_that_was_thought_is_asked_where_it_was(rig, caplog):
+    rig.state((SECOND, THIRD), THIRD, epoch=6)
+    rig.ends = {SECOND: {("t", 0): LogEnd(6, 60)}, THIRD: {("t", 0): LogEnd(6, 60)}}
+    rig.partings = {SECOND: 50, THIRD: 50}
+    ahead(rig, parted_at=70, epoch=6, end=100, log_epoch=7)
+    rig.check()
+    assert rig.stored_state()[:3] == (THIRD, 6, (SECOND, THIRD))
+    assert (stored_hold(rig).parted_at, stored_hold(rig).is_conflict) == (50, True)
+    rig.ensemble.put(held_znodes.accept_loss_path(("t", 0)))
+    rig.check()
+    assert "first_offset=50" in lost_lines(caplog)[0]
+
+
+@pytest.mark.parametrize("leader", [-1, NODE])
+def test_a_conflict_outlasts_what_the_state_says_and_this_process(rig, leader):
+    conflict(rig)
+    assert stored_hold(rig).is_conflict
+    rig.state((THIRD,), leader, epoch=7)
+    rig.check()
+    assert rig.stored_state()[:3] == (leader, 7, (THIRD,))
+    rig.ends[THIRD] = {}  # it is away
+    rig.begin()
+    rig.join(after_power_loss=False)
+    rig.opened(end=100, epoch=5)
+    rig.check()
+    assert stored_hold(rig).is_conflict
+    assert rig.stored_state()[:3] == (leader, 7, (THIRD,))
+
+
+@pytest.mark.parametrize("leader", [-1, SECOND])
+@pytest.mark.parametrize("keep", [None, NODE])
+def test_an_operator_says_which_history_is_kept_though_a_third_replica_has_the_other_one(rig, caplog, leader, keep):
+    conflict(rig)
+    rig.unregister(THIRD)
+    rig.state((SECOND,), leader, epoch=7)
+    rig.ends = {SECOND: {("t", 0): LogEnd(6, 90)}, THIRD: {}}
+    rig.check()
+    assert rig.is_held
+    data = held_znodes.encode_accept_loss({NODE: 100}, *([] if keep is None else [keep]))
+    rig.ensemble.put(held_znodes.accept_loss_path(("t", 0)), data)
+    rig.check()
+    assert rig.stored_state()[:3] == (-1, ERA, (SECOND if keep is None else NODE,))
+    assert "first_offset=80" in lost_lines(caplog)[0]

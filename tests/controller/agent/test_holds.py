@@ -1,15 +1,16 @@
 """Replicas that may have lost what they acknowledged: who is held, what the others are told, when it ends. Over a fake ZooKeeper.
 
 Holds: controller/agent/accepted_losses.py, controller/agent/hold_reports.py, controller/agent/opened_report.py,
-controller/agent/other_ends.py
+controller/agent/other_ends.py, controller/agent/held_comparison.py
 """
 
 import logging
 
 import pytest
 
-from headrace.controller.agent.hold_decision import LogEnd
+from headrace.controller.agent.hold_decision import OUT_OF_SERVICE, LogEnd
 from headrace.controller.agent.holds import CHECK_MS, EVENT_MS, Holds
+from headrace.controller.agent.other_ends import Questions
 from headrace.controller.agent.owed_elections import ELECT_MS, ELECT_TRIES
 from headrace.controller.zookeeper import held_znodes, znodes
 from headrace.controller.zookeeper.held_znodes import HeldReplica
@@ -50,6 +51,9 @@ class Rig:
         self.node = new_node(NODE, join=False, **changes)
         self.ends = {SECOND: {}, THIRD: {}}
         self.asked, self.registrations = [], 0
+        self.asking = self.ask
+        self.partings = {}  # by broker; else logs are the same up to where ours was found to have parted
+        self.marks = {}
         self.begin()
 
     def register(self, broker):
@@ -64,16 +68,31 @@ class Rig:
         self.known = node.known
         self.known.held.clear()
         self.holds = Holds(
-            node.known, node.zk, node.tasks, lambda: node.now_ms, self.ask, self.register_again, node.seat.wiring.settings,
-            has_new_directory,
+            node.known, node.zk, node.tasks, lambda: node.now_ms,
+            Questions(lambda wanted: self.asking(wanted), self.part, lambda place: self.marks.get(place, -1)),
+            self.register_again, node.seat.wiring.settings, has_new_directory,
         )  # fmt: skip
 
     async def ask(self, wanted):
         self.asked.append({broker: set(places) for broker, places in wanted.items()})
         return {broker: dict(self.ends[broker]) for broker in wanted}
 
+    async def part(self, wanted):
+        held = self.known.held
+        return {
+            broker: {
+                place: self.partings.get(broker, min(held[place].parted_at, self.ends[broker][place].offset))
+                for place in places
+            }
+            for broker, places in wanted.items()
+        }
+
     async def register_again(self):
         self.registrations += 1
+
+    def unregister(self, broker):
+        """It is away."""
+        self.ensemble.run(self.others[broker].delete(znodes.broker_path(broker)))
 
     def put(self, isr=(NODE,), leader=-1, replicas=REPLICAS, name="t", epoch=5, **configs):
         self.ensemble.put(znodes.topic_path(name), znodes.encode_topic(TopicAssignment(ID, (replicas,))))
@@ -230,6 +249,8 @@ def test_whoever_is_as_good_as_the_others_is_released_and_says_what_may_be_lost(
 def test_one_that_is_released_over_logs_that_may_have_more_begins_an_era(new_node, ensemble, third, caplog):
     """Followers truncate below their high watermarks within no era: here somebody has decided."""
     rig = Rig(new_node, ensemble, **{"unclean.recovery.timeout.ms": "1"})
+    if third is None:
+        rig.unregister(THIRD)
     rig.put(isr=(NODE, THIRD), leader=NODE)
     rig.join()
     rig.opened(end=88, epoch=4)
@@ -277,6 +298,7 @@ def test_it_registers_again_a_few_times_only(rig):
 
 def test_a_replica_that_is_away_is_waited_for_until_the_time_is_over(new_node, ensemble, caplog):
     rig = Rig(new_node, ensemble, **{"unclean.recovery.timeout.ms": "5000"})
+    rig.unregister(THIRD)
     rig.put()
     rig.join()
     rig.opened()
@@ -350,7 +372,7 @@ def test_a_state_that_somebody_else_has_written_is_not_written_over(rig, caplog)
         rig.state((SECOND,), SECOND, epoch=6)
         return await real(wanted)
 
-    rig.holds._ask_ends = ask
+    rig.asking = ask
     rig.check()
     assert rig.stored_state()[:3] == (SECOND, 6, (SECOND,))
     assert len(lost_lines(caplog)) == 1  # said before it is written, for a process that is killed then
@@ -399,12 +421,87 @@ def test_an_isr_without_us_ends_a_hold_in_the_view_that_says_so(rig):
 
 
 def test_unclean_elections_release_where_nobody_better_lives(rig):
+    rig.unregister(THIRD)
     rig.put(**{"unclean.leader.election.enable": "true"})
     rig.join()
     rig.opened(end=88, mark=120)
     rig.ends[SECOND] = {("t", 0): LogEnd(4, 80)}
     rig.check()
     assert not rig.known.held
+
+
+@pytest.mark.parametrize("flags", [0, LOG_IS_MISSING])
+def test_whoever_is_registered_is_waited_for_though_unclean_elections_are_allowed(rig, flags):
+    """It recovers its log, and answers soon where that ends: it is not away."""
+    rig.put(isr=REPLICAS, **{"unclean.leader.election.enable": "true"})
+    rig.join()
+    rig.opened(end=-1 if flags else 88, mark=120, flags=flags)
+    rig.check()
+    rig.check(10_000_000)
+    assert rig.known.held["t", 0].waits_for == (SECOND, THIRD)
+
+
+def test_one_in_sync_that_recovers_its_log_is_waited_for_however_long_that_takes_and_that_is_said(
+    new_node, ensemble, caplog
+):
+    rig = Rig(new_node, ensemble, **{"unclean.recovery.timeout.ms": "5000"})
+    rig.put(isr=(NODE, SECOND))
+    rig.join()
+    rig.opened()
+    rig.ends[THIRD] = {("t", 0): LogEnd(4, 10)}
+    for _ in range(5):
+        rig.check(5_000)
+    assert rig.known.held["t", 0].waits_for == (SECOND,)
+    lines = [one.message for one in caplog.records if "have not said yet where their logs end" in one.message]
+    assert "waits_for=[1] waiting_s=5; to wait no longer: headrace cluster accept-loss t:0" in lines[0]
+    assert len(lines) == 4
+    ensemble.put(held_znodes.accept_loss_path(("t", 0)))
+    rig.check()
+    assert not rig.known.held
+
+
+def test_a_log_that_its_broker_has_out_of_service_is_not_waited_for_beyond_the_time(new_node, ensemble):
+    rig = Rig(new_node, ensemble, **{"unclean.recovery.timeout.ms": "5000"})
+    rig.put(isr=(NODE, SECOND))
+    rig.join()
+    rig.opened()
+    rig.ends = {SECOND: {("t", 0): OUT_OF_SERVICE}, THIRD: {("t", 0): LogEnd(4, 10)}}
+    rig.check()
+    assert rig.known.held
+    rig.check(5_000)
+    assert not rig.known.held
+
+
+def test_a_log_that_is_ahead_elsewhere_is_waited_for_and_what_it_loses_is_said(rig, caplog):
+    """SECOND holds 80..99 of a state that nobody knows any more; ours went on from 80 in the state's epoch."""
+    rig.put(isr=(NODE,), leader=-1, epoch=7)
+    held = HeldReplica(ID, is_proven=True, end_offset=100, end_epoch=5, parted_at=80, parted_from=NODE, parted_in=6)
+    rig.ensemble.put(held_znodes.held_path(SECOND, "t"), held_znodes.encode_held({0: held._replace(is_conflict=True)}))
+    rig.join()
+    rig.opened(end=90, epoch=6)
+    rig.ends = {SECOND: {("t", 0): LogEnd(5, 100)}, THIRD: {("t", 0): LogEnd(6, 85)}}
+    rig.check()
+    assert rig.known.held["t", 0].waits_for == (SECOND,)
+    assert rig.stored_state()[:3] == (-1, 7, (NODE,))
+    rig.ensemble.put(held_znodes.accept_loss_path(("t", 0)))
+    rig.check()
+    assert rig.stored_state()[:3] == (-1, ERA, (NODE,))
+    assert "first_offset=80" in lost_lines(caplog)[0]
+
+
+@pytest.mark.parametrize("keep", [NODE, SECOND, THIRD])
+def test_whom_an_operator_names_leads_whoever_has_more(rig, caplog, keep):
+    rig.put(isr=(NODE, SECOND), leader=-1)
+    rig.join()
+    rig.opened(end=88, epoch=4)
+    rig.ends = {SECOND: {("t", 0): LogEnd(4, 95)}, THIRD: {("t", 0): LogEnd(4, 80)}}
+    rig.check()
+    data = held_znodes.encode_accept_loss({NODE: 88}, keep)
+    rig.ensemble.put(held_znodes.accept_loss_path(("t", 0)), data)
+    rig.check()
+    assert rig.stored_state()[:3] == (-1, ERA, (keep,))
+    assert not rig.known.held
+    assert "first_offset=80" in lost_lines(caplog)[0] or keep != THIRD
 
 
 def test_one_without_other_replicas_is_not_held_its_loss_is_said(rig, caplog):
@@ -593,3 +690,34 @@ def test_an_empty_log_in_the_place_of_one_that_is_missing_is_not_compared_with(r
     assert (("t", 0) in rig.known.held) is is_missing
     if is_missing:
         assert rig.known.held["t", 0].waits_for == (SECOND,)
+
+
+def test_holds_of_the_backup_that_are_over_are_removed_where_the_process_lived_through_the_restore(rig):
+    """The backup was made while this node held t-0. Each election would take that replica for offline."""
+    rig.put(isr=REPLICAS, leader=THIRD)
+    rig.join(after_power_loss=False)
+    rig.ensemble.put(held_znodes.held_path(NODE, "t"), held_znodes.encode_held({0: HeldReplica(ID, end_offset=88)}))
+    rig.join(after_power_loss=False)
+    rig.check()
+    assert not rig.stored
+    assert not rig.known.held
+
+
+def test_the_holds_of_a_topic_of_many_partitions_are_several_znodes(rig, monkeypatch):
+    monkeypatch.setattr(held_znodes, "HELD_PER_ZNODE", 2)
+    data = znodes.encode_topic(TopicAssignment(ID, (REPLICAS,) * 5))
+    rig.ensemble.put(znodes.topic_path("t"), data)
+    for index in range(5):
+        rig.ensemble.put(znodes.state_path("t", index), znodes.encode_state(PartitionState(-1, 5, (NODE,), 1)))
+    all_in_one = held_znodes.encode_held({index: HeldReplica(ID) for index in range(5)})
+    rig.ensemble.put(held_znodes.held_path(NODE, "t"), all_in_one)  # as an older version wrote it
+    rig.join()
+    assert rig.stored == {"t", "t:1", "t:2"}
+    assert sorted(rig.known.held) == [("t", index) for index in range(5)]
+    rig.begin()
+    rig.join(after_power_loss=False)
+    assert sorted(rig.known.held) == [("t", index) for index in range(5)]
+    for index in (2, 3):
+        rig.ensemble.put(znodes.state_path("t", index), znodes.encode_state(PartitionState(1, 6, (SECOND,), 1)))
+    rig.check()
+    assert rig.stored == {"t", "t:2"}

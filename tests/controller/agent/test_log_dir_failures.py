@@ -1,5 +1,6 @@
 import pytest
 
+from headrace.controller.agent import log_dir_failures
 from headrace.controller.agent.log_dir_failures import SCAN_PAUSE_MS, LogDirFailures
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ZkLost
@@ -50,7 +51,6 @@ def failing(new_node, ensemble):
 
 
 def test_nothing_is_told_while_all_is_well(failing):
-    failing.fail(0)
     failing.poll()
     assert failing.notes() == []
 
@@ -115,6 +115,32 @@ def test_a_replica_that_was_refused_is_told_of_once_it_serves(failing):
 def test_so_is_one_that_was_offline_before_this_process_began(failing):
     failing.fail(2)
     failing.poll()
+    assert failing.notes() == [0], "nobody may have told of it"
     failing.serve(2)
+    failing.poll()
+    assert failing.notes() == [0, 0]
+
+
+def test_a_replica_that_is_lost_without_its_directory_is_told_of_whenever_that_is(failing):
+    """Its files contradict its offsets, or its owner could not open them when it began anew."""
+    failing.poll()
+    failing.fail(1)
+    failing.poll()
+    failing.poll()
+    assert failing.notes() == [0]
+    failing.serve(1)
+    failing.poll()
+    failing.fail(1)
+    failing.poll()
+    assert failing.notes() == [0, 0]
+
+
+def test_of_many_rows_some_are_scanned_at_a_time(failing, monkeypatch):
+    monkeypatch.setattr(log_dir_failures, "SCAN_ROWS_MAX", 2)
+    failing.poll()
+    failing.poll()
+    failing.fail(2)
+    failing.poll()
+    assert failing.notes() == []
     failing.poll()
     assert failing.notes() == [0]

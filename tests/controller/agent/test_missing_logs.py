@@ -2,8 +2,7 @@
 
 import pytest
 
-from headrace.controller.agent import holds as holds_module
-from headrace.controller.agent.holds import Holds
+from headrace.controller.agent import holds
 from headrace.controller.zookeeper.errors import ZkLost
 from headrace.shm.messages import LOG_IS_MISSING, LOG_WAS_ANOTHER, OPENED_RESULT
 from tests.controller.agent.test_holds import NODE, Rig, lost_lines
@@ -22,14 +21,14 @@ def missing(rig, name="t", flags=LOG_IS_MISSING):
 
 def before_epochs(monkeypatch, act):
     """Have something happen once, when leader epochs are to be raised."""
-    real, acts = holds_module.begin_epochs, [act]
+    real, acts = holds.begin_epochs, [act]
 
     async def begin_epochs(zk, tasks, node_id, places):
         if places and acts:
             acts.pop()()
         await real(zk, tasks, node_id, places)
 
-    monkeypatch.setattr(holds_module, "begin_epochs", begin_epochs)
+    monkeypatch.setattr(holds, "begin_epochs", begin_epochs)
 
 
 def lose_zookeeper():
@@ -57,13 +56,13 @@ def test_a_log_that_is_reported_while_a_check_runs_is_judged_before_its_owner_is
     rig.put(leader=NODE)
     rig.put(leader=NODE, name="u")
     rig.join(after_power_loss=False)
-    late, real = [], Holds._read_states
+    late, real = [], holds.read_held_states
 
-    async def read_states(holds, places):
+    async def read_states(zk, known, places):
         late.extend([] if late else [missing(rig)])
-        await real(holds, places)
+        await real(zk, known, places)
 
-    monkeypatch.setattr(Holds, "_read_states", read_states)
+    monkeypatch.setattr(holds, "read_held_states", read_states)
     missing(rig, "u")
     rig.check()
     assert late[0].poll(rig.node.now_ms) is None

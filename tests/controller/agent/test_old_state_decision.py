@@ -3,15 +3,17 @@
 import pytest
 
 from headrace.controller.agent.hold_decision import EPOCH_UNKNOWN, LogEnd
-from headrace.controller.agent.old_state_decision import OldAct, OldVerdict, decide_old, is_over, raised
+from headrace.controller.agent.old_state_decision import OldAct, OldVerdict, Others, decide_old, is_over, raised
 from headrace.controller.zookeeper.held_znodes import HeldReplica
 from headrace.controller.zookeeper.znodes import PartitionState
 from headrace.leader_eras import ERA
 
 US, SECOND, THIRD = 1, 2, 3
 NOBODY = -1
+REPLICAS = (US, SECOND, THIRD)
 # Ours has 0..49 of epoch 0, and up to 549 of epoch 1
 HELD = HeldReplica("", end_offset=550, end_epoch=1, parted_at=50, parted_from=THIRD, parted_in=0)
+RESTORED = HeldReplica("", end_offset=550, end_epoch=1, parted_at=0, parted_in=0)  # by the command
 BEHIND, EQUAL = LogEnd(0, 50), LogEnd(1, 550)
 
 
@@ -19,16 +21,28 @@ def state(leader=NOBODY, epoch=0):
     return PartitionState(leader, epoch, (US, SECOND, THIRD), 1)
 
 
-def decided(second, third, leader=NOBODY, epoch=0, is_accepted=False):
-    others = {SECOND: second, THIRD: third}
-    return decide_old(US, HELD, others, (US, SECOND, THIRD), state(leader, epoch), is_accepted=is_accepted)
+def decided(second, third, leader=NOBODY, epoch=0, held=HELD, partings=None, ahead=(SECOND,), conflicts=(), **more):
+    """Logs are the same up to where ours was found to have parted, unless it is said."""
+    ends = {SECOND: second, THIRD: third}
+    asked = {broker: 50 for broker, end in ends.items() if end is not None and end.epoch not in (1, EPOCH_UNKNOWN)}
+    others = Others(ends, asked if partings is None else partings, conflicts, ahead)
+    verdict = decide_old(US, held, others, REPLICAS, state(leader, epoch), **{"is_accepted": False, **more})
+    return verdict._replace(parted_at=-1)
 
 
 def test_the_best_log_is_to_lead():
     assert decided(EQUAL, BEHIND) == OldVerdict(OldAct.RAISE, US)
     assert decided(LogEnd(1, 551), BEHIND) == OldVerdict(OldAct.RAISE, SECOND)
     assert decided(LogEnd(2, 400), BEHIND) == OldVerdict(OldAct.RAISE, SECOND)
-    assert decided(LogEnd(EPOCH_UNKNOWN, 550), BEHIND) == OldVerdict(OldAct.RAISE, US)
+
+
+def test_where_a_log_parted_of_which_only_its_leader_would_tell_is_not_known():
+    """Apache's broker, which leads nothing: it may have what another one acknowledged in the state's epoch."""
+    apache = LogEnd(EPOCH_UNKNOWN, 550)
+    assert decided(apache, BEHIND) == OldVerdict(OldAct.WAIT, US, (SECOND,))
+    assert decided(apache, BEHIND, held=RESTORED) == OldVerdict(OldAct.RAISE, US)
+    assert not decided(apache, BEHIND, THIRD, 0, ahead=()).is_conflict
+    assert decided(apache._replace(offset=50), BEHIND, THIRD, 0, ahead=()).act is OldAct.RAISE, "it follows that one"
 
 
 def test_a_longer_log_whose_epoch_is_not_told_is_for_an_operator():
@@ -54,9 +68,14 @@ def test_a_leader_of_the_past_that_has_written_nothing_gives_way_and_what_it_may
 
 
 def test_a_leader_that_has_written_since_is_for_an_operator():
+    asked = {THIRD: 50}
     for end in (LogEnd(1, 51), LogEnd(1, 650), LogEnd(EPOCH_UNKNOWN, 51)):
-        assert decided(EQUAL, end, THIRD, 1) == OldVerdict(OldAct.WAIT, THIRD, (THIRD,), is_conflict=True)
-        assert decided(EQUAL, end, THIRD, 1, is_accepted=True) == OldVerdict(OldAct.RAISE, THIRD, first_offset=50)
+        assert decided(EQUAL, end, THIRD, 1, partings=asked) == OldVerdict(
+            OldAct.WAIT, THIRD, (THIRD,), is_conflict=True
+        )
+        assert decided(EQUAL, end, THIRD, 1, partings=asked, is_accepted=True) == OldVerdict(
+            OldAct.RAISE, THIRD, first_offset=50
+        )
 
 
 def test_a_leader_that_is_ahead_itself_is_none():
@@ -83,19 +102,17 @@ def test_one_that_was_held_before_its_log_was_opened_counts_from_the_era_of_the_
 
 def test_a_log_that_is_missing_is_waited_for_as_one_that_is_not_known():
     missing = HELD._replace(is_missing=True, end_offset=0, end_epoch=-1)
-    others = {SECOND: EQUAL, THIRD: BEHIND}
-    replicas = (US, SECOND, THIRD)
-    assert decide_old(US, missing, others, replicas, state(), is_accepted=False).act is OldAct.WAIT
-    assert decide_old(US, missing, others, replicas, state(), is_accepted=True).best == SECOND
+    assert decided(EQUAL, BEHIND, held=missing).act is OldAct.WAIT
+    assert decided(EQUAL, BEHIND, held=missing, is_accepted=True).best == SECOND
 
 
 @pytest.mark.parametrize("leader", [NOBODY, SECOND])
 def test_a_log_that_may_be_of_an_earlier_topic_leads_by_itself_where_no_other_has_records(leader):
     stray = HELD._replace(is_nameless=True, parted_at=400)
-    replicas, empty, ended = (US, SECOND, THIRD), LogEnd(-1, 0), LogEnd(0, 300)
+    empty, ended = LogEnd(-1, 0), LogEnd(0, 300)
 
     def settled(second, **more):
-        return decide_old(US, stray, {SECOND: second, THIRD: empty}, replicas, state(leader), **more)
+        return decided(second, empty, leader, held=stray, **more)
 
     assert settled(empty, is_accepted=False).best == US
     assert settled(ended, is_accepted=False) == OldVerdict(OldAct.WAIT, SECOND, (SECOND,), is_conflict=True)
@@ -105,3 +122,73 @@ def test_a_log_that_may_be_of_an_earlier_topic_leads_by_itself_where_no_other_ha
 def test_a_raised_state_is_above_all_that_anybody_has():
     assert raised(state(THIRD, 5), SECOND, [1, 3]) == PartitionState(NOBODY, ERA, (SECOND,), 1)
     assert raised(state(THIRD, 5), US, [ERA + 3]).leader_epoch == 2 * ERA
+
+
+# Two histories: F (us) had 0..69 of epoch 5 and 70..99 of 7; M and K went on from 50 in epoch 6, on the restored state
+OURS = HeldReplica("", end_offset=100, end_epoch=7, parted_at=70, parted_from=THIRD, parted_in=6)
+THEIRS = LogEnd(6, 60)
+
+
+def conflicting(leader=THIRD, epoch=6, second=THEIRS, third=THEIRS, held=OURS, partings=None, **more):
+    ends = {SECOND: second, THIRD: third}
+    at = {SECOND: 50, THIRD: 50} if partings is None else partings
+    return decide_old(
+        US, held, Others(ends, at), REPLICAS, state(leader, epoch), **{"is_accepted": False, **more}
+    )  # fmt: skip
+
+
+def test_a_leader_that_ends_below_what_was_thought_to_be_the_parting_has_written_all_the_same():
+    """Its epoch 6 lies between two of ours: that it ends at 60 says nothing of where the logs parted."""
+    verdict = conflicting()
+    assert verdict == OldVerdict(OldAct.WAIT, THIRD, (THIRD, SECOND), is_conflict=True, parted_at=50)
+    assert conflicting(is_accepted=True) == OldVerdict(OldAct.RAISE, THIRD, first_offset=50, parted_at=50)
+
+
+@pytest.mark.parametrize("more", [{}, {"is_accepted": True}])
+def test_where_it_is_not_known_where_a_leader_parted_it_counts_as_one_that_has_written(more):
+    verdict = conflicting(partings={SECOND: 50}, second=LogEnd(6, 50), **more)
+    assert verdict.waits_for == (() if more else (THIRD,))
+    assert verdict.best == (THIRD if more else US)
+
+
+@pytest.mark.parametrize(("leader", "epoch"), [(NOBODY, 7), (US, 7), (SECOND, 9)])
+def test_whoever_leads_two_histories_are_a_conflict(leader, epoch):
+    verdict = conflicting(leader, epoch)
+    assert verdict.is_conflict
+    assert verdict.act is OldAct.WAIT
+
+
+def test_a_conflict_that_was_seen_lasts_while_the_other_one_is_away_and_until_no_log_differs():
+    held = OURS._replace(is_conflict=True)
+    assert conflicting(held=held, third=None, second=LogEnd(5, 40)).is_conflict
+    equal = LogEnd(7, 100)
+    assert conflicting(held=held, second=equal, third=equal, partings={}).act is OldAct.RAISE
+
+
+def test_a_conflict_of_another_broker_is_waited_for():
+    others = Others({SECOND: LogEnd(7, 100), THIRD: LogEnd(7, 100)}, {}, (SECOND,), (SECOND,))
+    verdict = decide_old(US, OURS, others, REPLICAS, state(), is_accepted=False)
+    assert (verdict.act, verdict.waits_for, verdict.is_conflict) == (OldAct.WAIT, (SECOND,), False)
+
+
+@pytest.mark.parametrize(("keep", "lost"), [(US, 50), (SECOND, 50), (THIRD, 50)])
+def test_whom_an_operator_names_is_to_lead(keep, lost):
+    verdict = conflicting(is_accepted=True, keep=keep)
+    assert (verdict.act, verdict.best, verdict.first_offset) == (OldAct.RAISE, keep, lost)
+
+
+def test_whom_an_operator_names_is_waited_for():
+    assert conflicting(is_accepted=True, keep=THIRD, third=None)[:3] == (OldAct.WAIT, THIRD, (THIRD,))
+
+
+@pytest.mark.parametrize(("own_mark", "their_mark", "is_conflict"), [(50, 50, False), (50, 60, False), (51, 60, True)])
+def test_after_a_restore_the_log_that_would_be_cut_must_not_have_acknowledged_what_the_other_lacks(
+    own_mark, their_mark, is_conflict
+):
+    """By the command alone, nothing says that the state's history was written: an earlier epoch is a deposed leader's, as a rule."""
+    held = HeldReplica("", end_offset=100, end_epoch=5, parted_at=0, parted_in=6)
+    theirs = LogEnd(6, 90, their_mark)
+    at = {SECOND: 50, THIRD: 50}
+    verdict = conflicting(NOBODY, 6, theirs, theirs, held, at, high_watermark=own_mark)
+    assert verdict.is_conflict is is_conflict
+    assert conflicting(NOBODY, 6, theirs, theirs, held, at, high_watermark=100, is_compacted=True).best == SECOND

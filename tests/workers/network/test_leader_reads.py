@@ -138,6 +138,7 @@ def test_who_debugs_is_told_the_logs_end_and_its_last_epoch_by_followers_too(rig
         rig.replica.take_role(topic.partitions[0]._replace(leader=leader))
         told = list_offset(rig, version=version, replica_id=-2)
         assert (told.error_code, told.offset, told.leader_epoch) == (0, 1, EPOCH)
+        assert told.timestamp == -3, "its high watermark is 0"
         if leader:
             assert ErrorCode(list_offset(rig, version=version).error_code) is ErrorCode.NOT_LEADER_OR_FOLLOWER
     assert rig.seat.partitions.read(0).high_watermark == 0

@@ -16,7 +16,7 @@ from tests.support.log_fixtures import batch
 from tests.workers.network.follower_rig import EPOCH, FOLLOWER, NODE, STRANGER, FollowerRig, replicated
 from tests.workers.network.network_rig import lead
 
-CLIENT = -1
+CLIENT, DEBUGGING = -1, -2
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL = -1, -2, -3, -4
 LATEST_EPOCH, END = 9, 6
 START_MS = 1_795_000_000_000
@@ -221,6 +221,20 @@ def test_where_a_leader_epoch_ended(rig, version, replica_id, epoch, found):
 def test_who_asks_in_another_epoch_is_told_so(rig, current, error):
     """KIP-320."""
     assert rig.end_of(4, current=current)[0] == error
+
+
+def test_who_debugs_is_answered_by_a_follower_of_the_epochs_in_its_log(rig):
+    """Another node of ours asks so where its log has parted from this one."""
+    commit(rig, 5)
+    view = replicated(view_of(("t", 2)), epoch=LATEST_EPOCH + 1)
+    topic = view.topics["t"]
+    parts = tuple(one._replace(leader=FOLLOWER) for one in topic.partitions)
+    rig.set_view(view._replace(version=rig.seat.view.view.version + 1, topics={"t": topic._replace(partitions=parts)}))
+    rig.replicas.follow(rig.seat.view.view)
+    assert rig.end_of(7) == ("NOT_LEADER_OR_FOLLOWER", -1, -1)
+    for epoch, found in ((9, (9, 6)), (7, (6, 5)), (4, (4, 2)), (20, (-1, -1))):
+        assert rig.end_of(epoch, replica_id=DEBUGGING) == ("NONE", *found)
+    assert rig.end_of(7, version=2)[0] == "NOT_LEADER_OR_FOLLOWER", "it does not say who asks"
 
 
 @pytest.mark.parametrize("replica_id", [CLIENT, FOLLOWER])

@@ -7,6 +7,9 @@ from the row; the leader process is not asked.
 Of an epoch after all that it knows, a leader whose controller process is not in the cluster says NOT_LEADER_OR_FOLLOWER: it was deposed.
 Apache's broker says that there is no such epoch, and librdkafka's consumers begin again at the first record.
 
+To a broker that debugs (replica id -2) a follower answers as well, and a replica that is held back: where two logs have parted is found so
+(decision 071). Apache's broker answers of what it leads.
+
 Source: Kafka `Partition.lastOffsetForLeaderEpoch`; KIP-101, KIP-279, KIP-320.
 """
 
@@ -17,9 +20,13 @@ from headrace.log.state.leader_epochs import end_offset_for
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
+from headrace.shm.partition_table import RowState
 from headrace.workers.network.context import Context
 from headrace.workers.network.exchange import Exchange
+from headrace.workers.network.handlers.a02_list_offsets import DEBUGGING_REPLICA
 from headrace.workers.network.partition_reads import CONSUMER_REPLICA_ID_MAX, refusal_of
+
+VERSION_OF_REPLICA = 3  # says who asks; before that it is left at the default, -2
 
 _Wanted = messages.OffsetForLeaderEpochRequest.OffsetForLeaderPartition
 _Topic = messages.OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult
@@ -36,8 +43,14 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
             for topic in request.topics
         ]
     else:
+        is_debugging = request.replica_id == DEBUGGING_REPLICA and exchange.api_version >= VERSION_OF_REPLICA
         topics = [
-            _Topic(topic=topic.topic, partitions=[_find(context, topic.topic, wanted) for wanted in topic.partitions])
+            _Topic(
+                topic=topic.topic,
+                partitions=[
+                    _find(context, topic.topic, wanted, may_follow=is_debugging) for wanted in topic.partitions
+                ],
+            )
             for topic in request.topics
         ]
     response = messages.OffsetForLeaderEpochResponse(topics=topics)
@@ -48,7 +61,7 @@ def _refusal(wanted: _Wanted) -> _EndOffset:
     return _EndOffset(partition=wanted.partition, error_code=int(ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
 
 
-def _find(context: Context, topic: str, wanted: _Wanted) -> _EndOffset:
+def _find(context: Context, topic: str, wanted: _Wanted, *, may_follow: bool) -> _EndOffset:
     index = wanted.partition
     route = context.routes.partition(topic, index)
     if route is None:
@@ -56,13 +69,14 @@ def _find(context: Context, topic: str, wanted: _Wanted) -> _EndOffset:
     row = context.seat.partitions.read(route.slot) if route.slot >= 0 else None
     if row is None:
         return _EndOffset(partition=index, error_code=int(ErrorCode.NOT_LEADER_OR_FOLLOWER))
-    error = refusal_of(route, row, wanted.current_leader_epoch)
+    is_leader = row.state == RowState.LEADER
+    error = refusal_of(route, row, wanted.current_leader_epoch, may_follow=may_follow)
     if error:
         return _EndOffset(partition=index, error_code=int(error))
-    if wanted.leader_epoch > row.leader_epoch and not context.is_control_current():
+    if is_leader and wanted.leader_epoch > row.leader_epoch and not context.is_control_current():
         return _EndOffset(partition=index, error_code=int(ErrorCode.NOT_LEADER_OR_FOLLOWER))
     try:
-        entries = context.epochs.entries(route, row)
+        entries = context.epochs.entries(route, row) if is_leader else context.epochs.of_follower(route, row)
     except KafkaError as failure:
         return _EndOffset(partition=index, error_code=int(failure.code))
     except (HeadraceError, OSError):

@@ -6,9 +6,10 @@ these (`fetchers.py`), so that nothing that was asked for an older one is ever a
     apply   what a fetch brought: records, the leader's high watermark and log start offset     (`Replica.follow`)
     part    where the leader's log parts from ours: ours is cut there                           (`Replica.truncate`)
     reset   our end is not in the leader's log: cut to its end, or restarted at its start
-    prove   the first fetch of a log that was opened begins with the last batch that we have: the leader's is the same one, or the two
-            logs parted though their epochs and offsets agree (a restored ZooKeeper gave an epoch twice: decision 071). It says the epoch
-            of the record before, as each fetch does: where the logs parted before that, ours is cut, and the batch before is asked for
+    prove   the first fetch under each leader and leader epoch begins with the last batch that we have: the leader's is the same one,
+            or the two logs parted though their epochs and offsets agree (a restored ZooKeeper gave an epoch twice: decision 071). It
+            says the epoch of the record before, as each fetch does: where the logs parted before that, ours is cut, and the batch
+            before is asked for. Where the answer has no record, the leader is asked where its log ends
 
 Where the log has more than its leader in the leader's own epoch, or in the same batch's place another one, or would be truncated below
 its high watermark by a leader of the same era (decision 079), nothing is truncated: the controller is notified (`Replica.tell_ahead`). It
@@ -64,7 +65,7 @@ class Followed(Subject):
     last_error             that was said of it; 0: none
     proof                  our last batch, with which the fetch that is asked for begins; None: it begins at our end
     is_proven              whether that was tried since the log was cut last
-    unanswered             proofs in a row for which there was no room in the answer, or no such record
+    unanswered             proofs for which an answer had no room, though the leader has a record there
     is_parted_below        the leader has an earlier epoch in the place of our last batch: the next proof is asked by our epoch. If the
                            leader has that all the same, it began elsewhere there, and was given twice
     timer                  serial of its back-off
@@ -133,8 +134,10 @@ class Followed(Subject):
         assert own is not None
         if self.is_parted_below:  # and yet its epoch of that number does not end before our batch
             return 0, self.refuse_epoch(on_cut, own.base_offset)
-        if not len(records) and self._is_asked_again(own, high_watermark):
-            return 0, None
+        if not len(records) and high_watermark > own.base_offset:
+            return 0, None  # there was no room for it in this answer
+        if not len(records):
+            return 0, FollowerEvent.OUT_OF_RANGE  # the leader may have no record there: it says where its log ends
         self.is_proven = True
         if len(records) < HEADER_BYTES or records[MAGIC_POSITION] != MAGIC_V2:
             return 0, None
@@ -151,11 +154,6 @@ class Followed(Subject):
             self.replica.note_proven()
             return found.size_bytes if found.size_bytes <= len(records) else 0, None
         return 0, self.refuse_epoch(on_cut, own.base_offset)
-
-    def _is_asked_again(self, own: RecordBatchHeader, high_watermark: int) -> bool:
-        """Whether the leader may have a record there, for which there was no room in its answer."""
-        self.unanswered += 1
-        return high_watermark > own.base_offset or self.unanswered <= EMPTY_PROOFS_MAX
 
     def refuse_epoch(self, on_cut: Callable[[Replica], None], offset: int) -> FollowerEvent:
         """Our latest epoch was given twice, and the logs part at an offset at the latest."""
@@ -221,6 +219,8 @@ class Followed(Subject):
         """
         log = self.replica.log
         own_end_offset = log.log_end_offset
+        if self._is_asked_again(start_offset, end_offset):
+            return FollowerEvent.RESET
         if end_offset < own_end_offset:
             return self._cut(end_offset, on_cut) or FollowerEvent.RESET
         if start_offset > own_end_offset:
@@ -241,6 +241,15 @@ class Followed(Subject):
         if self.resets == _RESETS_WITH_EPOCH:
             return self._cut(self.replica.high_watermark, on_cut) or FollowerEvent.RESET
         return FollowerEvent.RESET if self.resets < _RESETS_WITH_EPOCH else FollowerEvent.REFUSED
+
+    def _is_asked_again(self, start_offset: int, end_offset: int) -> bool:
+        """Whether the proof is asked for again: the leader has a record at our last batch, for which there was no room in its answer."""
+        own = None if self.is_proven else self._last_batch(says_last_epoch=False)
+        if own is None or not start_offset <= own.base_offset < end_offset:
+            return False
+        self.unanswered += 1
+        self.is_proven = self.unanswered > EMPTY_PROOFS_MAX
+        return True
 
     def _last_batch(self, says_last_epoch: bool) -> RecordBatchHeader | None:
         """Ours, to compare; None: there is none that can be, or none whose offset can be asked for with an epoch."""

@@ -68,6 +68,51 @@ def test_a_leader_that_is_longer_in_the_same_epoch_and_another_is_found_by_the_l
     assert not rig.replica.is_unproven
 
 
+@pytest.mark.parametrize("later", [0, 1], ids=["in the same epoch", "in the next one"])
+def test_a_log_that_stayed_open_is_proven_under_each_leader(stage, later):
+    """It led epoch 1 itself, was cut off, and its process lives; a restored ZooKeeper gave epoch 1 to another one."""
+    rig, led = stage.rig, stage.led
+    rig.replica.is_unproven = False
+    led.lead(1)
+    led.append(20, size=120)
+    if later:
+        led.lead(2)
+    before = all_bytes(rig.log)
+    rig.follow(leader=1, epoch=1 + later)
+    rig.turn_until(lambda: rig.state is FollowerState.FAILED)
+    assert all_bytes(rig.log) == before
+    assert [tuple(one) for one in stage.told()] == [(10, 1, 5, 1, 1 + later)]
+
+
+def test_a_log_is_proven_once_under_one_leader_and_again_under_the_next(stage):
+    rig, led = stage.rig, stage.led
+    led.log.append_as_follower(memoryview(bytearray(all_bytes(rig.log)[len(all_bytes(led.log)) :])), 0)
+    for epoch in (2, 3):
+        led.lead(epoch)
+        led.append(1)
+        rig.follow(leader=1, epoch=epoch)
+        rig.follow_until(led)
+        assert not rig.replica.is_unproven
+        rig.follow(leader=1, epoch=epoch, configs={"retention.ms": "1000000"})  # the same role
+        led.append(1)
+        rig.follow_until(led)
+    assert [offset for offset, _epoch in fetched(stage.leader) if offset in (9, 11)] == [9, 11, 11]
+    assert not stage.told()
+
+
+def test_a_leader_without_a_record_in_the_place_of_our_last_batch_says_where_its_log_ends(stage):
+    """It lacks the last batch of a deposed leader, and writes nothing: it would not answer a fetch there."""
+    rig, led = stage.rig, stage.led
+    led.log.append_as_follower(memoryview(bytearray(all_bytes(rig.log)[len(all_bytes(led.log)) :])), 0)
+    led.log.truncate_to(9)
+    led.lead(2)
+    rig.follow(leader=1, epoch=2)
+    rig.follow_until(led)
+    assert rig.log.log_end_offset == 9
+    rig.turn_until(lambda: not rig.replica.is_unproven)
+    assert not stage.told()
+
+
 def test_a_leader_that_is_shorter_in_the_same_epoch_has_nothing_cut(stage):
     rig, led = stage.rig, stage.led
     led.lead(1)

@@ -1,0 +1,302 @@
+"""Held replicas beside the logs of the others: what is decided about each, and carried out.
+
+Runs in: the controller process of the node that holds them; a part of `holds.py`, which keeps and stores what is held, and begins each
+check. Others are asked where their logs end, and for those that are ahead of a state also where they have parted from ours
+(`other_ends.py`). Then `hold_decision.py` decides (decision 042), or `old_state_decision.py` (decision 071).
+
+A broker that is registered and has not said where its log ends recovers it: it is waited for, however long that takes. One that is
+away is waited for until unclean.recovery.timeout.ms is over, where nothing proves a loss.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Mapping
+from typing import NamedTuple
+
+from headrace.controller.agent.accepted_losses import AcceptedLosses
+from headrace.controller.agent.ahead_replicas import AheadReplicas, Facts, write_state
+from headrace.controller.agent.hold_decision import EPOCH_UNKNOWN, Act, LogEnd, Verdict, decide, first_lost, may_part
+from headrace.controller.agent.hold_reports import ends_of, report_loss, some_of
+from headrace.controller.agent.old_state_decision import Others
+from headrace.controller.agent.other_ends import OtherLogs, Partings, Questions, read_other_logs
+from headrace.controller.agent.owed_elections import OwedElections
+from headrace.controller.cluster.known_cluster import KnownCluster, Topic
+from headrace.controller.cluster.topic import UNCLEAN
+from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper.held_znodes import NO_OFFSET, HeldReplica
+from headrace.controller.zookeeper.session import ZkSession
+from headrace.controller.zookeeper.znodes import BadZnode, PartitionState
+from headrace.ids import NO_LEADER
+from headrace.leader_eras import first_of_history
+from headrace.settings import Settings
+
+CLEANUP_POLICY = "cleanup.policy"
+
+Place = tuple[str, int]  # topic and partition
+
+_log = logging.getLogger(__name__)
+
+
+class Owners(NamedTuple):
+    """Parts of `holds.py`.
+
+    drop    ends a hold
+    dirty   told of a topic whose hold is another
+    """
+
+    ahead: AheadReplicas
+    accepted: AcceptedLosses
+    elections: OwedElections
+    drop: Callable[[Place], None]
+    dirty: Callable[[str], None]
+
+
+class HeldComparison:
+    """Of one node."""
+
+    def __init__(
+        self,
+        known: KnownCluster,
+        zk: ZkSession,
+        monotonic_ms: Callable[[], int],
+        ask: Questions,
+        settings: Settings,
+        owners: Owners,
+    ) -> None:
+        self._known = known
+        self._zk = zk
+        self._monotonic_ms = monotonic_ms
+        self._ask = ask
+        self._settings = settings
+        self._owners = owners
+        self._timeout_ms: int = settings["unclean.recovery.timeout.ms"]
+        self._since_ms: dict[Place, int] = {}
+        self._said_ms: dict[Place, int] = {}  # that a registered broker is waited for
+
+    def end(self, place: Place) -> None:
+        """A hold is over."""
+        self._since_ms.pop(place, None)
+        self._said_ms.pop(place, None)
+
+    async def decide(self, places: Collection[Place]) -> None:
+        """Compare these, where their logs are open, and do what follows. raises ZkError"""
+        asked = self._to_compare(places)
+        if not asked:
+            return
+        known = self._known
+        logs = await read_other_logs(self._zk, known, self._ask.ends, asked)
+        partings = await self._read_partings(asked, logs)
+        accepted = await self._owners.accepted.read()
+        waiting: list[Place] = []
+        awaited: set[int] = set()
+        for place, brokers in asked.items():
+            held, topic = known.held.get(place), known.topics.get(place[0])
+            state = topic.states[place[1]] if topic is not None and place[1] < len(topic.states) else None
+            if held is None or topic is None or state is None:
+                continue
+            if held.is_ahead:
+                others = _others_of(place, brokers, logs, partings)
+                await self._settle_ahead(place, topic, state, others, accepted.get(place))
+            elif known.node_id in state.isr:  # else it is over
+                is_for_others = await self._settle(place, topic, state, held, logs, brokers, accepted.get(place))
+                if is_for_others:
+                    waiting.append(place)
+                    awaited.update(known.held[place].waits_for)
+        if waiting:
+            _log.warning(
+                "replicas held: others may have more partitions=%d waits_for=%s some=%s; see headrace cluster describe --held",
+                len(waiting), sorted(awaited), some_of(waiting),
+            )  # fmt: skip
+
+    def _to_compare(self, places: Collection[Place]) -> dict[Place, tuple[int, ...]]:
+        """Held replicas whose logs are open, and who has the others."""
+        known, now_ms = self._known, self._monotonic_ms()
+        found = {}
+        for place in places:
+            held, topic = known.held.get(place), known.topics.get(place[0])
+            if held is None or topic is None or topic.states[place[1]] is None:
+                continue
+            self._since_ms.setdefault(place, now_ms)
+            if held.end_offset != NO_OFFSET:
+                found[place] = tuple(one for one in topic.replicas[place[1]] if one != known.node_id)
+        return found
+
+    async def _read_partings(self, asked: Mapping[Place, tuple[int, ...]], logs: OtherLogs) -> Partings:
+        """Where logs that are ahead have parted from the others: asked where that does not follow from how they end."""
+        known = self._known
+        wanted: dict[int, list[Place]] = {}
+        for place, brokers in asked.items():
+            held, topic = known.held.get(place), known.topics.get(place[0])
+            if held is None or topic is None or not held.is_ahead or held.is_missing or not held.end_offset:
+                continue
+            state = topic.states[place[1]]
+            for broker in brokers:
+                end = logs.end_of(broker, place)
+                if end is None or not end.offset or end.epoch == held.end_epoch:
+                    continue
+                if end.epoch != EPOCH_UNKNOWN or (state is not None and state.leader == broker):
+                    wanted.setdefault(broker, []).append(place)
+        return await self._ask.partings(wanted) if wanted else {}
+
+    async def _settle_ahead(
+        self, place: Place, topic: Topic, state: PartitionState, others: Others, accepted: int | None
+    ) -> None:
+        """raises   ZkError"""
+        before = self._known.held[place]
+        policy = self._setting(topic, CLEANUP_POLICY)
+        facts = Facts(self._ask.mark(place), "compact" in str(policy).lower())
+        if await self._owners.ahead.settle(place, topic, state, others, accepted, facts):
+            self._owners.drop(place)
+        elif self._known.held.get(place) != before:
+            self._owners.dirty(place[0])
+
+    async def _settle(
+        self,
+        place: Place,
+        topic: Topic,
+        state: PartitionState,
+        held: HeldReplica,
+        logs: OtherLogs,
+        brokers: Collection[int],
+        accepted: int | None,
+    ) -> bool:
+        """Whether it is for others to wait for that were not said yet. raises ZkError"""
+        known, now_ms = self._known, self._monotonic_ms()
+        others = {broker: logs.end_of(broker, place) for broker in brokers}
+        ahead = logs.holding(place, brokers)
+        awaited = [
+            broker
+            for broker in brokers
+            if others[broker] is None and broker in known.brokers and (broker, place) not in logs.gone
+        ]
+        is_late = now_ms - self._since_ms.get(place, now_ms) >= self._timeout_ms
+        verdict = decide(
+            known.node_id, LogEnd(held.end_epoch, held.end_offset), others, topic.replicas[place[1]], state.isr,
+            is_proven=held.is_proven,
+            is_missing=held.is_missing,
+            is_late=is_late,
+            is_accepted=accepted is not None,
+            may_be_unclean=self._is_on(topic, UNCLEAN),
+            awaited=awaited,
+            disputed_by=sorted(ahead),
+            keep=NO_LEADER if accepted is None else accepted,
+        )  # fmt: skip
+        if verdict.act is Act.WAIT:
+            if awaited:
+                self._say_awaited(place, awaited, now_ms)
+            if held.waits_for == verdict.waits_for:
+                return False
+            known.held[place] = held._replace(waits_for=verdict.waits_for)
+            self._owners.dirty(place[0])
+            return bool(verdict.waits_for)  # else for an operator, as was reported
+        is_kept = accepted is not None and accepted != NO_LEADER
+        lowest = min((one.parted_at for one in ahead.values()), default=held.end_offset)
+        await self._carry_out(place, topic, state, held, verdict, others, lowest, is_kept=is_kept)
+        return False
+
+    def _say_awaited(self, place: Place, awaited: Collection[int], now_ms: int) -> None:
+        """From time to time, for as long as it takes."""
+        since_ms = self._since_ms.get(place, now_ms)
+        if now_ms - max(since_ms, self._said_ms.get(place, 0)) < self._timeout_ms:
+            return
+        self._said_ms[place] = now_ms
+        _log.warning(
+            "replica held on: brokers are registered, and have not said yet where their logs end; they may be recovering them"
+            " partition=%s-%d waits_for=%s waiting_s=%d; to wait no longer: headrace cluster accept-loss %s:%d",
+            *place, sorted(awaited), (now_ms - since_ms) // 1_000, *place,
+        )  # fmt: skip
+
+    async def _carry_out(
+        self,
+        place: Place,
+        topic: Topic,
+        state: PartitionState,
+        held: HeldReplica,
+        verdict: Verdict,
+        others: Mapping[int, LogEnd | None],
+        lowest: int,
+        *,
+        is_kept: bool,
+    ) -> None:
+        """Release, or hand over.
+
+        lowest    of the offsets at which logs that are ahead have parted from the others
+        is_kept   an operator says who is to lead
+        """
+        known, owners = self._known, self._owners
+        own = LogEnd(held.end_epoch, held.end_offset)
+        if verdict.act is Act.RELEASE:
+            offset = min(lowest, first_lost(own, own, others, state.isr))
+            if is_kept or may_part(own, others):  # followers have to know that it was decided
+                if state.leader == known.node_id:
+                    return  # who is to elect does not know yet that we can't lead
+                leader_epoch = first_of_history(state.leader_epoch)
+                elected = state._replace(leader_epoch=leader_epoch)
+                if is_kept:
+                    elected = state._replace(leader=NO_LEADER, leader_epoch=leader_epoch, isr=(known.node_id,))
+                is_led = state.leader != NO_LEADER and not is_kept
+                if not is_led and not await write_state(self._zk, known, place, topic, state, elected):
+                    return
+            report_loss(place, offset, held, f"no other replica has more: {ends_of(others)}" if not is_kept else KEPT)
+            owners.drop(place)
+        elif state.leader == NO_LEADER:
+            best = others[verdict.best]
+            assert best is not None
+            owners.elections.owe(place)  # whether the reply comes or not
+            offset = min(lowest, first_lost(own, best, others, state.isr))
+            report_loss(place, offset, held, f"broker {verdict.best} has more than this one, and is to lead")
+            leader_epoch = first_of_history(state.leader_epoch)
+            elected = state._replace(isr=(verdict.best,), leader_epoch=leader_epoch)
+            if not await write_state(self._zk, known, place, topic, state, elected):
+                return
+            owners.drop(place)
+        else:
+            return  # who is to elect does not know yet that we can't lead
+        owners.elections.owe(place)
+
+    def _is_on(self, topic: Topic, key: str) -> bool:
+        return str(self._setting(topic, key)).strip().lower() == "true"
+
+    def _setting(self, topic: Topic, key: str) -> object:
+        """A setting of a topic, which brokers have by the same name; of the broker's `log.cleanup.policy`, too."""
+        known = self._known
+        broker_key = f"log.{key}" if key == CLEANUP_POLICY else key
+        if key in topic.configs:
+            return topic.configs[key]
+        for told in (known.node_settings, known.cluster_settings):
+            if broker_key in told:
+                return told[broker_key]
+        return self._settings.value(broker_key)
+
+
+KEPT = "an operator says that the log of this one counts"
+
+
+def _others_of(place: Place, brokers: Collection[int], logs: OtherLogs, partings: Partings) -> Others:
+    ahead = logs.holding(place, brokers)
+    return Others(
+        {broker: logs.end_of(broker, place) for broker in brokers},
+        {broker: partings[broker][place] for broker in brokers if place in partings.get(broker, {})},
+        sorted(broker for broker, one in ahead.items() if one.is_conflict),
+        frozenset(ahead),
+    )
+
+
+async def read_held_states(zk: ZkSession, known: KnownCluster, places: Collection[Place]) -> None:
+    """States as ZooKeeper has them: a controller tells them by requests that we refuse. raises ZkError"""
+    if known.is_authority:
+        return  # what it writes it knows
+    asked = [
+        (topic, index)
+        for name, index in places
+        if (topic := known.topics.get(name)) is not None and index < len(topic.states)
+    ]
+    paths = [znodes.state_path(topic.name, index) for topic, index in asked]
+    for (topic, index), path, node in zip(asked, paths, await zk.get_many(paths), strict=True):
+        if node is None or not known.is_current(topic):
+            continue
+        try:
+            known.set_states(topic, {index: znodes.decode_state(path, node.data, node.version)})
+        except BadZnode as failure:
+            _log.error("partition state kept as it was reason=%s", failure)

@@ -1,0 +1,95 @@
+"""Where held logs have parted from others', asked over sockets and of their owners; who does not answer is not known."""
+
+import pytest
+
+from headrace.controller.log_partings import LogPartings
+from headrace.ids import partition_key
+from headrace.protocol import messages
+from headrace.protocol.apis import ApiKey
+from headrace.protocol.codec import decode_request, encode_response
+from headrace.shm.messages import LOG_EPOCH, LOG_EPOCHS_ASKED, LOG_EPOCHS_TOLD, ReplyStatus, RequestKind
+from headrace.shm.partition_table import PartitionRow, RowState
+from tests.controller.test_log_ends import Rig as EndsRig
+from tests.runtime.fake_node import Desk
+from tests.runtime.runtime_fakes import CycleSeat
+from tests.support.fake_seat import FakeSeat
+
+VERSION = 4
+ID = "0" * 31 + "1"
+Response = messages.OffsetForLeaderEpochResponse
+
+
+class Slots:
+    def get(self, _topic, index):
+        return index
+
+
+class Topic:
+    topic_id = ID
+
+
+class Rig(EndsRig):
+    """Our log of t-0 has epochs 5 and 7, and ends at 100; of t-1 its owner says nothing."""
+
+    def __init__(self, desk, seat):
+        super().__init__(desk)
+        self.known.topics, self.known.slots = {"t": Topic()}, Slots()
+        self.owner = {0: [(5, 0), (7, 70)]}
+        self.kinds = []
+        self.ends = LogPartings(seat, self.known, desk.peers, self.tasks, VERSION, self.ask_own)
+        for index in (0, 1):
+            fields = (RowState.FOLLOWER, partition_key("t", index, ID), 1, 7, 0, 95, 95, 100)
+            seat.partitions.publish(index, PartitionRow(*fields, *(0,) * (len(PartitionRow._fields) - len(fields))))
+
+    def ask_own(self, _process_id, kind, body, on_reply):
+        self.kinds.append(kind)
+        told = b""
+        for slot, key in LOG_EPOCHS_ASKED.iter_unpack(body):
+            entries = self.owner.get(slot)
+            if entries:
+                told += LOG_EPOCHS_TOLD.pack(key, len(entries)) + b"".join(LOG_EPOCH.pack(*one) for one in entries)
+        on_reply(ReplyStatus.ANSWERED, memoryview(told))
+        return True
+
+    def answered(self, node, index, epoch, end, error=0):
+        """Answer the question of that ordinal; returns the epoch that was asked for."""
+        self.until(lambda: len(node.requests) > index)
+        header, body = node.requests[index]
+        assert (header.api_key, header.api_version) == (ApiKey.OFFSET_FOR_LEADER_EPOCH, VERSION)
+        request = decode_request(header.api_key, VERSION, memoryview(body))
+        assert request.replica_id == -2
+        [row] = request.topics[0].partitions
+        ends = [Response.EpochEndOffset(partition=row.partition, error_code=error, leader_epoch=epoch, end_offset=end)]
+        answer = Response(topics=[Response.OffsetForLeaderTopicResult(topic="t", partitions=ends)])
+        node.session.answer(index, b"\0" + encode_response(ApiKey.OFFSET_FOR_LEADER_EPOCH, VERSION, answer))
+        return row.leader_epoch
+
+
+@pytest.fixture
+def rig(tmp_path):
+    desk = Desk(CycleSeat())
+    yield Rig(desk, FakeSeat([tmp_path]))
+    desk.close()
+
+
+def test_a_broker_is_asked_down_to_an_epoch_that_both_have(rig):
+    node = rig.broker(1)
+    task = rig.ask({1: [("t", 0), ("t", 1)]})
+    assert rig.answered(node, 0, -1, -1) == 7
+    assert rig.answered(node, 1, 5, 50) == 5
+    rig.until(lambda: task.is_done)
+    assert task.result() == {1: {("t", 0): 50}}
+    assert rig.kinds == [RequestKind.LOG_EPOCHS]
+    assert not len(rig.desk.peers)
+    assert rig.ends.mark(("t", 0)) == 95
+    assert rig.ends.mark(("u", 0)) == -1
+
+
+def test_what_a_broker_does_not_say_is_not_known(rig):
+    first, second = rig.broker(1), rig.broker(2)
+    task = rig.ask({1: [("t", 0)], 2: [("t", 0)], 3: [("t", 0)]})
+    rig.until(lambda: first.requests and second.requests)
+    rig.answered(first, 0, -1, -1, error=6)
+    second.session.close()
+    rig.until(lambda: task.is_done)
+    assert task.result() == {1: {}, 2: {}, 3: {}}
