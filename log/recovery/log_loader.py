@@ -193,7 +193,13 @@ class LogLoader:
         if sum(name.endswith(LOG_SUFFIX) for name in names) > len(found):
             _log.warning("files ignored whose names are no offsets directory=%s", self._directory)
         self._replay = ProducerReplay(
-            self._directory, self._disk, self._producers, opening.log_start_offset, self._now_ms, self._progress
+            self._directory,
+            self._disk,
+            self._producers,
+            opening.log_start_offset,
+            self._now_ms,
+            self._progress,
+            is_compacted=self._config.is_compacted,
         )
         if not found:
             return self._begin(opening.log_start_offset)
