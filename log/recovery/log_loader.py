@@ -24,6 +24,7 @@ Runs in: the partition worker that owns the log. Source: Kafka `LogLoader`.
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 from dataclasses import dataclass, replace
@@ -299,8 +300,12 @@ class LogLoader:
     def _check_transaction_index(self, base: int, following: int) -> None:
         try:
             check_transaction_index(path_of(self._directory, base, TXN_INDEX_SUFFIX), base, following)
-        except CorruptIndex as failure:
-            _log.warning("transaction index rebuilt from segment=%d on reason=%s", base, failure)
+        except (CorruptIndex, OSError) as failure:
+            if isinstance(failure, OSError) and failure.errno != errno.EIO:
+                raise
+            _log.warning(
+                "transaction index rebuilt directory=%s from segment=%d on reason=%s", self._directory, base, failure
+            )
             self._replay.distrust_transactions(base)
 
     def _recover(self, base: int, known_end: int) -> tuple[Segment, int]:
@@ -370,6 +375,10 @@ def indexes_are_sound(
     times = IndexReader(path_of(directory, base_offset, TIME_INDEX_SUFFIX), TIME_ENTRY)
     try:
         last_offset, last_time = offsets.last(), times.last()
+    except OSError as failure:
+        if failure.errno != errno.EIO:
+            raise
+        return False  # the segment has all that was in it
     finally:
         offsets.close()
         times.close()

@@ -107,6 +107,8 @@ class Recovery:
             times.check()
         except CorruptIndex:
             return False
+        if index.is_remade or times.is_remade:
+            return False
         index.truncate_to_position(known_end)
         last = index.last()
         start = last[1] if last is not None else 0
