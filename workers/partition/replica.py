@@ -550,12 +550,14 @@ class Replica:
         What a failed append left in the log counts now, as in `resume`: it is in the copy, and sent again it is a duplicate.
         """
         self._take_log(log)
+        log.sync_owed()
         self.advance_high_watermark()
         self.publish()
 
     def resume(self, log: PartitionLog) -> None:
         """The log ran out of room and was opened again: it takes appends. raises StorageFailed: tell `fail`"""
         self._take_log(log)
+        log.sync_owed()
         self._note_leader_epoch()  # there was no room for it, maybe
         self.advance_high_watermark()
         self.publish()

@@ -287,6 +287,11 @@ class ReplicaOpener:
             ),
             topic_id,
         )
+        try:
+            log.sync_owed()
+        except StorageFailed:
+            log.abandon()
+            raise
         if not (has_mark or is_new) and str(log_dir) in self._seat.wiring.suspect_directories:
             log.note_loss()  # the next owner has a mark to compare with: ours
         if trusted is None and not is_clean:
