@@ -303,6 +303,7 @@ class ControllerProcess(duty_cycle.Process):
         await self._holds.load()
         await self._agent.load()
         self._holds.settle_loaded()
+        await self._agent.producer_ids.compare()
         await self._agent.producer_ids.prepare()
         if is_resumed and self._leaders_write_isrs:
             self._isr_writer.owe(known)
@@ -355,11 +356,17 @@ class ControllerProcess(duty_cycle.Process):
             self._losses = zk.losses
             self._leave("it expired")
         elif away_s >= RESTORE_S and not outage.is_on and self._session_id:
-            self._comparing = self._tasks.start(has_past_states(zk, self._tasks, self._agent.known), self._compared)
+            self._comparing = self._tasks.start(self._compare(), self._compared)
         elif outage.is_on:
             self._probe(outage.away_s(now_ns))
         if not outage.is_on:
             self._next_probe_s = 0.0
+
+    async def _compare(self) -> bool:
+        """Whether ZooKeeper, which was away, is of the past. raises ZkError"""
+        is_past = await has_past_states(self._zk, self._tasks, self._agent.known)
+        await self._agent.producer_ids.compare()
+        return is_past
 
     def _compared(self, task: Task[bool]) -> None:
         """Of a session that was kept. raises what is no failure of ZooKeeper"""

@@ -24,14 +24,13 @@ from headrace.controller.zookeeper.transaction import Transaction
 from headrace.controller.zookeeper.znodes import TopicAssignment
 from headrace.errors import HeadraceError
 from headrace.ids import NO_EPOCH, NO_LEADER
-from headrace.limits import READS_IN_FLIGHT_MAX
+from headrace.limits import PRODUCER_IDS_SKIPPED, READS_IN_FLIGHT_MAX
 
 START_S = 5.0
 SESSION_MS = 10_000
 BROKERS_WAIT_S = 60.0  # for sessions that the backup has, and nobody resumes
 POLL_S = 0.5
 STATES_PER_COMMIT = 400
-PRODUCER_IDS_SKIPPED = 1_000_000  # a thousand blocks: more than a cluster gives out between two backups
 ANY_STATE = NO_EPOCH - 1  # below every epoch that a log may have
 
 
