@@ -9,8 +9,8 @@ order is always
     2  fence              between the rows and the wait bytes: `network/fetch_purgatory.py` has the other half
     3  observers told     each of every replica that moved, once, however often it did: wait bytes are read only now
 
-A row may need a look into a segment, for which there may be no descriptor for a moment. Then it is owed, whatever was to be said in it,
-and written in a later cycle, before anyone is told: a role that nobody heard of would be one for ever.
+To write a row, a segment may have to be read, for which there may be no descriptor for a moment. Then the row is owed, whatever it was
+to say, and is written in a later cycle, before anyone is told: a role that was never told would stay so.
 
 An observer reads the replica as it is now: what it missed is in there, and a notice too many changes nothing. It may
 answer and remember, but change no replica. A change of the role (state or leader epoch, a replica that is closed) is told

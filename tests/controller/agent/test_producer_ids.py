@@ -1,6 +1,6 @@
 """Producer ids: unique over nodes, restarts, lost replies, and a ZooKeeper that was restored.
 
-Holds: controller/agent/producer_ids.py, controller/agent/producer_id_file.py
+Holds: controller/agent/producer_id_file.py
 """
 
 import random

@@ -1,6 +1,6 @@
 """A synced batch that the disk damaged: what follows it is not the torn end of a crash, and is kept.
 
-Holds: log/recovery/damaged_rest.py, log/recovery/log_loader.py
+Holds: log/recovery/log_loader.py
 """
 
 import errno

@@ -1,6 +1,6 @@
 """What an opening knows of producers after records were deleted: batches below the log's start count as long as they are there.
 
-Holds: log/recovery/replay.py, log/state/producer_state.py
+Holds: log/state/producer_state.py
 """
 
 import errno
