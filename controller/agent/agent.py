@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Set
-from pathlib import Path
 from typing import Any
 
 from headrace.controller.agent.area import RETRY_MS, Area, Superseded
@@ -81,7 +80,7 @@ class Agent:
         self.room = ViewRoom(self.known.node_id, self.known.slots, seat.view_writer)
         self.rows = HostedRows(seat, self.known)
         self.election = Election(zk, self.known.node_id)
-        self.producer_ids = ProducerIds(zk, self.known.node_id, ProducerIdFile(list(map(Path, seat.wiring.log_dirs))))
+        self.producer_ids = ProducerIds(zk, self.known.node_id, ProducerIdFile(seat.wiring.log_dirs))
         self.controller_epoch = 0  # the highest that was seen
         self.tell: Callable[[events.ToActive], None] = lambda _event: None
         self.is_loaded = False  # in this session everything was read once, under this controller epoch:

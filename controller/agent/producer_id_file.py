@@ -32,8 +32,8 @@ class ProducerIdFile:
     next   no id from here on was given out, that is known of; 0: nothing is known
     """
 
-    def __init__(self, log_dirs: Sequence[Path] = ()) -> None:
-        self._log_dirs = list(log_dirs)
+    def __init__(self, log_dirs: Sequence[str | Path] = ()) -> None:
+        self._log_dirs = list(map(Path, log_dirs))
         self._refused: set[Path] = set()  # reported already
         self.next = max(map(_read, self._log_dirs), default=0)
 
