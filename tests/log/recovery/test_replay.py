@@ -98,9 +98,11 @@ def without_last_snapshot(maker):
     log = maker.open(CONFIG)
     send(log, 0, producer_id=6, attributes=TRANSACTIONAL_BIT)
     count = 0
-    while len(log.segment_bases) < 4:
-        send(log, count)
-        count += 1
+    for _ in range(3):
+        for _ in range(3):
+            send(log, count)
+            count += 1
+        log.roll_if_older(2**62)
     log.append_as_leader([batch()], 0, NOW_MS)
     bases = list(log.segment_bases)
     log.advance_log_start(bases[3])
