@@ -197,6 +197,7 @@ class ControllerProcess(duty_cycle.Process):
             self._monotonic_ms,
             lambda: agent.controller_epoch,
             partial(self._leave, PAST),
+            agent.producer_ids.compare,
         )
         self._outage = Outage(settings["zookeeper.connect"], seat.set_away_since, clock.monotonic_ns(), clock.now_ms())
         self._complaint = Reminder()  # of what keeps us from joining
@@ -315,6 +316,7 @@ class ControllerProcess(duty_cycle.Process):
         await self._holds.load()
         await self._agent.load()
         self._holds.settle_loaded()
+        await self._agent.producer_ids.compare()
         await self._agent.producer_ids.prepare()
         if is_resumed and self._leaders_write_isrs:
             self._isr_writer.owe(known)

@@ -418,6 +418,7 @@ FOLLOW_PAUSE_MS_MAX: Final = (
 )
 ELECTION_TRIES_MAX: Final = 10  # each is lost to another node that was faster, or to one that resigned just then
 SESSION_PASSWORD_BYTES_MAX: Final = 64  # ZooKeeper's have 16
+PRODUCER_IDS_SKIPPED: Final = 1_000_000  # a thousand blocks: more than a cluster gives out between two backups
 PRODUCER_ID_TRIES_MAX: Final = 20  # each is lost to another node that claimed at the same time
 
 # Node

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-import shutil
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -117,6 +116,20 @@ class Disk:
         finally:
             os.close(fd)
 
+    def remove_tree(self, path: Path) -> None:
+        """A directory and all in it, as far as that works; file by file, for there may be thousands. No link is followed."""
+        if path.is_symlink():
+            return
+        with suppress(OSError):
+            for name in os.listdir(path):
+                one = path / name
+                if one.is_dir() and not one.is_symlink():
+                    self.remove_tree(one)
+                else:
+                    with suppress(OSError):
+                        self.unlink(one)
+            self.remove_directory(path)
+
     # One system call each
 
     def preadv(self, fd: int, buffers: Sequence[bytearray | memoryview], position: int) -> int:
@@ -131,9 +144,9 @@ class Disk:
         """A directory whose parent is there. raises FileExistsError, OSError"""
         os.mkdir(path, 0o750)
 
-    def remove_tree(self, path: Path) -> None:
-        """A directory and all in it, as far as that works."""
-        shutil.rmtree(path, ignore_errors=True)
+    def remove_directory(self, path: Path) -> None:
+        """An empty one. raises OSError"""
+        os.rmdir(path)
 
     def pwritev(self, fd: int, buffers: Sequence[Buffer], position: int) -> int:
         return os.pwritev(fd, buffers, position)

@@ -9,7 +9,7 @@ any more, and no log need prove it: an ISR that shrank in the same leader epoch 
 
 Brokers of Apache Kafka hold nothing, and follow the states. So a partition that is on such brokers alone stays as it is: with all of its
 replicas in the ISR any of them could be elected, and the others would be cut. Of a partition with replicas on both only the nodes are in
-the ISR, and compare: a longer log of a broker of Apache's waits for an operator. Who is a node stands in ZooKeeper (/headrace/nodes).
+the ISR, and compare: a longer log of a broker of Apache's waits for an operator. Who is a node is set in ZooKeeper (/headrace/nodes).
 
 A hold that says that a log has parted from another, since nodes have worked on the backup before, is kept: the logs alone would not say so.
 
@@ -32,14 +32,13 @@ from headrace.controller.zookeeper.transaction import Transaction
 from headrace.controller.zookeeper.znodes import TopicAssignment
 from headrace.errors import HeadraceError
 from headrace.ids import NO_EPOCH, NO_LEADER
-from headrace.limits import READS_IN_FLIGHT_MAX
+from headrace.limits import PRODUCER_IDS_SKIPPED, READS_IN_FLIGHT_MAX
 
 START_S = 5.0
 SESSION_MS = 10_000
 BROKERS_WAIT_S = 60.0  # for sessions that the backup has, and nobody resumes
 POLL_S = 0.5
 STATES_PER_COMMIT = 400
-PRODUCER_IDS_SKIPPED = 1_000_000  # a thousand blocks: more than a cluster gives out between two backups
 ANY_STATE = NO_EPOCH - 1  # below every epoch that a log may have
 
 

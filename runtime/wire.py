@@ -94,8 +94,12 @@ class Wire:
         if code not in (0, errno.EINPROGRESS):
             self._sock.close()
             raise WireBroken(os.strerror(code))
+        try:
+            poller.register(self._sock.fileno(), WRITE, on_events)
+        except OSError as failure:  # the system watches no more descriptors: ENOSPC, ENOMEM
+            self._sock.close()
+            raise WireBroken(f"not watched: {failure}") from None
         self._events = WRITE
-        poller.register(self._sock.fileno(), WRITE, on_events)
 
     @property
     def taken_bytes(self) -> int:

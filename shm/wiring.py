@@ -28,7 +28,7 @@ class Wiring:
 
     eventfds            doorbells by process id
     host, port          what clients are told (advertised)
-    clean_directories   log directories that the last stop left with their clean-shutdown marker
+    clean_directories   log directories that the last stop left with their clean-shutdown marker: true of each log until it is opened
     suspect_directories those whose logs may have lost what was not synced
     new_directories     those that nothing shows to have been used by this node: new, emptied, or not mounted
     offline_directories those that could not be used at the start

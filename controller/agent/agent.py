@@ -30,6 +30,7 @@ from headrace.controller.agent.hosted_rows import HostedRows
 from headrace.controller.agent.judgement import deleted_topics
 from headrace.controller.agent.orders import Orders
 from headrace.controller.agent.pending_response import PendingResponse
+from headrace.controller.agent.producer_id_file import ProducerIdFile
 from headrace.controller.agent.producer_ids import ProducerIds
 from headrace.controller.agent.registration import Unregistered
 from headrace.controller.agent.topic_configs import last_number, number_of, purge
@@ -79,7 +80,7 @@ class Agent:
         self.room = ViewRoom(self.known.node_id, self.known.slots, seat.view_writer)
         self.rows = HostedRows(seat, self.known)
         self.election = Election(zk, self.known.node_id)
-        self.producer_ids = ProducerIds(zk, self.known.node_id)
+        self.producer_ids = ProducerIds(zk, self.known.node_id, ProducerIdFile(seat.wiring.log_dirs))
         self.controller_epoch = 0  # the highest that was seen
         self.tell: Callable[[events.ToActive], None] = lambda _event: None
         self.is_loaded = False  # in this session everything was read once, under this controller epoch:

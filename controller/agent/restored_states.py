@@ -14,7 +14,8 @@ Source: none in Kafka; ZooKeeper `ZooKeeperServer.processConnectRequest`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from headrace.controller.cluster.known_cluster import KnownCluster
 from headrace.controller.cluster.topic import Topic, is_another, is_older
@@ -33,6 +34,7 @@ class RestoreComparison:
 
     controller_epoch   reads the highest that was seen
     on_past            called where ZooKeeper was put back
+    compare_producer_ids   raises the counter of producer ids where it was put back
     """
 
     def __init__(
@@ -43,6 +45,7 @@ class RestoreComparison:
         monotonic_ms: Callable[[], int],
         controller_epoch: Callable[[], int],
         on_past: Callable[[], None],
+        compare_producer_ids: Callable[[], Coroutine[Any, Any, None]],
     ) -> None:
         self._zk = zk
         self._tasks = tasks
@@ -50,6 +53,7 @@ class RestoreComparison:
         self._monotonic_ms = monotonic_ms
         self._controller_epoch = controller_epoch
         self._on_past = on_past
+        self._compare_producer_ids = compare_producer_ids
         self._drops = 0
         self._is_owed = False
         self._not_before_ms = 0
@@ -67,8 +71,13 @@ class RestoreComparison:
         self._is_owed = self._is_owed and is_joined
         is_due = self._monotonic_ms() >= self._not_before_ms
         if self._is_owed and is_connected and is_due and self._comparing is None:
-            work = has_past_states(self._zk, self._tasks, self._known, self._controller_epoch())
-            self._comparing = self._tasks.start(work, self._compared)
+            self._comparing = self._tasks.start(self._compare(), self._compared)
+
+    async def _compare(self) -> bool:
+        """Whether ZooKeeper is of the past; the producer ids that it gives are not, from then on. raises ZkError"""
+        is_past = await has_past_states(self._zk, self._tasks, self._known, self._controller_epoch())
+        await self._compare_producer_ids()
+        return is_past
 
     def _compared(self, task: Task[bool]) -> None:
         """raises   what is no failure of ZooKeeper"""

@@ -15,6 +15,10 @@ A crash of the machine loses any page that was not synced, and sizes and names o
 segment that had to be cut, or lies twice, leaves the log. So does what follows a hole between two segments that compaction can't
 have made (`state/compacted_offset.py`); a log that has no other replica keeps it, with an ERROR.
 
+A batch that was known to be whole (below the recovery point, or published by an owner of this boot) and is damaged was not torn
+by a crash. What follows it is kept (`damaged_rest.py`): put aside, and, where there is no other replica, in the log from the next
+whole batch on.
+
 What lies below the log's start is no part of it: damage and holes there (segments were deleted, and the machine lost some of the
 renames) say nothing of what follows. A log that ends below its start (records were deleted up to an offset that was lost) is reset
 to its start: no offset is given twice. No segment is unlinked for any of this: it is put aside (`stray.py`), with an ERROR.
@@ -24,6 +28,7 @@ Runs in: the partition worker that owns the log. Source: Kafka `LogLoader`.
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 from dataclasses import dataclass, replace
@@ -49,6 +54,7 @@ from headrace.log.names import (
 )
 from headrace.log.reading.aborted_transactions import check_transaction_index
 from headrace.log.reading.index_reader import IndexReader
+from headrace.log.recovery.damaged_rest import begin_split, finish_split, next_batch, put_aside_rest
 from headrace.log.recovery.epoch_scan import epochs_in
 from headrace.log.recovery.recovery import Progress, Recovery
 from headrace.log.recovery.replay import NEVER_OFFSET, ProducerReplay
@@ -144,6 +150,8 @@ class LogLoader:
         self._unsynced: list[int] = []
         self._created_first_segment = False
         self._was_cut = False
+        self._is_rotten = False  # of the last segment that was recovered: what was cut had been whole
+        self._split_at = 0  # what follows it is a segment from this offset on; 0: nothing does
 
     def load(self, checkpoint: LogCheckpoint) -> LoadedLog:
         """Make what is on disk true. raises OSError"""
@@ -193,11 +201,17 @@ class LogLoader:
         if sum(name.endswith(LOG_SUFFIX) for name in names) > len(found):
             _log.warning("files ignored whose names are no offsets directory=%s", self._directory)
         self._replay = ProducerReplay(
-            self._directory, self._disk, self._producers, opening.log_start_offset, self._now_ms, self._progress
+            self._directory,
+            self._disk,
+            self._producers,
+            opening.log_start_offset,
+            self._now_ms,
+            self._progress,
+            is_compacted=self._config.is_compacted,
         )
         if not found:
             return self._begin(opening.log_start_offset)
-        active = self._make_true(found, opening)
+        active = self._make_true(list(found), opening)
         if self._end_offset < opening.log_start_offset:
             _log.error(
                 "log reset to its start offset: it ends below directory=%s end_offset=%d log_start_offset=%d",
@@ -228,29 +242,42 @@ class LogLoader:
         return Segment(self._directory, offset, self._disk, self._clock, is_new=True)
 
     def _make_true(self, found: list[int], opening: LogCheckpoint) -> Segment:
-        """Check every segment, as far as the log is whole; returns the active one."""
-        for index, base in enumerate(found[:-1]):
-            following = found[index + 1]
+        """Check every segment, as far as the log is whole; returns the active one. A segment that is split makes `found` longer."""
+        unscanned = max(opening.recovery_point, opening.log_start_offset)  # below its start nothing is part of the log
+        index = 0
+        while index < len(found) - 1:
+            base, following = found[index], found[index + 1]
+            index += 1
             self._bases.append(base)
-            unscanned = max(
-                opening.recovery_point, opening.log_start_offset
-            )  # below its start nothing is part of the log
             if opening.is_clean or opening.trusted is not None or following <= unscanned:
                 self._check_rolled(base, following)
                 if following > opening.recovery_point and not opening.is_clean:
                     self._unsynced.append(base)
                 continue
-            segment, cut_bytes = self._recover(base, 0)
-            if cut_bytes or self._end_offset > following or self._is_lost(following, opening):
-                self._put_aside(found[index + 1 :])
+            segment, cut_bytes = self._recover(base, 0, opening)
+            is_kept = self._split_at > 0 or (opening.is_sole and self._is_rotten)
+            if self._split_at > 0:
+                found.insert(index, self._split_at)
+            if (cut_bytes and not is_kept) or self._end_offset > following or self._is_lost(found[index], opening):
+                self._put_aside(found[index:])
                 return segment
-            segment.finish()
-            self._rolled_bytes += segment.size_bytes
-            self._unsynced.append(base)
-            segment.close()
+            self._roll(segment)
         self._bases.append(found[-1])
         self._check_transaction_index(found[-1], NEVER_OFFSET)
-        return self._recover(found[-1], self._known_end(found[-1], opening))[0]
+        active = self._recover(found[-1], self._known_end(found[-1], opening), opening)[0]
+        while self._split_at > 0:
+            self._is_lost(self._split_at, opening)
+            self._roll(active)
+            self._bases.append(self._split_at)
+            active = self._recover(self._split_at, 0, opening)[0]
+        return active
+
+    def _roll(self, segment: Segment) -> None:
+        """A segment that was checked, and another one follows."""
+        segment.finish()
+        self._rolled_bytes += segment.size_bytes
+        self._unsynced.append(segment.base_offset)
+        segment.close()
 
     def _is_lost(self, following: int, opening: LogCheckpoint) -> bool:
         """Whether a segment that was whole has lost its end, and what follows it is not to be kept. raises OSError"""
@@ -293,14 +320,25 @@ class LogLoader:
     def _check_transaction_index(self, base: int, following: int) -> None:
         try:
             check_transaction_index(path_of(self._directory, base, TXN_INDEX_SUFFIX), base, following)
-        except CorruptIndex as failure:
-            _log.warning("transaction index rebuilt from segment=%d on reason=%s", base, failure)
+        except (CorruptIndex, OSError) as failure:
+            if isinstance(failure, OSError) and failure.errno != errno.EIO:
+                raise
+            _log.warning(
+                "transaction index rebuilt directory=%s from segment=%d on reason=%s", self._directory, base, failure
+            )
             self._replay.distrust_transactions(base)
 
-    def _recover(self, base: int, known_end: int) -> tuple[Segment, int]:
+    def _recover(self, base: int, known_end: int, opening: LogCheckpoint) -> tuple[Segment, int]:
         """Open a segment and make it true; returns it, and how many bytes were cut. Sets the log's end offset."""
         segment = Segment(self._directory, base, self._disk, self._clock)
-        before_cut = None if self._loss is None else self._loss.make
+        self._is_rotten, self._split_at = False, 0
+
+        def before_cut(position: int, next_offset: int) -> None:
+            if self._loss is not None:
+                self._loss.make()
+            if position < known_end or next_offset < opening.recovery_point:
+                self._keep_rest(segment, position, next_offset, opening.is_sole)
+
         recovery = Recovery(
             segment,
             self._epochs,
@@ -311,6 +349,8 @@ class LogLoader:
             before_cut,
         )
         cut_bytes = recovery.run(known_end)
+        if self._split_at > 0:
+            finish_split(self._directory, self._split_at, self._disk)
         if cut_bytes:
             self._was_cut = True
             _log.warning(
@@ -323,6 +363,25 @@ class LogLoader:
         self._is_scanned &= recovery.scanned_from == 0
         self._end_offset = recovery.next_offset
         return segment, cut_bytes
+
+    def _keep_rest(self, segment: Segment, position: int, next_offset: int, is_sole: bool) -> None:
+        """What was whole is damaged: nothing of it goes before it is kept. raises OSError"""
+        self._is_rotten = True
+        found = next_batch(segment, position, next_offset, self._disk) if is_sole else None
+        if found is not None:
+            self._split_at = found[1]
+            begin_split(segment, found[0], found[1], self._disk)
+        place = put_aside_rest(segment, position, next_offset, self._disk)
+        _log.error(
+            "synced batch is damaged, %s file=%s position=%d offset=%d kept_in=%s",
+            "acknowledged records are lost, what follows it stays in the log"
+            if found is not None
+            else "the log is cut there; nothing of ours removes what followed, see headrace dump-log",
+            path_of(self._directory, segment.base_offset, LOG_SUFFIX),
+            position,
+            next_offset,
+            place,
+        )
 
     def _put_aside(self, lost: list[int]) -> None:
         """Segments that are none of the log's any more."""
@@ -364,6 +423,10 @@ def indexes_are_sound(
     times = IndexReader(path_of(directory, base_offset, TIME_INDEX_SUFFIX), TIME_ENTRY)
     try:
         last_offset, last_time = offsets.last(), times.last()
+    except OSError as failure:
+        if failure.errno != errno.EIO:
+            raise
+        return False  # the segment has all that was in it
     finally:
         offsets.close()
         times.close()

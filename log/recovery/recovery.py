@@ -2,7 +2,8 @@
 
 A crash leaves whole batches, then perhaps a torn one, zeros, or noise. The valid end is the first byte that
 does not begin a whole batch with the right checksum and an offset that follows. Nothing after it was
-acknowledged: an acknowledgement follows the write that holds the batch. What is cut is cut durably, so that a second
+acknowledged: an acknowledgement follows the write that holds the batch. That is so of what was not synced; for what was, the
+caller keeps it (`log_loader.py`). What is cut is cut durably, so that a second
 crash doesn't bring it back under batches that were written over it.
 
     header walk       structure only: for what is known to be whole
@@ -38,7 +39,7 @@ Progress = Callable[[int], None]
 class Recovery:
     """Makes one segment true: its end, its indexes, the leader epochs that begin in it, the producers' state.
 
-    before_cut   called before damaged batches go
+    before_cut   called before damaged batches go, with their position and the offset that was expected there
     """
 
     def __init__(
@@ -49,7 +50,7 @@ class Recovery:
         progress: Progress | None,
         disk: Disk,
         replay: ProducerReplay | None = None,
-        before_cut: Callable[[], None] | None = None,
+        before_cut: Callable[[int, int], None] | None = None,
     ) -> None:
         self._segment = segment
         self._epochs = epochs
@@ -85,7 +86,7 @@ class Recovery:
                 break  # where the first header is damaged, and a clean stop vouched for it, there is none
         if self._end < size:
             if self._before_cut is not None:
-                self._before_cut()
+                self._before_cut(self._end, self.next_offset)
             segment.truncate(self._end)
             segment.sync()
         return size - self._end
@@ -106,6 +107,8 @@ class Recovery:
             index.check(segment.size_bytes)
             times.check()
         except CorruptIndex:
+            return False
+        if index.is_remade or times.is_remade:
             return False
         index.truncate_to_position(known_end)
         last = index.last()

@@ -7,6 +7,7 @@ Source: Kafka `ProducerAppendInfo`, `UnifiedLog.updateProducers`.
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 from collections.abc import Callable
@@ -23,6 +24,7 @@ from headrace.log.reading.reader import LogReader
 from headrace.log.reading.segment_file import SegmentFile
 from headrace.log.recovery.producer_recall import recall_batches
 from headrace.log.segments.transaction_index import TransactionIndex
+from headrace.log.state.compacted_offset import is_loss
 from headrace.log.state.producer_state import ProducerState
 from headrace.protocol.control_record import ABORT, COMMIT, CONTROL_KEY, MARKER_VALUE, control_type
 from headrace.protocol.record_batch import CONTROL_BIT, TRANSACTIONAL_BIT, Buffer, iterate_records
@@ -97,6 +99,11 @@ def replay_batch(
 class ProducerReplay:
     """Brings the producers' state to where recovery goes on: the newest snapshot, then the headers after it.
 
+    Batches below the log's start count too: a producer goes on from its last batch, and a transaction is over with its
+    marker, whether these can still be fetched or not. Where some of them are gone or can't be read, what is known of the
+    producers may be old (`ProducerState.doubt`).
+
+    is_compacted     the topic's policy: batches may be missing before a segment, and nothing was lost
     bytes_replayed   since the snapshot
     """
 
@@ -108,6 +115,8 @@ class ProducerReplay:
         log_start_offset: int,
         now_ms: int,
         progress: Callable[[int], None] | None = None,
+        *,
+        is_compacted: bool = False,
     ) -> None:
         self.bytes_replayed = 0
         self._directory = directory
@@ -116,6 +125,7 @@ class ProducerReplay:
         self._log_start_offset = log_start_offset
         self._now_ms = now_ms
         self._progress = progress
+        self._is_compacted = is_compacted
         self._next_offset = -1  # the state is as of this offset; -1: nothing is loaded
         self._untrusted_from = NEVER_OFFSET
 
@@ -132,14 +142,16 @@ class ProducerReplay:
         if self._next_offset < 0:
             start = self._producers.load(min(offset, self._untrusted_from), self._now_ms)
             self._producers.expire(self._producers.now_ms)
-            self._next_offset = max(start, self._log_start_offset)
+            self._next_offset = start
             self._recall(start, end_segment, end_position)
         if self._next_offset >= offset:
             self._next_offset = offset
             return
         reader = LogReader(self._directory)
         reader.refresh(0)
+        first = min(reader.segment_bases(), default=offset)
         for base, end in reader.ranges_from(self._next_offset, end_segment, end_position):
+            self._note_missing(base, is_deleted=base == first)
             own_index = index
             if base < end_segment:
                 path = path_of(self._directory, base, TXN_INDEX_SUFFIX)
@@ -147,13 +159,42 @@ class ProducerReplay:
             try:
                 self._replay_segment(reader.segment(base), end, own_index)
             except HeadraceError as failure:
-                _log.warning("producers of a part of the log are not known segment=%d reason=%s", base, failure)
+                self._doubt(base, failure)
+            except OSError as failure:
+                if failure.errno != errno.EIO or base >= self._log_start_offset:
+                    raise
+                self._doubt(base, failure)  # where nobody reads any more, it is no reason to lose the directory
             finally:
                 if base < end_segment:
                     own_index.sync()
                     own_index.close()
         reader.close()
+        self._note_missing(offset, is_deleted=offset <= first)
+        self._next_offset = offset  # it may have been after it
+
+    def _note_missing(self, offset: int, *, is_deleted: bool) -> None:
+        """The log goes on at an offset: batches between there and where the state is from are gone, or never were. raises OSError"""
+        if self._next_offset >= offset:
+            return
+        if self._producers.producers and (is_deleted or is_loss(self._directory, offset, self._is_compacted)):
+            _log.warning(
+                "producers may be older than the log: batches are gone directory=%s first_offset=%d last_offset=%d",
+                self._directory,
+                self._next_offset,
+                offset - 1,
+            )
+            self._producers.doubt(self._log_start_offset)
         self._next_offset = offset
+
+    def _doubt(self, base: int, failure: Exception) -> None:
+        """A segment can't be read to its end."""
+        _log.warning(
+            "producers of a part of the log are not known directory=%s segment=%d reason=%s",
+            self._directory,
+            base,
+            failure,
+        )
+        self._producers.doubt(self._log_start_offset)
 
     def _recall(self, offset: int, end_segment: int, end_position: int) -> None:
         """What the snapshot taken at an offset has forgotten of its producers."""
@@ -201,6 +242,7 @@ class ProducerReplay:
             if batch.position - told >= PROGRESS_BYTES and self._progress is not None:
                 self._progress(0)  # a sign of life: nothing is recovered here
                 told = batch.position
+            self._next_offset = header.last_offset + 1
             if header.producer_id < 0:
                 continue
             aborted = replay_batch(

@@ -3,7 +3,9 @@
 Runs in: the partition worker that owns the log, which maps the file. It reserves INDEX_GROW_BYTES at a time
 (`posix_fallocate`: a full disk is an error, not a SIGBUS) and cuts the zeros off when the segment rolls or
 closes. Other processes read the file by `pread` (`index_reader.py`): a page that is cut off under a mapping
-kills the process that reads it.
+kills the process that reads it. A page that the disk can't give does the same, and no line would name the file. So a file that is found
+is read through before it is mapped, which leaves its pages in memory. One that can't be read is removed and begun again, empty:
+all of it is learnt from the segment.
 
 Without an entry it holds no descriptor; with one, that of its map (Python's own duplicate; none from 3.13 on). A node has
 thousands of logs, and most of them rest: what is rare (a reserve, a flush, a trim) opens the file for the time it takes.
@@ -15,6 +17,8 @@ Source: Kafka `AbstractIndex`.
 
 from __future__ import annotations
 
+import errno
+import logging
 import mmap
 import os
 import sys
@@ -27,13 +31,17 @@ from headrace.limits import INDEX_GROW_BYTES
 from headrace.log.disk import Disk
 from headrace.protocol import record_kernel
 
+_WINDOW_BYTES: Final = 256 << 10
+
 _store_entries: Final = record_kernel.store_entries
+_log: Final = logging.getLogger(__name__)
 
 
 class IndexFile:
     """The writing end. Subclasses know what an entry is.
 
-    entries   in use; what follows them is zeros
+    entries     in use; what follows them is zeros
+    is_remade   the file that was found could not be read: nothing of it is known
     """
 
     ENTRY_BYTES: ClassVar[int] = 8
@@ -46,10 +54,17 @@ class IndexFile:
         self._map: mmap.mmap | None = None
         self._is_reserved = False  # a file found may be sparse (Kafka's are): its holes get blocks before a store
         self._is_dirty = is_wiped  # an empty file that a crash of the machine takes is created again
+        self._capacity = 0
+        self.is_remade = False
         with self._opened(os.O_CREAT | (os.O_TRUNC if is_new else 0)) as fd:
-            self._capacity = os.fstat(fd).st_size // self.ENTRY_BYTES
-            if self._capacity:
+            capacity = os.fstat(fd).st_size // self.ENTRY_BYTES
+            if capacity and self._is_readable(fd, capacity * self.ENTRY_BYTES):
+                self._capacity = capacity
                 self._remap(fd)
+        if capacity and not self._capacity:
+            self._disk.unlink(path)
+            with self._opened(os.O_CREAT | os.O_EXCL):
+                self.is_remade = self._is_dirty = True
 
     @property
     def size_bytes(self) -> int:
@@ -114,6 +129,21 @@ class IndexFile:
         assert _store_entries is not None
         _store_entries(mapped, self.size_bytes, packed, self.ENTRY_BYTES)
         self.entries += count
+
+    def _is_readable(self, fd: int, size: int) -> bool:
+        """Whether the disk gives all of it. raises OSError"""
+        window = bytearray(min(size, _WINDOW_BYTES))
+        for start in range(0, size, len(window)):
+            try:
+                self._disk.preadv(fd, [window], start)
+            except OSError as failure:
+                if failure.errno != errno.EIO:
+                    raise
+                _log.error(
+                    "index can't be read, it is made again file=%s position=%d reason=%s", self.path, start, failure
+                )
+                return False
+        return True
 
     def _reserve(self, fd: int, first: int, count: int) -> None:
         self._disk.fallocate(fd, first * self.ENTRY_BYTES, count * self.ENTRY_BYTES)

@@ -31,10 +31,7 @@ def put_aside(directory: Path, bases: list[int], disk: Disk, note: Callable[[Pat
     returns   where they are
     raises    OSError
     """
-    target = directory.with_name(aside_name(_COPY.sub("", directory.name), STRAY_SUFFIX))
-    disk.make_directory(target)
-    disk.sync_directory(directory.parent)
-    note(target, disk)
+    target = make_aside(directory, disk, note)
     for base in reversed(bases):
         for suffix in reversed(SUFFIXES):
             source = path_of(directory, base, suffix)
@@ -44,4 +41,16 @@ def put_aside(directory: Path, bases: list[int], disk: Disk, note: Callable[[Pat
                 continue
     disk.sync_directory(target)
     disk.sync_directory(directory)
+    return target
+
+
+def make_aside(directory: Path, disk: Disk, note: Callable[[Path, Disk], object]) -> Path:
+    """Make the directory for what leaves a log. raises OSError
+
+    note   puts a file into it that says so
+    """
+    target = directory.with_name(aside_name(_COPY.sub("", directory.name), STRAY_SUFFIX))
+    disk.make_directory(target)
+    disk.sync_directory(directory.parent)
+    note(target, disk)
     return target

@@ -12,6 +12,7 @@ Source: Kafka `TransactionIndex`, `AbortedTxn`; KIP-98.
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -58,6 +59,10 @@ class TransactionIndex:
             entries = [entry for entry in read_aborted(self.path) if entry.last_offset < offset]
         except CorruptIndex:
             entries = []
+        except OSError as failure:
+            if failure.errno != errno.EIO:
+                raise
+            entries = []  # what can't be read is made again from the segment
         if not entries:
             self.close()
             self._disk.remove_file(self.path)

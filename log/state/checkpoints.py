@@ -146,15 +146,23 @@ def is_number(text: str, most: int) -> bool:
 
 
 def read_lines(path: Path) -> list[str]:
-    """The entries of a checkpoint file; none where it is not there. raises BadCheckpoint, OSError"""
+    """The entries of a checkpoint file; none where it is not there.
+
+    Each line ends with a newline, in Kafka's files too: the last one without it may be a part of what it was.
+
+    raises   BadCheckpoint, OSError
+    """
     try:
-        lines = path.read_text().splitlines()
+        text = path.read_text()
     except FileNotFoundError:
         return []
     except UnicodeDecodeError:
         raise BadCheckpoint(f"{path}: no text") from None
+    lines = text.splitlines()
     if not lines:
         return []
+    if not text.endswith("\n"):
+        raise BadCheckpoint(f"{path}: cut short in its last line, {lines[-1][:100]!r}")
     if lines[0] != VERSION:
         raise BadCheckpoint(f"{path}: version {lines[0][:100]!r}, expected {VERSION}")
     body = [line for line in lines[2:] if line]

@@ -26,9 +26,18 @@ class Producer:
     last_timestamp_ms   the date of its last append, markers included: what snapshots keep
     seen_ms             the same by the monotonic clock: what its age goes by in this process
     txn_first_offset    where its open transaction began, -1: none is open
+    is_behind           it may have had later batches than these, in a part of the log that can't be read any more
     """
 
-    __slots__ = ("batches", "coordinator_epoch", "epoch", "last_timestamp_ms", "seen_ms", "txn_first_offset")
+    __slots__ = (
+        "batches",
+        "coordinator_epoch",
+        "epoch",
+        "is_behind",
+        "last_timestamp_ms",
+        "seen_ms",
+        "txn_first_offset",
+    )
 
     def __init__(self, epoch: int) -> None:
         self.epoch = epoch
@@ -37,3 +46,4 @@ class Producer:
         self.seen_ms = 0
         self.coordinator_epoch = -1
         self.txn_first_offset = -1
+        self.is_behind = False

@@ -5,8 +5,10 @@
     entry      producer_id i64 | epoch i16 | last_sequence i32 | last_offset i64 | offset_delta i32 |
                timestamp i64 | coordinator_epoch i32 | current_txn_first_offset i64
 
-Of a producer's batches a snapshot has the last one; `recovery/producer_recall.py` finds those before it. One that fails its
-checksum is removed: the one before it is taken, and more of the log replayed.
+Of a producer's batches a snapshot has the last one; `recovery/producer_recall.py` finds those before it. A producer whose last
+batch may be unknown (`Producer.is_behind`) is left out, so it is unknown to who loads the snapshot; with an open transaction it is
+there without a sequence, which says the same. A file that fails its checksum is removed: the one before it is taken, and more of the
+log replayed.
 
 Runs in: the partition worker that owns the log; `inspection/` reads. Source: Kafka `ProducerStateManager`.
 """
@@ -129,7 +131,10 @@ def pack_snapshot(producers: Mapping[int, Producer]) -> bytes:
     """The bytes of a snapshot file."""
     entries = []
     for producer_id, producer in producers.items():
-        last = producer.batches[-1] if producer.batches else Appended(-1, -1, -1, -1, producer.last_timestamp_ms)
+        if producer.is_behind and producer.txn_first_offset < 0:
+            continue
+        has_last = producer.batches and not producer.is_behind
+        last = producer.batches[-1] if has_last else Appended(-1, -1, -1, -1, producer.last_timestamp_ms)
         entries.append(
             _ENTRY.pack(
                 producer_id,
@@ -167,6 +172,7 @@ def read_snapshot(path: Path) -> OrderedDict[int, Producer]:
         producer.last_timestamp_ms = timestamp_ms
         producer.coordinator_epoch = coordinator_epoch
         producer.txn_first_offset = txn_offset
+        producer.is_behind = txn_offset >= 0 > last_sequence
         if last_sequence >= 0:
             first_sequence = (last_sequence - delta) & SEQUENCE_MASK
             producer.batches.append(

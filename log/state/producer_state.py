@@ -124,10 +124,12 @@ class ProducerState:
             for batch in batches:
                 if batch.first_sequence == first_sequence and batch.last_sequence == last_sequence:
                     return _NONE, batch
+            if producer.is_behind and _is_later(first_sequence, batches):
+                return _NEXT if is_transactional or producer.txn_first_offset < 0 else (_NO_TRANSACTION, None)
             return _OUT_OF_ORDER, None
         if epoch < producer.epoch:
             return _OLD_EPOCH, None
-        return _NEXT if first_sequence == 0 else (_OUT_OF_ORDER, None)
+        return _NEXT if first_sequence == 0 or producer.is_behind else (_OUT_OF_ORDER, None)
 
     def update(
         self,
@@ -156,6 +158,7 @@ class ProducerState:
         if is_transactional and producer.txn_first_offset < 0:
             producer.txn_first_offset = first_offset
             self._ongoing[first_offset] = producer_id
+        producer.is_behind = False  # this is its last batch, whatever came before
         last_sequence = (first_sequence + last_delta) & SEQUENCE_MASK
         batches = producer.batches
         batches.append(Appended(first_sequence, last_sequence, first_offset, first_offset + last_delta, timestamp_ms))
@@ -194,6 +197,7 @@ class ProducerState:
         if epoch > producer.epoch:
             producer.epoch = epoch
             producer.batches.clear()
+            producer.is_behind = False
         producer.coordinator_epoch = max(coordinator_epoch, producer.coordinator_epoch)
         producer.last_timestamp_ms = timestamp_ms
         producer.seen_ms = self.now_ms
@@ -217,6 +221,18 @@ class ProducerState:
             return high_watermark
         undecided = min(self._unreplicated, default=high_watermark)
         return min(undecided, next(iter(self._ongoing), high_watermark), high_watermark)
+
+    def doubt(self, log_start_offset: int) -> None:
+        """A part of the log can't be read: each producer may have had more batches in it than are known.
+
+        A later sequence of such a producer is taken, as of one that is not known. An open transaction that began below the
+        log's start may have ended in that part, and is not kept open: the next batch that belongs to it opens it again.
+        """
+        for producer in self.producers.values():
+            producer.is_behind = True
+            if 0 <= producer.txn_first_offset < log_start_offset:
+                self._ongoing.pop(producer.txn_first_offset, None)
+                producer.txn_first_offset = -1
 
     def expire(self, now_ms: int) -> int:
         """Forget producers that were idle for too long and have no transaction open; returns how many."""
@@ -267,3 +283,8 @@ class ProducerState:
         producer = self.producers[producer_id] = Producer(epoch)
         self._budget.take(1, producer)
         return producer
+
+
+def _is_later(sequence: int, batches: list[Appended]) -> bool:
+    """Whether a sequence comes after the last known one; sequences wrap, so half of them do."""
+    return not batches or (sequence - batches[-1].last_sequence) & SEQUENCE_MASK <= SEQUENCE_MASK >> 1

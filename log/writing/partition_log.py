@@ -304,6 +304,20 @@ class PartitionLog:
                 if not is_exhausted(failure):  # else it is made with the next one
                     self._latch.fail("synced mark", failure, is_sync=True)
 
+    @property
+    def owes_sync(self) -> bool:
+        """Whether its end says more than it may: who hears of it takes it for synced, and a part of it is not."""
+        return (self.config.flush_before_ack or self._synced.is_set) and self.recovery_point < self.log_end_offset
+
+    def sync_owed(self) -> None:
+        """Before anyone hears where it ends: sync what is owed. raises StorageFailed
+
+        An owner that was killed, or refused, between a write and its sync leaves the page cache ahead of the disk. Or the setting
+        is new; or it is no more, and the log still says that all was synced.
+        """
+        if self.owes_sync:
+            self.flush_before_answer()
+
     def _note_unsynced(self) -> None:
         """Before an append: where its answer does not wait for a sync, the log says so no longer. raises StorageFailed"""
         if not self._synced.is_set or self.config.flush_before_ack:

@@ -3,8 +3,11 @@
 Holds: runtime/peers.py, runtime/peer_states.py, runtime/peer_request.py, runtime/peer_options.py, runtime/wire.py
 """
 
+import errno
+import os
 import socket
 import struct
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,6 +17,7 @@ from headrace.protocol.apis import ApiKey
 from headrace.runtime.peer_options import PeerOptions
 from headrace.runtime.peer_request import Outcome
 from headrace.runtime.peer_states import IGNORED, TABLE, Act, PeerEvent, PeerState
+from headrace.runtime.wire import Wire, WireBroken
 from tests.runtime.fake_node import HEARTBEAT, Desk, response
 from tests.support.scrambled import Scrambled
 
@@ -731,3 +735,14 @@ def test_a_process_has_a_bounded_number_of_peers(seat, monkeypatch):
     desk.peers.close(first)
     assert desk.peers.open("127.0.0.1", 3) is not None
     desk.close()
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.ENOMEM])
+def test_a_socket_that_the_system_can_not_watch_is_no_connection(code):
+    def refuse(*_watched):
+        raise OSError(code, os.strerror(code))
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        target = (socket.AF_INET, listener.getsockname())
+        with pytest.raises(WireBroken, match="not watched"):
+            Wire(SimpleNamespace(register=refuse), "it", PeerOptions(client_id="us"), target, lambda _events: 0)

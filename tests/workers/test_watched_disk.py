@@ -80,3 +80,40 @@ def test_what_is_read_and_what_goes_are_signs_of_life(tmp_path):
     assert beats == [7]
     disk.unlink(path)
     assert beats == [7, 7]
+
+
+def test_a_directory_goes_file_by_file_each_of_them_a_sign_of_life(tmp_path):
+    beats = []
+    disk = WatchedDisk(SimpleNamespace(beat=beats.append), SimpleNamespace(monotonic_ns=lambda: 7))
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    (kept / "file").touch()
+    doomed = tmp_path / "doomed"
+    (doomed / "within").mkdir(parents=True)
+    for number in range(20):
+        (doomed / "within" / str(number)).touch()
+    (doomed / "link").symlink_to(kept)
+    (tmp_path / "other").symlink_to(kept)
+    disk.remove_tree(doomed)
+    assert not doomed.exists()
+    assert beats == [7] * 21
+    disk.remove_tree(doomed)
+    disk.remove_tree(tmp_path / "other")
+    assert (kept / "file").exists()
+
+
+def test_what_can_not_go_keeps_nothing_else(tmp_path, monkeypatch):
+    disk = Disk()
+    (tmp_path / "doomed").mkdir()
+    for name in "abc":
+        (tmp_path / "doomed" / name).touch()
+    unlink = Disk.unlink
+
+    def refuse(disk, path):
+        if path.name == "b":
+            raise OSError(5, "injected")
+        unlink(disk, path)
+
+    monkeypatch.setattr(Disk, "unlink", refuse)
+    disk.remove_tree(tmp_path / "doomed")
+    assert os.listdir(tmp_path / "doomed") == ["b"]

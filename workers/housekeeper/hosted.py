@@ -124,6 +124,16 @@ class HostedReplicas:
         """Whether the owner that published the row is the one that runs, so that it can be asked."""
         return hosted.row.generation == self._seat.processes.generation(hosted.owner)
 
+    def is_at_one_place(self, hosted: Hosted) -> bool:
+        """Whether its directory is where it was found, and there alone.
+
+        A replica that moves to another log directory has two directories of its name between two renames. Which of them is the log is
+        for its owner to say: a move that fails then leaves the log where it was.
+        """
+        name, offline, wiring = str(hosted.name), self._seat.offline_dirs(), self._seat.wiring
+        usable = (one for one in self._log_dirs if not wiring.log_dir_bit(str(one)) & offline)
+        return [one for one in usable if (one / name).is_dir()] == [hosted.log_dir]
+
     def _config(self, topic: str, overrides: dict[str, str]) -> LogConfig:
         known = self._configs.get(topic)
         if known is None or known[0] != overrides:

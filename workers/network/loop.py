@@ -285,7 +285,9 @@ class NetworkLoop(Process):
                 sock, address = self._listener.accept()
             except OSError as failure:  # nothing left, or the peer is gone already
                 if failure.errno in _NO_DESCRIPTORS:
-                    self._pause_accepting(failure)
+                    hint = "raise LimitNOFILE or lower max.connections"
+                    _log.error("no connection accepted reason=%s hint=%s", failure.strerror, hint)
+                    self._pause_accepting()
                 return count
             peer = f"{address[0]}:{address[1]}"
             if sum(each.get(CONNECTIONS_OPEN) for each in self._open_counts) >= self._connections_max:
@@ -294,32 +296,42 @@ class NetworkLoop(Process):
                 self._refused += 1
                 sock.close()
                 continue
-            sock.setblocking(False)
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)  # a peer that vanished while we owe it an answer
-            if self._send_buffer_bytes > 0:
-                size = self._send_buffer_bytes
-                if self._shares_send_buffers:
-                    share = SEND_BUFFERS_BYTES // (len(self._connections) + 1)
-                    size = min(size, max(share, SEND_BUFFER_BYTES_MIN))
-                sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, size)
-            if self._receive_buffer_bytes > 0:
-                sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, self._receive_buffer_bytes)
-            self._serial += 1
-            connection = Connection(
-                sock, peer, self._serial, self._frame_bytes_max, self._dirty, self._context.now_ms, self._frame_memory, self._arena,
-            )  # fmt: skip
-            self._connections[connection.serial] = connection
-            self._poller.register(connection.fd, READ, partial(self._serve, connection))
-            connection.registered_events = READ
-            self._seat.counters.add(CONNECTIONS_ACCEPTED, 1)
-            self._seat.counters.add(CONNECTIONS_OPEN, 1)
+            try:
+                self._take(sock, peer)
+            except OSError as failure:  # the system watches no more descriptors: ENOSPC, ENOMEM
+                sock.close()
+                hint = "raise fs.epoll.max_user_watches or lower max.connections"
+                _log.error("connection refused peer=%s reason=%s hint=%s", peer, failure, hint)
+                self._pause_accepting()  # the next one would be refused as well
+                return count
         return ACCEPTS_PER_CYCLE_MAX
 
-    def _pause_accepting(self, failure: OSError) -> None:
+    def _take(self, sock: socket.socket, peer: str) -> None:
+        """A connection that was accepted. raises OSError; nothing of it is kept then"""
+        sock.setblocking(False)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)  # a peer that vanished while we owe it an answer
+        if self._send_buffer_bytes > 0:
+            size = self._send_buffer_bytes
+            if self._shares_send_buffers:
+                share = SEND_BUFFERS_BYTES // (len(self._connections) + 1)
+                size = min(size, max(share, SEND_BUFFER_BYTES_MIN))
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, size)
+        if self._receive_buffer_bytes > 0:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, self._receive_buffer_bytes)
+        self._serial += 1
+        connection = Connection(
+            sock, peer, self._serial, self._frame_bytes_max, self._dirty, self._context.now_ms, self._frame_memory, self._arena,
+        )  # fmt: skip
+        self._poller.register(connection.fd, READ, partial(self._serve, connection))
+        self._connections[connection.serial] = connection
+        connection.registered_events = READ
+        self._seat.counters.add(CONNECTIONS_ACCEPTED, 1)
+        self._seat.counters.add(CONNECTIONS_OPEN, 1)
+
+    def _pause_accepting(self) -> None:
         """Leave new connections in the backlog until the next check: the listener would keep the loop awake."""
         assert self._listener is not None
-        _log.error("no connection accepted reason=%s hint=raise LimitNOFILE or lower max.connections", failure.strerror)
         self._poller.modify(self._listener.fileno(), 0)
         self._is_accepting = False
 

@@ -9,6 +9,9 @@ order is always
     2  fence              between the rows and the wait bytes: `network/fetch_purgatory.py` has the other half
     3  observers told     each of every replica that moved, once, however often it did: wait bytes are read only now
 
+To write a row, a segment may have to be read, for which there may be no descriptor for a moment. Then the row is owed, whatever it was
+to say, and is written in a later cycle, before anyone is told: a role that was never told would stay so.
+
 An observer reads the replica as it is now: what it missed is in there, and a notice too many changes nothing. It may
 answer and remember, but change no replica. A change of the role (state or leader epoch, a replica that is closed) is told
 to further observers, after those: `worker.py` has all of them.
@@ -22,7 +25,7 @@ import logging
 from collections.abc import Callable, Container
 from typing import TYPE_CHECKING, Final
 
-from headrace.errors import Fenced
+from headrace.errors import Fenced, StorageExhausted, StorageFailed
 from headrace.shm.fence import fence
 
 if TYPE_CHECKING:
@@ -45,6 +48,7 @@ class MovedReplicas:
         self._end_observers: list[Observer] = []
         self._role_observers: list[Observer] = []
         self._failures: dict[Observer, int] = {}
+        self._unpublished: dict[Replica, None] = {}  # what they are is not in their rows yet
 
     def observe(self, observer: Observer, waiting: Container[Replica] | None = None) -> None:
         """Tell of replicas that moved; in the order of registration.
@@ -76,6 +80,27 @@ class MovedReplicas:
         self._ends[replica] = None
         self._roles[replica] = None
 
+    def note_unpublished(self, replica: Replica, reason: StorageExhausted) -> None:
+        """Its row could not be written, for a reason that passes: it is owed."""
+        if replica not in self._unpublished:
+            _log.warning("row not written, retried partition=%s reason=%s", replica.partition, reason)
+            self._unpublished[replica] = None
+
+    def is_unpublished(self, replica: Replica) -> bool:
+        """Whether its row is of before."""
+        return replica in self._unpublished
+
+    def _publish_again(self) -> None:
+        """The rows that are owed."""
+        for replica in list(self._unpublished):
+            try:
+                replica.publish_again()
+            except StorageExhausted:
+                continue
+            except StorageFailed as failure:
+                replica.fail(failure)
+            del self._unpublished[replica]
+
     def note_ahead(self, replica: Replica) -> None:
         """Its log has more than the states in ZooKeeper know of."""
         self._ahead.append(replica)
@@ -90,10 +115,12 @@ class MovedReplicas:
     def tell(self) -> int:
         """Tell the observers; returns how many replicas had moved.
 
-        A role that an observer failed to follow is told to all of them again at the next call.
+        Rows that are owed are written first. A role that an observer failed to follow is told to all of them again at the next call.
 
         raises   Fenced; any other failure of an observer is logged, and the rest are told
         """
+        if self._unpublished:
+            self._publish_again()
         moved, ends = self._moved, self._ends
         if not moved and not ends and not self._roles:
             return 0

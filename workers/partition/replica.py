@@ -86,6 +86,7 @@ class Replica:
         "_alone",
         "_ends",
         "_generation",
+        "_is_role_owed",
         "_live",
         "_marked",
         "_min_insync_wanted",
@@ -172,6 +173,7 @@ class Replica:
         self._on_failure = on_failure
         self._live = live or LiveBrokers(0)
         self._min_insync_wanted = 1
+        self._is_role_owed = False  # those who wait for its role were not told, since its row could not be written
         self._told = (-1, -1, -1, -1)  # what the last row said of what others wait for
         self._told_ends = (-1, -1)  # log start and end that followers were told of
         self._ends: dict[int, tuple[int, int]] = {}  # where appends began, lately: offset -> its place
@@ -182,6 +184,11 @@ class Replica:
     @property
     def is_leader(self) -> bool:
         return self.state is RowState.LEADER
+
+    @property
+    def is_row_owed(self) -> bool:
+        """Whether its row is of before, since it could not be written."""
+        return self._moved.is_unpublished(self)
 
     def configure(self, config: LogConfig, min_insync_replicas: int, *, may_be_unclean: bool = False) -> None:
         """Take changed topic settings."""
@@ -197,7 +204,7 @@ class Replica:
         that the controller is told. It answers by a view in which nobody leads.
 
         returns   whether anything changed (the row has been published then)
-        raises    StorageFailed; StorageExhausted, where the role is taken for reads: tell `fail`
+        raises    StorageFailed; StorageExhausted, where the role is taken for reads, or its row is owed: tell `fail`
         """
         if self.state is RowState.OFFLINE or self.is_doubted or self.ahead is not None:
             return False
@@ -207,19 +214,14 @@ class Replica:
             return False
         state = RowState.LEADER if view.leader == self._node_id else RowState.FOLLOWER
         role = (state, view.leader_epoch, view.isr, view.replicas, view.is_halted)
-        is_led_alike = view.leader in (
-            self.leader_id,
-            NO_LEADER,
-        )  # one leads in an epoch; -1: its broker is not known now
+        is_led_alike = view.leader in (self.leader_id, NO_LEADER)  # -1: its broker is not known now
         if is_led_alike and role == (self.state, self.leader_epoch, self.isr, self.replicas, self.is_halted):
             self._note_leader_epoch()  # there was no room for it, maybe
             return False
         no_room: StorageExhausted | None = None
         was_epoch_begun = self.log.epochs.latest == view.leader_epoch  # who led in it may have asked for another ISR
         is_new_epoch = view.leader_epoch != self.leader_epoch
-        is_new_leader = (
-            state is RowState.LEADER and self.state is not RowState.LEADER
-        )  # one that was held, in this epoch
+        is_new_leader = state is RowState.LEADER and self.state is not RowState.LEADER  # one that was held
         if state is RowState.LEADER and (is_new_epoch or is_new_leader):
             try:
                 self.log.assign_leader_epoch(view.leader_epoch)
@@ -236,11 +238,24 @@ class Replica:
             self.is_unproven = self.is_unproven or (view.leader, view.leader_epoch) != self._proven_under
         self._follow_followers(is_new_epoch, was_epoch_begun=was_epoch_begun)
         self.advance_high_watermark()
+        self._is_role_owed = True
         self.publish()
-        self._moved.note_role(self)
+        self._note_role()
         if no_room is not None:
             raise no_room
         return True
+
+    def publish_again(self) -> None:
+        """The row that could not be written, and with it the role, where it is another. raises StorageFailed: tell `fail`"""
+        if self.state is RowState.OFFLINE or self.state is RowState.DELETED:
+            return  # that was told meanwhile
+        self.publish()
+        if self._is_role_owed:
+            self._note_role()
+
+    def _note_role(self) -> None:
+        self._is_role_owed = False
+        self._moved.note_role(self)
 
     def _is_past(self, view: PartitionView) -> bool:
         """Whether the view's is a state of the past, and its role is not to be taken; where it is new, the controller is told."""
@@ -348,7 +363,8 @@ class Replica:
 
         Where it says something new that others wait for, this is noted: they are told later in the cycle.
 
-        raises   StorageFailed, where a mark lies below the log's end and its segment can't be read: tell `fail`
+        raises   StorageFailed, where a mark lies below the log's end and its segment can't be read: tell `fail`. For a reason that
+                 passes, the row is owed: it is written in a later cycle
         """
         log = self.log
         segments = log.segments
@@ -423,7 +439,10 @@ class Replica:
         try:
             return key, self.log.position_of(offset)
         except OSError as failure:
-            raise storage_failure(f"{self.partition}: position of offset {offset}", failure) from None
+            error = storage_failure(f"{self.partition}: position of offset {offset}", failure)
+            if isinstance(error, StorageExhausted):
+                self._moved.note_unpublished(self, error)
+            raise error from None
         except HeadraceError as failure:
             raise LogDamaged(f"{self.partition}: position of offset {offset}: {failure}") from None
 
@@ -508,8 +527,12 @@ class Replica:
         log = self.log
         is_mapped = offset < self.high_watermark
         if is_mapped and log.failure is None:  # readers go by the row, so it is the first to say so
-            self.high_watermark = max(offset, log.log_start_offset)
-            self.publish()
+            before, self.high_watermark = self.high_watermark, max(offset, log.log_start_offset)
+            try:
+                self.publish()
+            except StorageFailed:
+                self.high_watermark = before  # else the next try would cut what the row still offers
+                raise
         self._forget_places()
         log.truncate_to(offset, is_mapped=is_mapped)
         self.high_watermark = min(max(self.high_watermark, log.log_start_offset), log.log_end_offset)
@@ -528,12 +551,14 @@ class Replica:
         What a failed append left in the log counts now, as in `resume`: it is in the copy, and sent again it is a duplicate.
         """
         self._take_log(log)
+        log.sync_owed()
         self.advance_high_watermark()
         self.publish()
 
     def resume(self, log: PartitionLog) -> None:
         """The log ran out of room and was opened again: it takes appends. raises StorageFailed: tell `fail`"""
         self._take_log(log)
+        log.sync_owed()
         self._note_leader_epoch()  # there was no room for it, maybe
         self.advance_high_watermark()
         self.publish()

@@ -4,6 +4,8 @@ Runs in: a partition worker. What is known of the log before it is opened, and w
 
     the row of the owner before us     it was killed: what it published is whole in the page cache
     checkpoints                        the node was stopped, or the machine; by partition and topic id (decision 017)
+    the marker of a clean stop         it speaks of logs that nobody has opened since: it is believed once for each, by the first owner
+                                       of the boot alone. A successor does not know what its predecessor opened: a row may be another's
     nothing                            a new partition, in the log directory with the fewest; a replica that is in sync, and no new one,
                                        has lost its log: none is made before the controller knows that (`opened_logs.py`)
 
@@ -84,6 +86,7 @@ class ReplicaOpener:
         self._moved = moved
         self._live = live
         self._node_id: int = seat.wiring.settings["broker.id"]
+        self._opened_names: set[TopicPartition] = set()  # in this process's life
         self._created_in: set[Path] = set()  # log directories with new logs since they were synced
         self.opened: list[OpenedLog | MissingLog] = []
         self._missing: dict[int, PartitionKey] = {}  # by slot: reported, none may be made yet
@@ -244,7 +247,7 @@ class ReplicaOpener:
         """
         row, is_torn = published or (None, False)
         trusted = None
-        is_clean = row is None and str(directory.parent) in self._seat.wiring.clean_directories
+        is_clean = row is None and self._is_as_closed(name, directory.parent)
         is_clean = is_clean and name not in self._failures.unclean  # it was open since, and not closed
         log_dir = directory.parent
         high_watermark = self._checkpoints.offset(REPLICATION_OFFSET_FILE, name, topic_id, log_dir)
@@ -286,17 +289,30 @@ class ReplicaOpener:
             ),
             topic_id,
         )
+        self._opened_names.add(name)
+        try:
+            log.sync_owed()
+        except StorageFailed:
+            log.abandon()
+            raise
         if not (has_mark or is_new) and str(log_dir) in self._seat.wiring.suspect_directories:
             log.note_loss()  # the next owner has a mark to compare with: ours
         if trusted is None and not is_clean:
             high_watermark = log.bound_high_watermark(high_watermark)
         return log, high_watermark, known_mark, is_clean, has_mark
 
+    def _is_as_closed(self, name: TopicPartition, log_dir: Path) -> bool:
+        """Whether a partition's log in a log directory is as the last clean stop left it."""
+        seat = self._seat
+        if seat.generation > 1 or name in self._opened_names:
+            return False
+        return str(log_dir) in seat.wiring.clean_directories
+
     def _reach(
         self, name: TopicPartition, topic_id: str, is_compacted: bool, is_sole: bool, directory: Path
     ) -> LogReach:
         """How far the log in one of two places reaches. raises OSError"""
-        is_clean = str(directory.parent) in self._seat.wiring.clean_directories
+        is_clean = self._is_as_closed(name, directory.parent)
         synced = self._checkpoints.offset(RECOVERY_POINT_FILE, name, topic_id, directory.parent)
         synced = OFFSET_MAX if is_clean else synced
         return log_reach(directory, synced, self._logs.note_progress, is_compacted=is_compacted, is_sole=is_sole)

@@ -180,8 +180,9 @@ class Replicas:
             if replica is not None:
                 self._take_role(replica, partition)
         if has_new_defaults:
-            for slot, replica in self.by_slot.items():
+            for slot, replica in list(self.by_slot.items()):
                 self._configs.apply(replica, self._wanted[slot][0])
+                self._sync_owed(replica)
         counters = self._seat.counters
         counters.add(LOGS_WANTED, len(self._wanted) - counters.get(LOGS_WANTED))
         self.open_some()
@@ -300,7 +301,19 @@ class Replicas:
                     self._new_slots.add(slot)
         else:
             self._configs.apply_changed(replica, topic)
+            self._sync_owed(replica)
         return replica
+
+    def _sync_owed(self, replica: Replica) -> None:
+        """`headrace.flush.before.ack` may be new: what was written before it is synced, before more is said of it. One that has no room
+        now does so when it is resumed."""
+        if replica.state is RowState.OFFLINE or replica.log.failure is not None or not replica.log.owes_sync:
+            return
+        try:
+            replica.log.sync_owed()
+            replica.publish()
+        except StorageFailed as failure:
+            self.failures.take(replica, failure)
 
     def _take_role(self, replica: Replica, partition: PartitionView) -> None:
         try:

@@ -201,5 +201,5 @@ def _drop(replica: Replica, bases: set[int]) -> int:
 
 
 def _move_log_start(replica: Replica, offset: int) -> None:
-    if replica.log.advance_log_start(offset):
+    if replica.log.advance_log_start(offset) or replica.is_row_owed:
         replica.publish()

@@ -61,9 +61,11 @@ class Watch:
     def __init__(self, monkeypatch):
         self.now_ms = 0
         self.tasks = Tasks(lambda: self.now_ms)
-        self.begun, self.answers, self.past = [], [], 0
+        self.begun, self.answers, self.past, self.compared_ids = [], [], 0, 0
         monkeypatch.setattr(restored_states, "has_past_states", self.compare)
-        self.comparison = RestoreComparison(None, self.tasks, None, lambda: self.now_ms, lambda: 3, self.note_past)
+        self.comparison = RestoreComparison(
+            None, self.tasks, None, lambda: self.now_ms, lambda: 3, self.note_past, self.compare_ids
+        )
 
     async def compare(self, _zk, _tasks, _known, _epoch):
         self.begun.append(self.now_ms)
@@ -72,6 +74,9 @@ class Watch:
 
     def note_past(self):
         self.past += 1
+
+    async def compare_ids(self):
+        self.compared_ids += 1
 
     def look(self, drops, pass_ms=0, is_connected=True, is_joined=True):
         self.now_ms += pass_ms

@@ -3,6 +3,7 @@
 import pytest
 
 from headrace.log.disk import Disk
+from headrace.log.state.checkpoints import LEADER_EPOCH_FILE, BadCheckpoint, read_leader_epochs, write_leader_epochs
 from headrace.log.state.leader_epochs import EpochWentBack, LeaderEpochs, end_offset_for
 
 ENTRIES = [(2, 10), (4, 30), (5, 30), (9, 100)]
@@ -51,3 +52,15 @@ def test_a_new_end_forgets_the_epochs_that_began_there_or_later(tmp_path, end, k
     epochs.truncate_from_end(end)
     assert epochs.entries == ENTRIES[:kept]
     assert LeaderEpochs(tmp_path, Disk()).entries == ENTRIES[:kept]
+
+
+def test_a_file_that_was_cut_short_is_never_taken_for_a_whole_one(tmp_path):
+    """It is written without a sync: a power loss may leave any of its first bytes."""
+    path = tmp_path / LEADER_EPOCH_FILE
+    write_leader_epochs(path, [(8, 0), (9, 149)])
+    data = path.read_bytes()
+    for size in range(1, len(data)):
+        path.write_bytes(data[:size])
+        with pytest.raises(BadCheckpoint):
+            read_leader_epochs(path)
+        assert LeaderEpochs(tmp_path, Disk()).is_lost

@@ -610,6 +610,22 @@ def test_an_owner_learns_what_was_synced_for_it(node):
     assert node.seat.partitions.read(0).recovery_point == log.end_segment
 
 
+@pytest.mark.parametrize("place", [0, 1], ids=["before it", "after it"])
+def test_it_learns_nothing_while_there_are_two_directories_of_the_name(node, place):
+    """Between the two renames of a move; that fails after them, and the copy is put aside."""
+    log = node.fill(0)
+    home = log.directory.parent
+    other = next(one for one in node.dirs if one != home) / "t-0"
+    if place == 0:
+        node.housekeeper._replicas._log_dirs.sort(key=lambda one: one == home)
+    shutil.copytree(log.directory, other)
+    node.work()
+    assert log.recovery_point == 0
+    shutil.rmtree(other)
+    node.work()
+    assert log.recovery_point == log.end_segment
+
+
 def test_a_log_that_rests_costs_no_system_call_until_it_moves_again(node, monkeypatch):
     """10,000 of them took a third of a core, a `stat` each and every second."""
     node.fill(0)

@@ -5,6 +5,7 @@ workers/network/router.py, workers/network/handlers/a03_metadata.py
 """
 
 import contextlib
+import errno
 import os
 import socket
 
@@ -17,6 +18,7 @@ from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, decode_response, encode_response
 from headrace.protocol.frames import build_request
 from headrace.protocol.record_batch import build_batch
+from headrace.runtime.poller import Poller
 from headrace.shm.counters import CONNECTIONS_OPEN, Counters
 from headrace.shm.messages import ADVANCED, REPLY, REPLY_HEADER, SLOT_ENTRY, ReplyStatus
 from headrace.shm.partition_table import PartitionRow, RowState
@@ -35,6 +37,30 @@ from tests.workers.network.network_rig import (
     receive_answers,
     reset,
 )
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.ENOMEM])
+def test_a_connection_that_the_system_can_not_watch_is_refused_and_costs_no_other(rig, caplog, monkeypatch, code):
+    rig.connect()
+    rig.turn_until(lambda: rig.connections)
+    register = Poller.register
+
+    def refuse(*_watched):
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(Poller, "register", refuse)
+    refused = rig.connect()
+    rig.turn_until(lambda: "connection refused" in caplog.text)
+    assert refused.recv(1) == b""
+    waiting = rig.connect()
+    for _ in range(5):
+        rig.turn()
+    assert caplog.text.count("connection refused") == 1
+    assert len(rig.connections) == rig.seat.counters.get(CONNECTIONS_OPEN) == 1
+    monkeypatch.setattr(Poller, "register", register)
+    rig.clock.ms += CONNECTIONS_CHECK_INTERVAL_MS
+    rig.turn_until(lambda: len(rig.connections) == 2)
+    assert rig.connections[1].peer.endswith(f":{waiting.getsockname()[1]}")
 
 
 def test_connections_beyond_the_nodes_bound_are_refused_whichever_worker_has_the_others(rig, caplog):

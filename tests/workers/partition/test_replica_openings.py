@@ -221,3 +221,51 @@ def test_a_log_is_opened_as_the_only_one_where_the_view_has_no_other_replica(nod
     node.start()
     node.replicas.follow(view._replace(topics={"t": topic._replace(partitions=partitions)}))
     assert opened == {0: True, 1: False}
+
+
+def elsewhere(view, slot):
+    """The view with its only topic in another slot."""
+    (topic,) = view.topics.values()
+    partitions = tuple(one._replace(slot=slot) for one in topic.partitions)
+    return view._replace(version=view.version + 1, topics={topic.name: topic._replace(partitions=partitions)})
+
+
+@pytest.mark.parametrize("is_killed", [True, False], ids=["killed", "released"])
+def test_a_clean_stop_vouches_for_a_log_until_it_is_opened(node, is_killed):
+    """Its owner is killed, the topic is not in the successor's first view, and comes back in another slot."""
+    node.seat = FakeSeat(node.dirs, clean=node.dirs)
+    node.start()
+    view = view_of(("t", 1, {"segment.bytes": "4000"}))
+    node.replicas.follow(view)
+    assert all(node.append(0) for _ in range(100))
+    directory = node.replicas.by_slot[0].log.directory
+    assert node.replicas.by_slot[0].log.recovery_point == 0
+    if is_killed:
+        node.killed()
+    node.replicas.follow(view._replace(version=2, topics={}))
+    synced = 0 if is_killed else 100  # a release closes it in order
+    node.replicas.follow(elsewhere(view_of(("u", 1)), 0)._replace(version=3))
+    active = max(directory.glob("*.log"))
+    data = active.read_bytes()
+    active.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    node.replicas.follow(elsewhere(view, 5)._replace(version=4))
+    log = node.replicas.by_slot[5].log
+    assert (log.directory, log.log_end_offset) == (directory, 99)
+    assert log.recovery_point <= synced
+    assert len(log.segments.unsynced) == (len(log.segment_bases) - 1 if is_killed else 0)
+
+
+def test_until_then_it_does_whatever_other_logs_were_opened(node):
+    node.seat = FakeSeat(node.dirs, clean=node.dirs)
+    node.start()
+    both = view_of(("t", 1), ("u", 1))
+    node.replicas.follow(both)
+    assert node.append(0)
+    assert node.append(1)
+    node.replicas.close()
+    node.seat = FakeSeat(node.dirs, clean=node.dirs)
+    node.start()
+    node.replicas.follow(both._replace(topics={"t": both.topics["t"]}))
+    node.replicas.follow(both._replace(version=2))
+    assert [node.replicas.by_slot[slot].log.recovery_point for slot in (0, 1)] == [1, 1]
+    assert [one.was_closed for one in node.replicas.take_opened()] == [True, True]

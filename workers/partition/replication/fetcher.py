@@ -31,7 +31,13 @@ from typing import Any, Final
 
 from headrace.clock import Clock
 from headrace.errors import BadFrame, ErrorCode
-from headrace.limits import FETCH_BUFFER_BYTES_MAX, FETCH_PAUSE_FIRST_MS, FETCH_RECONNECT_FIRST_MS, FETCHED_SLICE_BYTES
+from headrace.limits import (
+    FETCH_BUFFER_BYTES_MAX,
+    FETCH_PAUSE_FIRST_MS,
+    FETCH_RECONNECT_FIRST_MS,
+    FETCHED_SLICE_BYTES,
+    REOPEN_INTERVAL_MS,
+)
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_response
@@ -156,7 +162,10 @@ class Fetcher:
     def add(self, followed: Followed) -> None:
         """Follow the leader with one more partition."""
         self._partitions[followed] = None
-        self._enroll(followed)
+        if followed.replica.log.owes_sync:
+            self._settle(followed, FollowerEvent.REFUSED)  # the leader would take the offset of a fetch for synced
+        else:
+            self._enroll(followed)
 
     def remove(self, followed: Followed) -> None:
         """It follows no more: nothing that comes is applied to it."""
@@ -176,6 +185,8 @@ class Fetcher:
     def resume(self, followed: Followed) -> None:
         """Its pause is over, but for what is owed still."""
         pause_ms = self._throttle.pause_ms(followed.replica.partition, self._clock.monotonic_ns() // 1_000_000)
+        if followed.replica.log.owes_sync:
+            pause_ms = max(pause_ms, REOPEN_INTERVAL_MS)  # its log ran out of room before that was synced
         followed.timer = self._delay(followed, pause_ms) if pause_ms else 0
         if pause_ms:
             return

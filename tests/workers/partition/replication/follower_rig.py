@@ -34,13 +34,29 @@ class FollowerRig:
         self.cut = []
         self.leaders = []
         self.view = EMPTY_VIEW._replace(version=1, brokers={0: BrokerView(0, "127.0.0.1", 1, None, OWN_EPOCH)})
-        options = FetchOptions.from_settings(self.node.seat.wiring.settings, 0)
+        self._begin()
+
+    def _begin(self):
         seat = self.node.seat
+        options = FetchOptions.from_settings(seat.wiring.settings, 0)
         throttle = Throttle(0, seat.wiring.settings["follower.replication.throttled.rate"], seat.counters)
         self.fetchers = Fetchers(options, self.peers, self.clock, self.cut.append, 64, throttle)
         moved = self.node.replicas.moved
         moved.observe(self.fetchers.note_moved, self.fetchers)
         moved.observe_roles(self.fetchers.follow_role)
+
+    def killed(self, seat=None):
+        """The worker's successor, or, with another seat, that of the node; nothing is followed yet."""
+        self.fetchers.close()
+        if seat is None:
+            self.node.killed()
+        else:
+            for replica in self.node.replicas.by_slot.values():
+                replica.log.abandon()
+            self.node.seat = seat
+            self.node.start()
+        self._begin()
+        self.fetchers.follow(self.view)
 
     def meet(self, leader):
         self.leaders.append(leader)
