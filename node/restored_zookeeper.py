@@ -9,7 +9,7 @@ any more, and no log need prove it: an ISR that shrank in the same leader epoch 
 
 Brokers of Apache Kafka hold nothing, and follow the states. So a partition that is on such brokers alone stays as it is: with all of its
 replicas in the ISR any of them could be elected, and the others would be cut. Of a partition with replicas on both only the nodes are in
-the ISR, and compare: a longer log of a broker of Apache's waits for an operator. Which brokers are nodes is noted in ZooKeeper (/headrace/nodes).
+the ISR, and compare: a longer log of a broker of Apache's waits for an operator. ZooKeeper has which are nodes (/headrace/nodes).
 
 A hold that says that a log has parted from another, since nodes have worked on the backup before, is kept: the logs alone would not say so.
 
