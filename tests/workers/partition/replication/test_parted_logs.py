@@ -100,7 +100,7 @@ def test_a_log_is_proven_once_under_one_leader_and_again_under_the_next(stage):
     assert not stage.told()
 
 
-def test_a_leader_without_a_record_in_the_place_of_our_last_batch_says_where_its_log_ends(stage):
+def test_a_leader_without_our_last_record_says_where_its_log_ends(stage):
     """It lacks the last batch of a deposed leader, and writes nothing: it would not answer a fetch there."""
     rig, led = stage.rig, stage.led
     led.log.append_as_follower(memoryview(bytearray(all_bytes(rig.log)[len(all_bytes(led.log)) :])), 0)
