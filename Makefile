@@ -42,7 +42,7 @@ DOTS = (for _ in 0 1 2 3 4 5 6 7 8 9; do for _ in 0 1 2 3 4 5 6 7 8 9; do for _ 
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup core check-tools demo test heavy lint links stubs bench bench-compare interop swap scenarios chaos load-chaos query-chaos sink-chaos foreign readme systemd clean
+.PHONY: help setup core check-tools demo test heavy matrix lint links stubs bench bench-compare interop swap scenarios chaos load-chaos query-chaos sink-chaos foreign readme systemd clean
 
 help: ## this text
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -119,7 +119,7 @@ bench-compare: $(STAMP) ## OLD=bench/results/A.json NEW=bench/results/B.json: th
 	$(BIN)/python -m bench.compare $(OLD) $(NEW)
 
 interop: $(STAMP) core ## Kafka's own tools and other clients against a node (needs mvn)
-	$(BIN)/python -m pytest -m interop --timeout=900
+	$(BIN)/python -m pytest -m 'interop and not heavy' --timeout=900
 
 swap: $(STAMP) core ## SWAPS=30 of Kafka brokers and nodes in one cluster, SWAP_SEED=7, judged (needs mvn; some fifteen minutes)
 	$(BIN)/python -m tests.interop.swap_campaign --swaps $(SWAPS) $(if $(SWAP_SEED),--seed $(SWAP_SEED))
@@ -145,6 +145,10 @@ load-chaos: $(STAMP) ## KILLS=200 of a loader, its workers and its node for each
 	@failed=; for target in parquet iceberg delta; do \
 	  $(BIN)/python -m tests.chaos.load_campaign --kills $(or $(KILLS),200) --target $$target $(if $(SEED),--seed $(SEED)) || failed="$$failed $$target"; \
 	done; test -z "$$failed" || { echo "anomalies:$$failed" >&2; exit 1; }
+
+matrix: $(STAMP) core ## each operation of each program that maintains tables, at each moment; Spark's own Delta and Iceberg too (needs mvn)
+	$(BIN)/python -m pytest -n $(SHARDS) -m 'heavy or not heavy' --timeout=900 tests/load/test_table_matrix.py
+	$(BIN)/python -m pytest -m interop --timeout=900 tests/interop/test_spark_tables.py
 
 query-chaos: $(STAMP) ## QUERIES=2000 of one table under kills, deletes and merges, for Delta and Iceberg, SEED=7, judged
 	@failed=; for target in delta iceberg; do \

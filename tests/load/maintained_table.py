@@ -76,14 +76,17 @@ class Operation:
 
 
 def cells(tables, moments=MOMENTS):
-    """(table, operation, moment) of each cell, for parametrize."""
-    return [
-        pytest.param(table, operation, moment, id=f"{table.__name__}-{operation.name}-{moment.replace(' ', '_')}")
-        for table in tables
-        for operation in table.OPERATIONS
-        for moment in moments
-        if moment in operation.moments
-    ]
+    """(table, operation, moment) of each cell, for parametrize. The suite has one moment of each operation, in turn; the others are
+    heavy: `make matrix` runs all."""
+    found = []
+    for table in tables:
+        for number, operation in enumerate(table.OPERATIONS):
+            fitting = [moment for moment in moments if moment in operation.moments]
+            for moment in fitting:
+                name = f"{table.__name__}-{operation.name}-{moment.replace(' ', '_')}"
+                marks = () if moment == fitting[number % len(fitting)] else pytest.mark.heavy
+                found.append(pytest.param(table, operation, moment, id=name, marks=marks))
+    return found
 
 
 class Cell:
