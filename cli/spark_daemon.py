@@ -26,7 +26,7 @@ from pathlib import Path
 _VERSION = re.compile(r'^__version__[^=]*= *["\']([^"\']+)', re.MULTILINE)
 WITHIN_ZIP = "pyspark/version.py"
 TASKS = "pyspark.worker"
-NAME_BYTES_MAX = 15  # of a Linux process
+PROCESS_NAME_BYTES = 15  # of a Linux process
 
 
 def prefer_installed(path: MutableSequence[str]) -> None:
@@ -88,7 +88,7 @@ def manage() -> None:
 def name_of(worker_module: str) -> str:
     """Of a daemon and its workers, as the kernel cuts it: "pyspark.worker" of those of tasks, of planning the step's name."""
     name = worker_module.removeprefix("pyspark.sql.worker.") or TASKS
-    return name[:NAME_BYTES_MAX]
+    return name[:PROCESS_NAME_BYTES]
 
 
 if __name__ == "__main__":

@@ -31,10 +31,10 @@ from pathlib import Path
 
 from headrace.cli import spark_daemon
 from headrace.cli.spark_launch import FORKED
+from headrace.limits import SPARK_FORK_REQUEST_BYTES_MAX
 
 STEPS = ("pyspark.worker", "pyspark.sql.worker.create_data_source", "pyspark.sql.worker.plan_data_source_read")
 REQUEST_S = 10.0
-REQUEST_BYTES_MAX = 16 << 20
 STREAMS = 3
 PEER = struct.Struct("3i")  # pid, user, group
 AT_START = ("LD_", "LC_", "LANG", "TZ", "ARROW_", "OPENBLAS_", "OMP_", "MALLOC_", "HEADRACE_")
@@ -111,7 +111,7 @@ def received(connection: socket.socket, streams: list[int]) -> tuple[list[str], 
             numbers.frombytes(held[: len(held) - len(held) % numbers.itemsize])
             streams += numbers
     size = int.from_bytes(data[:4], "big")
-    if size > REQUEST_BYTES_MAX:
+    if size > SPARK_FORK_REQUEST_BYTES_MAX:
         raise ValueError(f"a request of {size} bytes")
     while len(data) < 4 + size:
         more = connection.recv(1 << 16)

@@ -479,6 +479,13 @@ LOAD_WENT_BACK_TRIES_MAX: Final = (
     10  # of a partition whose end is before the last commit: a new leader may not know better yet
 )
 
+# Reports of replicas that are lost (controller/agent/log_dir_failures.py)
+OFFLINE_ROWS_PER_SCAN_MAX: Final = 500  # 3 ms; a node of 10,000 replicas is through in 20 s
+
+# The fork server of a local Spark session (spark/fork_server.py, cli/spark_forkserver.py)
+SPARK_LAUNCHERS_WAITING_MAX: Final = 64
+SPARK_FORK_REQUEST_BYTES_MAX: Final = 16 << 20
+
 assert CONNECTION_REQUESTS_PER_CYCLE_MAX <= PIPELINED_REQUESTS_MAX <= NETWORK_REQUESTS_PER_CYCLE_MAX
 assert (
     10 * NETWORK_CYCLE_MS_MAX <= WORKER_HANG_TIMEOUT_MS_MIN

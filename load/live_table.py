@@ -10,8 +10,7 @@ commit has them: it is read instead.
 
     clicks = headrace.table("clicks", history="/data/clicks")
     duckdb.sql("select count(*) from clicks where offset > 5")   # clicks.lazy() for Polars, clicks.read_all().to_pandas()
-    with clicks.snapshot() as moment:                            # several queries over the same rows
-        ...
+    moment = clicks.snapshot()                                   # for several queries over the same rows
 
 How rows are read, and what of them is not, is in `table_scan.py`; how DuckDB and Polars find them in `scanned_table.py`.
 """

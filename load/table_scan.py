@@ -99,8 +99,7 @@ class TableScan:
         self.projected_schema = pa.schema([moment.schema.field(name) for name in columns])
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:
-        """raises   DataLoss, BrokenTarget, FileNotFoundError (files that were removed long after a commit replaced them), what
-        `read_range` and decoding raise"""
+        """raises   DataLoss, BrokenTarget, what `read_range` raises; FileNotFoundError, for a file that was removed long after a merge"""
         moment = self._moment
         for tries_left in range(LOAD_LIST_TRIES_MAX - 1, -1, -1):
             has_rows = False

@@ -17,9 +17,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from uuid import uuid4
 
+from headrace.limits import SPARK_LAUNCHERS_WAITING_MAX
+
 MODULE = "headrace.cli.spark_forkserver"
 END_S = 5.0
-LAUNCHERS_MAX = 64  # that wait at once
 
 _log = logging.getLogger("headrace.spark")
 
@@ -71,7 +72,7 @@ def fork_server(python: str, variables: Mapping[str, str]) -> str | None:
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
             listener.bind(f"\0{name}")  # here: a launcher may come before the server is up
-            listener.listen(LAUNCHERS_MAX)
+            listener.listen(SPARK_LAUNCHERS_WAITING_MAX)
             process = subprocess.Popen(
                 [python, "-u", "-m", MODULE, str(listener.fileno())],
                 stdin=subprocess.PIPE,

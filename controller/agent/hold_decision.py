@@ -5,8 +5,7 @@ then with the greater end. The first row that fits decides:
 
     an operator says whose log counts                                                       RELEASE, HAND_OVER, or WAIT for that one
     another's log is ahead of the state, and nobody has accepted a loss                     WAIT: it compares all, or has a conflict
-    another log is not known, unclean election is allowed, none that is known is better,
-    and no broker is registered that has not said where its log ends                        RELEASE
+    all that are registered have told, unclean election is allowed, none known is better    RELEASE
     our log is missing, and no other in-sync one is known, nor unclean election allowed     WAIT, until somebody accepts the loss
     another log is not known: its node is away, or does not say                             WAIT for it, and for a better one
     no other log is better                                                                  RELEASE

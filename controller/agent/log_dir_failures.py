@@ -5,7 +5,7 @@ replicas follow that, and their rows turn OFFLINE. Only then the node tells, for
 they are. While a directory is away all rows are scanned each SCAN_PAUSE_MS: an owner may take its time.
 
 A replica is lost without its directory as well: its files contradict its offsets, or its owner, begun anew, can't open them. That may come
-after a LeaderAndIsr was answered. So SCAN_ROWS_MAX rows are scanned each SCAN_PAUSE_MS, all the time.
+after a LeaderAndIsr was answered. So OFFLINE_ROWS_PER_SCAN_MAX rows are scanned each SCAN_PAUSE_MS, all the time.
 
 And a log that could not be opened may be opened later, as soon as there is room: replicas that a LeaderAndIsr was refused for, or that were
 offline as this process began, are looked at in the same way until they serve. Else the controller would keep them out of the ISR for good.
@@ -29,9 +29,9 @@ from headrace.controller.zookeeper.errors import ZkError
 from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.tasks import Task, Tasks
 from headrace.controller.zookeeper.transaction import Transaction
+from headrace.limits import OFFLINE_ROWS_PER_SCAN_MAX
 
 SCAN_PAUSE_MS = 1_000
-SCAN_ROWS_MAX = 500  # 3 ms; a node of 10,000 replicas is through in 20 s
 
 Place = tuple[str, int]  # topic and partition
 
@@ -81,7 +81,7 @@ class LogDirFailures:
         found = set()
         if not self._left:
             self._left = list(self._hosted())
-        part, self._left = self._left[:SCAN_ROWS_MAX], self._left[SCAN_ROWS_MAX:]
+        part, self._left = self._left[:OFFLINE_ROWS_PER_SCAN_MAX], self._left[OFFLINE_ROWS_PER_SCAN_MAX:]
         for place in part:
             topic = self._known.topics.get(place[0])
             if topic is None or place[1] >= len(topic.replicas):

@@ -301,6 +301,7 @@ class LoadCampaign:
                             f"  {self.verdict.kills.total()} kills, {len(producer.acknowledged)} acknowledged",
                             flush=True,
                         )
+                wait_until(lambda: Ledger.read(self._maintainer.ledger).done, "the other program deleted nothing")
                 producer.stop()
                 self._maintainer.kill()
                 querier.stop()

@@ -153,7 +153,8 @@ def test_a_produce_after_a_short_one_is_answered(seats, turn_of):
     assert RESULT_ENTRY.unpack(body)[:2] == (7, 5)
 
 
-RIGHT_LENGTHS = {(RequestKind.SWAP_SEGMENTS, 16), (RequestKind.NEW_REPLICAS, 0), (RequestKind.NEW_REPLICAS, 16)}
+ROWS_OF_16 = (RequestKind.NEW_REPLICAS, RequestKind.LOG_EPOCHS)
+RIGHT_LENGTHS = {(RequestKind.SWAP_SEGMENTS, 16), *((kind, size) for kind in ROWS_OF_16 for size in (0, 16))}
 
 
 @pytest.mark.parametrize("kind", list(RequestKind))

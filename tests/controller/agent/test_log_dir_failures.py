@@ -136,7 +136,7 @@ def test_a_replica_that_is_lost_without_its_directory_is_told_of_whenever_that_i
 
 
 def test_of_many_rows_some_are_scanned_at_a_time(failing, monkeypatch):
-    monkeypatch.setattr(log_dir_failures, "SCAN_ROWS_MAX", 2)
+    monkeypatch.setattr(log_dir_failures, "OFFLINE_ROWS_PER_SCAN_MAX", 2)
     failing.poll()
     failing.poll()
     failing.fail(2)
