@@ -130,10 +130,9 @@ class IcebergTarget(ChainedTarget):
             return Head("", table)  # the table's first one: it was taken back to before the first load
         name = table.properties.get(POINTER, "")
         if not name:
-            has_expired = oldest is not None and (
-                oldest.parent_snapshot_id is not None or (oldest.sequence_number or 0) > 1
-            )
-            if has_expired and any(self._commits.glob("*.json")):
+            if oldest is not None and any(
+                self._commits.glob("*.json")
+            ):  # of a table of version 1 nothing says its first one
                 raise BrokenTarget(
                     f"{self.name}: the snapshots that say what was loaded have expired: load to another table"
                 )
