@@ -18,8 +18,8 @@ SEEDS ?= $(shell date +%s)
 CLASSES ?=
 # of pytest, two more than cores, since tests wait much; each keeps to whole files
 SHARDS ?= $(shell expr $$(nproc) + 2)
-# Tests that fork before every bytecode or line: three times as fast in processes that have not imported all other tests
-FORKING := tests/shm tests/log/segments/test_segment_swap.py tests/workers/test_worker_deaths.py
+# Tests that fork at every step: three times as fast in processes that have not imported all other tests, and no library's threads and objects come along
+FORKING := tests/shm tests/log/segments/test_segment_swap.py tests/workers/test_worker_deaths.py tests/controller/test_process.py
 IN_TEST := not interop and not chaos and not scenario and not systemd and not heavy
 GROUP_KILLS ?= 100
 POWER_LOSSES ?= 200
