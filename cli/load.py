@@ -141,7 +141,7 @@ def load(
     ] = 20_000_000,
     keep: Annotated[
         str | None,
-        typer.Option("--keep", metavar="TIME", help="After each round, drop hours that ended longer ago: 90d."),
+        typer.Option("--keep", metavar="TIME", help="After each round, remove hours that are older than this: 90d."),
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print a JSON object for each commit and round, and one at the end.")

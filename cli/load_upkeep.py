@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from headrace.load.expiring import Expired
     from headrace.load.row_removal import Removal
 
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Change nothing; print what would go.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what would be removed, and change nothing.")]
 
 
 def add_to(app: typer.Typer) -> None:

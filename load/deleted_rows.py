@@ -150,5 +150,5 @@ def decoded(text: str) -> np.ndarray:
     except (binascii.Error, zlib.error) as failure:
         raise ValueError(f"runs of deleted offsets can't be read: {failure}") from None
     if len(data) % 16 or not inflate.eof:
-        raise ValueError(f"runs of deleted offsets can't be read: {len(data)} bytes of them")
+        raise ValueError(f"the list of deleted offsets can't be read: it has {len(data)} bytes")
     return np.cumsum(np.frombuffer(data, "<i8")).reshape(-1, 2)

@@ -106,7 +106,9 @@ class ProducerIds:
             self._note_restored(counted, first)
             self._given.note(first)
             return
-        raise ZkError(f"producer ids not compared in {PRODUCER_ID_TRIES_MAX} tries")
+        raise ZkError(
+            f"the counter of producer ids was changed by others {PRODUCER_ID_TRIES_MAX} times while it was compared"
+        )
 
     def _unused_from(self, counted: int) -> int:
         """The first id that nobody has, by what ZooKeeper counted and what is known here."""

@@ -140,7 +140,10 @@ class IndexFile:
                 if failure.errno != errno.EIO:
                     raise
                 _log.error(
-                    "index can't be read, it is made again file=%s position=%d reason=%s", self.path, start, failure
+                    "index can't be read and is rebuilt from its segment file=%s position=%d reason=%s",
+                    self.path,
+                    start,
+                    failure,
                 )
                 return False
         return True
