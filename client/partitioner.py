@@ -1,5 +1,7 @@
 """Which partition a record goes to: by its key as Kafka's Java clients do, else one partition at a time.
 
+Keys are hashed by the record kernel where it was built (`protocol/kernel/murmur2.c`); the functions here are its reference.
+
 Records without a key stick to one partition until its batch is full: fewer, larger batches.
 
 Source: Kafka `Utils.murmur2`, `BuiltInPartitioner`; KIP-480, KIP-794.
@@ -9,14 +11,18 @@ from __future__ import annotations
 
 import random
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from headrace.protocol import record_kernel
+from headrace.protocol.record_batch import Buffer
 
 _SEED = 0x9747B28C
 _M = 0x5BD1E995
 _MASK = 0xFFFFFFFF
 
 
-def murmur2(data: bytes) -> int:
+def murmur2_in_python(data: Buffer) -> int:
     """MurmurHash2 with Kafka's seed, as an unsigned 32-bit number."""
     length = len(data)
     hashed = _SEED ^ length
@@ -32,9 +38,15 @@ def murmur2(data: bytes) -> int:
     return hashed ^ hashed >> 15
 
 
-def partition_of(key: bytes, count: int) -> int:
+def partition_in_python(key: Buffer, count: int) -> int:
     """The partition of a key among `count`, >= 1."""
-    return (murmur2(key) & 0x7FFFFFFF) % count
+    if count < 1:
+        raise ValueError(f"count: {count} is not a number of partitions")
+    return (murmur2_in_python(key) & 0x7FFFFFFF) % count
+
+
+murmur2: Final[Callable[[Buffer], int]] = record_kernel.murmur2 or murmur2_in_python
+partition_of: Final[Callable[[Buffer, int], int]] = record_kernel.partition_of or partition_in_python
 
 
 class StickyPartitions:

@@ -5,6 +5,7 @@ Without one, `compression.compress` takes what costs least; Kafka's own defaults
 
 from __future__ import annotations
 
+import threading
 import zlib
 from typing import Any, Final
 
@@ -13,13 +14,23 @@ from headrace.protocol.compression import Buffer, Codec
 
 # What Kafka's defaults are: the codec's usual way.
 DEFAULT_LEVELS: Final = {Codec.GZIP: -1, Codec.LZ4: 9, Codec.ZSTD: 3}
+# (lowest, highest) that KIP-390 allows; gzip's 0, which is no compression, is refused where a setting is read
+LEVELS: Final = {Codec.GZIP: (-1, 9), Codec.LZ4: (1, 17), Codec.ZSTD: (-131_072, 22)}
 _GZIP_WINDOW_BITS: Final = 16 + zlib.MAX_WBITS
 
-_zstd_compressors: Final[dict[int, Any]] = {}  # by level: making one costs more than a small batch
+
+class _ZstdCompressors(threading.local):
+    """By level, because making one costs more than a small batch; for each thread, because they hold state."""
+
+    def __init__(self) -> None:
+        self.by_level: dict[int, Any] = {}
+
+
+_zstd_compressors: Final = _ZstdCompressors()
 
 
 def compress_at(codec: int, data: Buffer, level: int) -> bytes:
-    """Compress with gzip (-1, 1 to 9), lz4 (1 to 17) or zstd (up to 22) at a level. For one thread a process."""
+    """Compress with gzip (-1, 1 to 9), lz4 (1 to 17) or zstd (up to 22) at a level."""
     if codec == Codec.GZIP:
         return zlib.compress(data, level, _GZIP_WINDOW_BITS)
     if codec == Codec.LZ4:
@@ -27,11 +38,12 @@ def compress_at(codec: int, data: Buffer, level: int) -> bytes:
 
         return bytes(lz4.frame.compress(data, compression_level=level, store_size=False, block_linked=False))
     assert codec == Codec.ZSTD
-    compressor = _zstd_compressors.get(level)
+    compressors = _zstd_compressors.by_level
+    compressor = compressors.get(level)
     if compressor is None:
         import zstandard
 
-        if len(_zstd_compressors) >= COMPRESSORS_MAX:
-            _zstd_compressors.clear()
-        compressor = _zstd_compressors[level] = zstandard.ZstdCompressor(level=level)
+        if len(compressors) >= COMPRESSORS_MAX:
+            compressors.clear()
+        compressor = compressors[level] = zstandard.ZstdCompressor(level=level)
     return bytes(compressor.compress(data))

@@ -16,6 +16,7 @@ TAKES(scan_records);
 TAKES(scan_plain);
 TAKES(is_plain);
 TAKES(list_records);
+TAKES(list_client_records);
 TAKES(to_old_messages);
 TAKES(to_records);
 TAKES(fill_columns);
@@ -35,8 +36,13 @@ TAKES(walk_flat);
 TAKES(take_run);
 TAKES(store_entries);
 TAKES(usual_frame);
+TAKES(murmur2);
+TAKES(partition_of);
 TAKES(crc32c);
 TAKES(crc32c_ways);
+
+/* Adds the type `BatchBuilder`; -1 with an exception. */
+int add_batch_builder(PyObject *module);
 
 /* Tables of a reflected CRC, one for each byte of a step. */
 void fill_crc_tables(uint32_t (*filled)[256], int steps, uint32_t polynomial);

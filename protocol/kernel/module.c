@@ -1,4 +1,4 @@
-/* The module: its functions, and the tables that are made once. */
+/* The module: its functions, its type, and the tables that are made once. */
 #include "kernel.h"
 
 #define FUNCTION(name) {#name, (PyCFunction)(void (*)(void))name, METH_FASTCALL, NULL}
@@ -9,6 +9,7 @@ static PyMethodDef functions[] = {
     FUNCTION(kept_records), FUNCTION(load_offsets), FUNCTION(walk_batches), FUNCTION(walk_listed), FUNCTION(whole_end),
     FUNCTION(gather), FUNCTION(count_headers), FUNCTION(fill_headers), FUNCTION(mark_substring), FUNCTION(walk_flat),
     FUNCTION(take_run), FUNCTION(store_entries), FUNCTION(usual_frame), FUNCTION(crc32c), FUNCTION(crc32c_ways),
+    FUNCTION(list_client_records), FUNCTION(murmur2), FUNCTION(partition_of),
     {NULL, NULL, 0, NULL},
 };
 
@@ -20,5 +21,8 @@ PyMODINIT_FUNC PyInit_headrace_record_kernel(void)
 {
     make_crc_tables();
     make_crc32c_tables();
-    return PyModule_Create(&definition);
+    PyObject *module = PyModule_Create(&definition);
+    if (module && add_batch_builder(module))
+        Py_CLEAR(module);
+    return module;
 }

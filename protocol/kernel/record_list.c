@@ -45,62 +45,121 @@ static PyObject *offset_of(int64_t base, int64_t delta)
     return whole;
 }
 
-/* list_records(kind, data, position, count, last_delta, base_offset, base_ms, append_ms or None)
-       -> (records of the class `kind`, a tuple of five, position after them), or None.
-   Offset deltas of three bytes and more must be within last_delta. */
-TAKES(list_records)
+/* Where the fields of a listed record are, and what it is made with. */
+typedef struct {
+    PyTypeObject *kind;
+    Py_ssize_t first;            /* of the five fields that are read: offset, timestamp, key, value, headers */
+    PyObject *topic, *partition; /* before them, where `first` is 2 */
+    PyObject *leader_epoch;      /* after them */
+    PyObject *no_headers;
+    int64_t base_offset, base_ms, append_ms;
+    int has_append_ms;
+} form_t;
+
+/* Fields that a client adds. */
+#define CLIENT_FIELDS_BEFORE 2
+#define CLIENT_FIELDS_AFTER 1
+#define READ_FIELDS 5
+
+/* The record at a place of `records`, or -1 with an exception. */
+static inline int list_record(PyObject *records, Py_ssize_t index, const form_t *form, const record_t *record)
 {
-    long long numbers[5];
-    int64_t append_ms = 0;
+    int is_client = form->first > 0;
+    PyObject *one = form->kind->tp_alloc(form->kind, READ_FIELDS + (is_client ? CLIENT_FIELDS_BEFORE + CLIENT_FIELDS_AFTER : 0));
+    if (!one)
+        return -1;
+    PyList_SET_ITEM(records, index, one);
+    int64_t time_ms = form->has_append_ms ? form->append_ms : saturated_sum(form->base_ms, unfold(record->time_bits));
+    PyObject *offset = offset_of(form->base_offset, unfold(record->offset_bits)), *time = PyLong_FromLongLong(time_ms);
+    PyObject *key = bytes_of(record->key_bits, record->key), *value = bytes_of(record->value_bits, record->value);
+    PyObject *headers = *record->headers ? headers_of(record->headers, record->end) : Py_NewRef(form->no_headers);
+    Py_ssize_t at = form->first;
+    PyTuple_SET_ITEM(one, at, offset);
+    PyTuple_SET_ITEM(one, at + 1, time);
+    PyTuple_SET_ITEM(one, at + 2, key);
+    PyTuple_SET_ITEM(one, at + 3, value);
+    PyTuple_SET_ITEM(one, at + 4, headers);
+    if (is_client) {
+        PyTuple_SET_ITEM(one, 0, Py_NewRef(form->topic));
+        PyTuple_SET_ITEM(one, 1, Py_NewRef(form->partition));
+        PyTuple_SET_ITEM(one, at + READ_FIELDS, Py_NewRef(form->leader_epoch));
+    }
+    return offset && time && key && value && headers ? 0 : -1;
+}
+
+/* What both functions do, of their last arguments: data, position, count, last_delta, base_offset, base_ms, append_ms or None. */
+static PyObject *list_with(form_t *form, PyObject *kind, PyObject *const *args, int64_t first_offset)
+{
+    long long numbers[5], append_ms = 0;
     Py_buffer data;
-    if (!takes("list_records", 8, count) || take_numbers(args + 2, 5, numbers))
+    form->has_append_ms = args[6] != Py_None;
+    if (take_numbers(args + 1, 5, numbers) || (form->has_append_ms && take_numbers(args + 6, 1, &append_ms)))
         return NULL;
-    int has_append_ms = args[7] != Py_None;
-    if (has_append_ms && (append_ms = PyLong_AsLongLong(args[7])) == -1 && PyErr_Occurred())
-        return NULL;
-    if (!PyType_Check(args[0]) || !PyType_IsSubtype((PyTypeObject *)args[0], &PyTuple_Type)) {
+    if (!PyType_Check(kind) || !PyType_IsSubtype((PyTypeObject *)kind, &PyTuple_Type)) {
         PyErr_SetString(PyExc_TypeError, "kind: not a class of tuples");
         return NULL;
     }
-    PyTypeObject *kind = (PyTypeObject *)args[0];
     long long position = numbers[0], wanted = numbers[1], last_delta = numbers[2];
-    if (take_bytes(args[1], &data))
+    form->kind = (PyTypeObject *)kind;
+    form->base_offset = numbers[3];
+    form->base_ms = numbers[4];
+    form->append_ms = append_ms;
+    if (take_bytes(args[0], &data))
         return NULL;
-    PyObject *records = NULL, *found = NULL, *none = PyTuple_New(0);
+    PyObject *records = NULL, *found = NULL;
     record_t record;
-    if (!none)
+    if (!(form->no_headers = PyTuple_New(0)))
         goto done;
     if (position < 0 || position > data.len || wanted < 0 || wanted > (data.len - position) / RECORD_BYTES_MIN)
         goto refused;
     bytes_t at = (bytes_t)data.buf + position, end = (bytes_t)data.buf + data.len;
     if (!(records = PyList_New((Py_ssize_t)wanted)))
         goto done;
+    Py_ssize_t listed = 0;
     for (long long index = 0; index < wanted; index++) {
         if (!(at = read_whole_record(at, end, &record)) || !is_delta_right(&record, last_delta))
             goto refused;
-        PyObject *one = kind->tp_alloc(kind, 5);
-        if (!one)
-            goto done;
-        PyList_SET_ITEM(records, (Py_ssize_t)index, one);
-        int64_t time_ms = has_append_ms ? append_ms : saturated_sum(numbers[4], unfold(record.time_bits));
-        PyObject *offset = offset_of(numbers[3], unfold(record.offset_bits)), *time = PyLong_FromLongLong(time_ms);
-        PyObject *key = bytes_of(record.key_bits, record.key), *value = bytes_of(record.value_bits, record.value);
-        PyObject *headers = *record.headers ? headers_of(record.headers, record.end) : Py_NewRef(none);
-        PyTuple_SET_ITEM(one, 0, offset);
-        PyTuple_SET_ITEM(one, 1, time);
-        PyTuple_SET_ITEM(one, 2, key);
-        PyTuple_SET_ITEM(one, 3, value);
-        PyTuple_SET_ITEM(one, 4, headers);
-        if (!offset || !time || !key || !value || !headers)
+        /* A sum that passes 64 bits is above or below every offset. */
+        if (first_offset > INT64_MIN && saturated_sum(form->base_offset, unfold(record.offset_bits)) < first_offset)
+            continue;
+        if (list_record(records, listed++, form, &record))
             goto done;
     }
+    Py_SET_SIZE((PyVarObject *)records, listed); /* the places after them are empty */
     found = Py_BuildValue("(On)", records, (Py_ssize_t)(at - (bytes_t)data.buf));
     goto done;
 refused:
     found = Py_NewRef(Py_None);
 done:
     Py_XDECREF(records);
-    Py_XDECREF(none);
+    Py_XDECREF(form->no_headers);
     PyBuffer_Release(&data);
     return found;
+}
+
+/* list_records(kind, data, position, count, last_delta, base_offset, base_ms, append_ms or None)
+       -> (records of the class `kind`, a tuple of five, position after them), or None.
+   Offset deltas of three bytes and more must be within last_delta. */
+TAKES(list_records)
+{
+    form_t form = {.first = 0};
+    if (!takes("list_records", 8, count))
+        return NULL;
+    return list_with(&form, args[0], args + 1, INT64_MIN);
+}
+
+/* list_client_records(kind, topic, partition, leader_epoch, data, position, count, last_delta, base_offset, base_ms, append_ms or None,
+       first_offset)
+       -> (records of the class `kind`: topic, partition, offset, timestamp, key, value, headers, leader epoch; position after them), or None.
+   Records below first_offset are checked and left out. */
+TAKES(list_client_records)
+{
+    form_t form = {.first = CLIENT_FIELDS_BEFORE};
+    long long first_offset;
+    if (!takes("list_client_records", 12, count) || take_numbers(args + 11, 1, &first_offset))
+        return NULL;
+    form.topic = args[1];
+    form.partition = args[2];
+    form.leader_epoch = args[3];
+    return list_with(&form, args[0], args + 4, first_offset);
 }

@@ -47,6 +47,7 @@ from headrace.protocol.varint import encode_varlong
 from headrace.workers.network import plain_admission
 from tests.arrow import walk_cases
 from tests.log import follower_cases
+from tests.protocol import builder_cases
 from tests.support import codec_forms
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -243,6 +244,7 @@ def check_batch(kernel, lot):
         listed = read()
     with walking(None):
         assert listed == read()
+    builder_cases.check_listing(kernel, data, header, lot)
     check_admission(kernel, data, header, lot)
     check_down(kernel, data, header, lot)
 
@@ -494,6 +496,9 @@ CHECKS = (
         check_columns,
         check_compaction,
         check_load,
+        builder_cases.check_builder,
+        builder_cases.check_builder,
+        builder_cases.check_hash,
         follower_cases.check_follower,
     ),
     *walk_cases.CHECKS,

@@ -1,6 +1,7 @@
 """Levels of compression: what any of them wrote every reader reads, and a higher one is no larger by much."""
 
 import random
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -42,7 +43,20 @@ def test_the_levels_of_kafkas_defaults_are_those_of_a_codec_that_nobody_tuned():
 
 
 def test_compressors_that_are_kept_are_bounded(monkeypatch):
-    monkeypatch.setattr(compression_levels, "_zstd_compressors", {})
+    monkeypatch.setattr(compression_levels, "_zstd_compressors", compression_levels._ZstdCompressors())
     for level in range(-2 * COMPRESSORS_MAX, 0):
         compress_at(Codec.ZSTD, b"x", level)
-        assert len(compression_levels._zstd_compressors) <= COMPRESSORS_MAX
+        assert len(compression_levels._zstd_compressors.by_level) <= COMPRESSORS_MAX
+
+
+def test_no_two_threads_share_a_compressor(text):
+    """One of zstd's holds state: two producers of a process may compress at once."""
+
+    def used():
+        compress_at(Codec.ZSTD, text, 5)
+        return compression_levels._zstd_compressors.by_level[5]
+
+    mine = used()
+    with ThreadPoolExecutor(1) as others:
+        assert others.submit(used).result() is not mine
+    assert used() is mine

@@ -1,0 +1,609 @@
+/* The records of one batch of v2, written as they come: no object for a record is made or kept.
+
+   data   61 bytes for the batch's header | records, one after the other
+
+   The memory doubles as it grows and is kept by `clear`. An error leaves a builder as it was. Where several arguments are
+   wrong, the first one is reported; errors have the same words in Python.
+
+   Stands for protocol/batch_builder.py (`PythonBatchBuilder`), which also has what is done once for a batch: the codec. */
+#include "kernel.h"
+#include "batch.h"
+#include <structmember.h>
+
+#define BATCH_BYTES_MAX INT32_MAX
+#define FIRST_CAPACITY_BYTES 512
+#define NO_TIMESTAMP_MS (-1)
+#define HEADERS_IN_PLACE 8 /* more of them take memory of their own */
+#define NAME_BYTES_MAX 64
+
+typedef struct {
+    PyObject_HEAD
+    uint8_t *data; /* NULL before the first record */
+    long long capacity, used; /* both with the header's room */
+    long long count, first_ms, max_ms;
+    Py_ssize_t views; /* buffers that others hold: nothing is written meanwhile */
+} builder_t;
+
+typedef struct {
+    bytes_t at;
+    int64_t size; /* -1: null */
+} span_t;
+
+/* A key, a value or a header's value, held until `release_span`. */
+typedef struct {
+    span_t span;
+    int is_held;
+    Py_buffer buffer;
+} held_t;
+
+typedef struct {
+    span_t name;
+    held_t value;
+} header_t;
+
+typedef struct {
+    const header_t *first;
+    Py_ssize_t count;
+    int64_t bytes; /* with the varint of their count */
+} headers_t;
+
+static const headers_t no_headers = {.first = NULL, .count = 0, .bytes = 1};
+static const span_t null_span = {.at = NULL, .size = -1};
+
+/* What nearly every key and value is: none of Python's code runs, and nothing needs to be held. */
+static inline int plain_span(PyObject *from, span_t *span)
+{
+    if (PyBytes_CheckExact(from))
+        *span = (span_t){.at = (bytes_t)PyBytes_AS_STRING(from), .size = PyBytes_GET_SIZE(from)};
+    else if (from == Py_None)
+        *span = null_span;
+    else
+        return 0;
+    return 1;
+}
+
+/* Bytes of an argument, which is called `name`, or `name[index]` where it is one of several. */
+static int take_span(PyObject *from, held_t *held, const char *name, Py_ssize_t index)
+{
+    held->is_held = 0;
+    if (plain_span(from, &held->span))
+        return 0;
+    char place[NAME_BYTES_MAX];
+    snprintf(place, sizeof place, index < 0 ? "%s" : "%s[%zd]", name, index);
+    if (!PyBytes_Check(from) && !PyByteArray_Check(from) && !PyMemoryView_Check(from)) {
+        PyErr_Format(PyExc_TypeError, "%s: %s is not bytes, bytearray or memoryview", place, Py_TYPE(from)->tp_name);
+        return -1;
+    }
+    if (PyObject_GetBuffer(from, &held->buffer, PyBUF_SIMPLE)) {
+        if (!PyErr_ExceptionMatches(PyExc_BufferError))
+            return -1;
+        PyErr_Clear();
+        PyErr_Format(PyExc_TypeError, "%s: the memoryview is not contiguous", place);
+        return -1;
+    }
+    held->is_held = 1;
+    held->span = (span_t){.at = held->buffer.buf, .size = held->buffer.len};
+    return 0;
+}
+
+static inline void release_span(held_t *held)
+{
+    if (held->is_held)
+        PyBuffer_Release(&held->buffer);
+}
+
+/* An integer within bounds; 0 with an exception for any other. */
+static int take_number(PyObject *from, const char *name, long long low, long long high, long long *number)
+{
+    int overflow;
+    if (!PyLong_Check(from)) {
+        PyErr_Format(PyExc_TypeError, "%s: %s is not int", name, Py_TYPE(from)->tp_name);
+        return 0;
+    }
+    *number = PyLong_AsLongLongAndOverflow(from, &overflow);
+    if (!overflow && *number >= low && *number <= high)
+        return 1;
+    PyErr_Format(PyExc_ValueError, "%s: %S is not within %lld to %lld", name, from, low, high);
+    return 0;
+}
+
+static inline int take_time(PyObject *from, long long *time_ms)
+{
+    return take_number(from, "timestamp_ms", INT64_MIN, INT64_MAX, time_ms);
+}
+
+static int grow(builder_t *self, int64_t needed)
+{
+    int64_t capacity = 2 * self->capacity;
+    capacity = capacity > BATCH_BYTES_MAX ? BATCH_BYTES_MAX : capacity;
+    capacity = capacity < FIRST_CAPACITY_BYTES ? FIRST_CAPACITY_BYTES : capacity;
+    capacity = capacity < needed ? needed : capacity;
+    uint8_t *data = PyMem_Realloc(self->data, (size_t)capacity);
+    if (!data) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    self->data = data;
+    self->capacity = capacity;
+    return 0;
+}
+
+static inline int64_t sized_bytes(span_t span)
+{
+    return zigzag_bytes(span.size) + (span.size > 0 ? span.size : 0);
+}
+
+static inline uint8_t *write_span(uint8_t *at, span_t span)
+{
+    at = write_zigzag(at, span.size);
+    if (span.size <= 0)
+        return at;
+    memcpy(at, span.at, (size_t)span.size);
+    return at + span.size;
+}
+
+/* 1: written; 0: it would pass the limit, and is not the first; -1 with an exception. No code of Python's runs in here. */
+static inline int put_record(builder_t *self, int64_t time_ms, span_t key, span_t value, const headers_t *headers, int64_t limit)
+{
+    int64_t delta = 0;
+    if (self->count && __builtin_sub_overflow(time_ms, self->first_ms, &delta)) {
+        PyErr_Format(PyExc_ValueError, "timestamp_ms: %lld is 2**63 or more from the first record's %lld", (long long)time_ms, self->first_ms);
+        return -1;
+    }
+    int64_t body = 1 + zigzag_bytes(delta) + zigzag_bytes(self->count) + sized_bytes(key) + sized_bytes(value) + headers->bytes;
+    int64_t whole = zigzag_bytes(body) + body;
+    if (self->count && whole > limit - self->used)
+        return 0;
+    if (whole > BATCH_BYTES_MAX - self->used) {
+        PyErr_Format(PyExc_ValueError, "a record of %lld bytes does not fit into a batch of %lld: the limit is %d", (long long)whole, self->used,
+            BATCH_BYTES_MAX);
+        return -1;
+    }
+    if (self->views) {
+        PyErr_SetString(PyExc_BufferError, "a view of the records is held: release it first");
+        return -1;
+    }
+    if (self->used + whole > self->capacity && grow(self, self->used + whole))
+        return -1;
+    uint8_t *at = write_zigzag(self->data + self->used, body);
+    *at++ = 0; /* attributes */
+    at = write_zigzag(at, delta);
+    at = write_zigzag(at, self->count);
+    at = write_span(at, key);
+    at = write_span(at, value);
+    at = write_zigzag(at, headers->count);
+    for (Py_ssize_t index = 0; index < headers->count; index++) {
+        at = write_span(at, headers->first[index].name);
+        at = write_span(at, headers->first[index].value.span);
+    }
+    if (!self->count)
+        self->first_ms = self->max_ms = time_ms;
+    else if (time_ms > self->max_ms)
+        self->max_ms = time_ms;
+    self->count++;
+    self->used = at - self->data;
+    return 1;
+}
+
+/* One header of `headers`; what it holds is released by the caller, also after an error. */
+static int take_header(PyObject *from, header_t *header, Py_ssize_t index)
+{
+    header->value.is_held = 0;
+    if (!PyTuple_Check(from) || PyTuple_GET_SIZE(from) != 2) {
+        PyErr_Format(PyExc_TypeError, "headers[%zd]: it is not a tuple of name and value", index);
+        return -1;
+    }
+    PyObject *name = PyTuple_GET_ITEM(from, 0);
+    if (!PyUnicode_Check(name)) {
+        PyErr_Format(PyExc_TypeError, "the name of headers[%zd]: %s is not str", index, Py_TYPE(name)->tp_name);
+        return -1;
+    }
+    Py_ssize_t size;
+    if (!(header->name.at = (bytes_t)PyUnicode_AsUTF8AndSize(name, &size))) {
+        if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError))
+            return -1;
+        PyErr_Clear();
+        PyErr_Format(PyExc_ValueError, "the name of headers[%zd]: %A has no form in UTF-8", index, name);
+        return -1;
+    }
+    header->name.size = size;
+    return take_span(PyTuple_GET_ITEM(from, 1), &header->value, "the value of headers", index);
+}
+
+static int put_with_headers(builder_t *self, int64_t time_ms, span_t key, span_t value, PyObject *from)
+{
+    header_t in_place[HEADERS_IN_PLACE], *headers = in_place;
+    Py_ssize_t taken = 0;
+    int put = -1;
+    if (PyUnicode_Check(from) || !PySequence_Check(from)) {
+        PyErr_Format(PyExc_TypeError, "headers: %s is not a sequence of name and value", Py_TYPE(from)->tp_name);
+        return -1;
+    }
+    PyObject *fixed = PySequence_Tuple(from); /* so that nothing takes a header away while it is used */
+    if (!fixed)
+        return -1;
+    headers_t whole = {.count = PyTuple_GET_SIZE(fixed)};
+    whole.bytes = zigzag_bytes(whole.count);
+    if (whole.count > HEADERS_IN_PLACE && !(headers = PyMem_Malloc((size_t)whole.count * sizeof *headers))) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    while (taken < whole.count) {
+        header_t *header = headers + taken;
+        int failed = take_header(PyTuple_GET_ITEM(fixed, taken), header, taken);
+        taken++;
+        if (failed)
+            goto done;
+        whole.bytes += sized_bytes(header->name) + sized_bytes(header->value.span);
+    }
+    whole.first = headers;
+    put = put_record(self, time_ms, key, value, &whole, INT64_MAX);
+done:
+    while (taken--)
+        release_span(&headers[taken].value);
+    if (headers != in_place)
+        PyMem_Free(headers);
+    Py_DECREF(fixed);
+    return put;
+}
+
+/* append(timestamp_ms, key, value, headers=()) -> bytes of the batch so far, its header included. */
+static PyObject *append(builder_t *self, PyObject *const *args, Py_ssize_t count)
+{
+    long long time_ms;
+    held_t key, value;
+    if (count != 4 && !takes("append", 3, count))
+        return NULL;
+    if (!take_time(args[0], &time_ms) || take_span(args[1], &key, "key", -1))
+        return NULL;
+    int put = -1;
+    if (!take_span(args[2], &value, "value", -1)) {
+        if (count == 3 || (PyTuple_CheckExact(args[3]) && !PyTuple_GET_SIZE(args[3])))
+            put = put_record(self, time_ms, key.span, value.span, &no_headers, INT64_MAX);
+        else
+            put = put_with_headers(self, time_ms, key.span, value.span, args[3]);
+        release_span(&value);
+    }
+    release_span(&key);
+    return put < 0 ? NULL : PyLong_FromLongLong(self->used);
+}
+
+/* What a builder was before a call that appends several records. */
+static void go_back(builder_t *self, const builder_t *before)
+{
+    self->used = before->used;
+    self->count = before->count;
+    self->first_ms = before->first_ms;
+    self->max_ms = before->max_ms;
+}
+
+static int take_list(PyObject *from, const char *name)
+{
+    if (PyList_Check(from) || PyTuple_Check(from))
+        return 1;
+    PyErr_Format(PyExc_TypeError, "%s: %s is not list or tuple", name, Py_TYPE(from)->tp_name);
+    return 0;
+}
+
+static int put_held(builder_t *self, PyObject *one, PyObject *its_key, Py_ssize_t index, int64_t time_ms, int64_t limit)
+{
+    /* The list may be all that holds them, and a `__buffer__` in Python may change the list. */
+    Py_INCREF(one);
+    Py_INCREF(its_key);
+    held_t value, key;
+    int put = -1;
+    if (!take_span(its_key, &key, "keys", index)) {
+        if (!take_span(one, &value, "values", index)) {
+            put = put_record(self, time_ms, key.span, value.span, &no_headers, limit);
+            release_span(&value);
+        }
+        release_span(&key);
+    }
+    Py_DECREF(its_key);
+    Py_DECREF(one);
+    return put;
+}
+
+static inline int put_listed(builder_t *self, PyObject *values, PyObject *keys, Py_ssize_t index, int64_t time_ms, int64_t limit)
+{
+    PyObject *one = PySequence_Fast_GET_ITEM(values, index), *its_key = keys ? PySequence_Fast_GET_ITEM(keys, index) : Py_None;
+    span_t value, key;
+    if (plain_span(its_key, &key) && plain_span(one, &value))
+        return put_record(self, time_ms, key, value, &no_headers, limit);
+    return put_held(self, one, its_key, index, time_ms, limit);
+}
+
+/* extend(values, keys or None, timestamp_ms, start, limit_bytes) -> index of the first value that was not taken. */
+static PyObject *extend(builder_t *self, PyObject *const *args, Py_ssize_t count)
+{
+    long long time_ms, start, limit;
+    if (!takes("extend", 5, count) || !take_list(args[0], "values"))
+        return NULL;
+    PyObject *values = args[0], *keys = args[1] == Py_None ? NULL : args[1];
+    if (keys && !take_list(keys, "keys"))
+        return NULL;
+    Py_ssize_t size = PySequence_Fast_GET_SIZE(values);
+    if (keys && PySequence_Fast_GET_SIZE(keys) != size) {
+        PyErr_Format(PyExc_ValueError, "keys: %zd of them for %zd values", PySequence_Fast_GET_SIZE(keys), size);
+        return NULL;
+    }
+    if (!take_time(args[2], &time_ms) || !take_number(args[3], "start", 0, size, &start)
+        || !take_number(args[4], "limit_bytes", INT64_MIN, INT64_MAX, &limit))
+        return NULL;
+    limit = limit > BATCH_BYTES_MAX ? BATCH_BYTES_MAX : limit < 0 ? 0 : limit;
+    builder_t before = *self;
+    int put = 1;
+    for (; put > 0 && start < size; start += put > 0) {
+        if (start >= PySequence_Fast_GET_SIZE(values) || (keys && start >= PySequence_Fast_GET_SIZE(keys))) {
+            PyErr_SetString(PyExc_ValueError, "values: the list changed while it was read");
+            put = -1;
+            break;
+        }
+        put = put_listed(self, values, keys, (Py_ssize_t)start, time_ms, limit);
+    }
+    if (put >= 0)
+        return PyLong_FromLongLong(start);
+    go_back(self, &before);
+    return NULL;
+}
+
+/* One column of Arrow's: a tuple of offsets, data, validity or None, bytes of an offset, row of the first. */
+enum { OFFSETS, DATA, VALIDITY, COLUMN_BUFFERS };
+
+typedef struct {
+    const char *name;
+    Py_buffer buffers[COLUMN_BUFFERS];
+    int has[COLUMN_BUFFERS];
+    long long width, first;
+} column_t;
+
+static void release_column(column_t *column)
+{
+    for (int part = 0; part < COLUMN_BUFFERS; part++)
+        if (column->has[part])
+            PyBuffer_Release(&column->buffers[part]);
+}
+
+/* 0 with an exception, where it is none, or has fewer rows than `stop`. */
+static int take_column(PyObject *from, const char *name, long long stop, column_t *column)
+{
+    column->name = name;
+    if (!PyTuple_Check(from) || PyTuple_GET_SIZE(from) != COLUMN_BUFFERS + 2) {
+        PyErr_Format(PyExc_TypeError, "%s: %s is not a Column", name, Py_TYPE(from)->tp_name);
+        return 0;
+    }
+    for (int part = 0; part < COLUMN_BUFFERS; part++) {
+        PyObject *one = PyTuple_GET_ITEM(from, part);
+        if (part == VALIDITY && one == Py_None)
+            continue;
+        if (PyObject_GetBuffer(one, &column->buffers[part], PyBUF_SIMPLE))
+            return 0;
+        column->has[part] = 1;
+    }
+    if (!take_number(PyTuple_GET_ITEM(from, COLUMN_BUFFERS), "width", 4, 8, &column->width)
+        || !take_number(PyTuple_GET_ITEM(from, COLUMN_BUFFERS + 1), "first", 0, INT64_MAX / 2, &column->first))
+        return 0;
+    if (column->width != 4 && column->width != 8) {
+        PyErr_Format(PyExc_ValueError, "width: %lld is not 4 or 8", column->width);
+        return 0;
+    }
+    long long rows = column->buffers[OFFSETS].len / column->width - 1 - column->first;
+    if (column->has[VALIDITY] && 8 * (long long)column->buffers[VALIDITY].len - column->first < rows)
+        rows = 8 * (long long)column->buffers[VALIDITY].len - column->first;
+    rows = rows < 0 ? 0 : rows;
+    if (stop <= rows)
+        return 1;
+    PyErr_Format(PyExc_ValueError, "%s: the column has %lld rows, stop is %lld", name, rows, stop);
+    return 0;
+}
+
+/* 0 with an exception, where the row's bytes are not in the data. */
+static inline int take_row(const column_t *column, long long row, span_t *span)
+{
+    long long at = column->first + row;
+    int64_t ends[2];
+    bytes_t offsets = (bytes_t)column->buffers[OFFSETS].buf + at * column->width;
+    if (column->has[VALIDITY] && !(((bytes_t)column->buffers[VALIDITY].buf)[at >> 3] >> (at & 7) & 1)) {
+        *span = null_span;
+        return 1;
+    }
+    if (column->width == 8) {
+        memcpy(ends, offsets, 16);
+    } else {
+        int32_t narrow[2];
+        memcpy(narrow, offsets, 8);
+        ends[0] = narrow[0];
+        ends[1] = narrow[1];
+    }
+    if (ends[0] < 0 || ends[1] < ends[0] || ends[1] > column->buffers[DATA].len) {
+        PyErr_Format(PyExc_ValueError, "%s: row %lld is from %lld to %lld, the data has %zd bytes", column->name, row, (long long)ends[0],
+            (long long)ends[1], column->buffers[DATA].len);
+        return 0;
+    }
+    *span = (span_t){.at = (bytes_t)column->buffers[DATA].buf + ends[0], .size = ends[1] - ends[0]};
+    return 1;
+}
+
+/* extend_columns(values, keys or None, timestamp_ms, start, stop, limit_bytes) -> the first row that was not taken.
+   timestamp_ms   of all rows, or a buffer of 64 bits for each, in the order of the processor */
+static PyObject *extend_columns(builder_t *self, PyObject *const *args, Py_ssize_t count)
+{
+    long long time_ms = 0, row, stop, limit;
+    if (!takes("extend_columns", 6, count))
+        return NULL;
+    int has_times = !PyLong_Check(args[2]), has_keys = args[1] != Py_None, put = -1;
+    if (!take_number(args[4], "stop", 0, INT64_MAX / 2, &stop) || !take_number(args[3], "start", 0, stop, &row)
+        || !take_number(args[5], "limit_bytes", INT64_MIN, INT64_MAX, &limit) || (!has_times && !take_time(args[2], &time_ms)))
+        return NULL;
+    limit = limit > BATCH_BYTES_MAX ? BATCH_BYTES_MAX : limit < 0 ? 0 : limit;
+    column_t values = {.name = NULL}, keys = {.name = NULL};
+    Py_buffer times;
+    builder_t before = *self;
+    if (has_times && PyObject_GetBuffer(args[2], &times, PyBUF_SIMPLE))
+        return NULL;
+    if (!take_column(args[0], "values", stop, &values) || (has_keys && !take_column(args[1], "keys", stop, &keys)))
+        goto done;
+    if (has_times && times.len / 8 < stop) {
+        PyErr_Format(PyExc_ValueError, "timestamp_ms: the column has %zd rows, stop is %lld", times.len / 8, stop);
+        goto done;
+    }
+    for (put = 1; put > 0 && row < stop; row += put > 0) {
+        span_t key = null_span, value;
+        if ((has_keys && !take_row(&keys, row, &key)) || !take_row(&values, row, &value)) {
+            put = -1;
+            break;
+        }
+        if (has_times)
+            memcpy(&time_ms, (bytes_t)times.buf + 8 * row, 8);
+        put = put_record(self, time_ms, key, value, &no_headers, limit);
+    }
+    if (put < 0)
+        go_back(self, &before);
+done:
+    release_column(&values);
+    release_column(&keys);
+    if (has_times)
+        PyBuffer_Release(&times);
+    return put < 0 ? NULL : PyLong_FromLongLong(row);
+}
+
+/* seal(body or None, attributes, producer_id, producer_epoch, base_sequence) -> the batch, as bytes.
+   body   what comes after the header, compressed; None: the records */
+static PyObject *seal(builder_t *self, PyObject *const *args, Py_ssize_t count)
+{
+    long long attributes, producer, epoch, sequence;
+    held_t body = {.is_held = 0};
+    if (!takes("seal", 5, count) || !take_number(args[1], "attributes", INT16_MIN, INT16_MAX, &attributes)
+        || !take_number(args[2], "producer_id", INT64_MIN, INT64_MAX, &producer)
+        || !take_number(args[3], "producer_epoch", INT16_MIN, INT16_MAX, &epoch)
+        || !take_number(args[4], "base_sequence", INT32_MIN, INT32_MAX, &sequence))
+        return NULL;
+    if (!self->count) {
+        PyErr_SetString(PyExc_ValueError, "the batch has no records");
+        return NULL;
+    }
+    if (args[0] != Py_None && take_span(args[0], &body, "body", -1))
+        return NULL;
+    span_t from = args[0] != Py_None ? body.span : (span_t){.at = self->data + HEADER_BYTES, .size = self->used - HEADER_BYTES};
+    PyObject *batch = NULL;
+    if (from.size > BATCH_BYTES_MAX - HEADER_BYTES)
+        PyErr_Format(PyExc_ValueError, "body: %lld bytes do not fit into a batch: the limit is %d", (long long)from.size, BATCH_BYTES_MAX);
+    else
+        batch = PyBytes_FromStringAndSize(NULL, HEADER_BYTES + (Py_ssize_t)from.size);
+    if (batch) {
+        uint8_t *at = (uint8_t *)PyBytes_AS_STRING(batch);
+        size_t size = HEADER_BYTES + (size_t)from.size;
+        memcpy(at + HEADER_BYTES, from.at, (size_t)from.size);
+        store_be64(at, 0); /* the base offset */
+        store_be32(at + LENGTH_AT, (uint32_t)(size - LOG_OVERHEAD_BYTES));
+        store_be32(at + EPOCH_AT, ~0u); /* of the leader: none */
+        at[MAGIC_AT] = 2;
+        at[ATTRIBUTES_AT] = (uint8_t)(attributes >> 8);
+        at[ATTRIBUTES_AT + 1] = (uint8_t)attributes;
+        store_be32(at + LAST_DELTA_AT, (uint32_t)(self->count - 1));
+        store_be64(at + BASE_MS_AT, (uint64_t)self->first_ms);
+        store_be64(at + MAX_MS_AT, (uint64_t)self->max_ms);
+        store_be64(at + PRODUCER_AT, (uint64_t)producer);
+        at[PRODUCER_EPOCH_AT] = (uint8_t)(epoch >> 8);
+        at[PRODUCER_EPOCH_AT + 1] = (uint8_t)epoch;
+        store_be32(at + SEQUENCE_AT, (uint32_t)sequence);
+        store_be32(at + COUNT_AT, (uint32_t)self->count);
+        store_be32(at + CRC_AT, crc32c_of(at + ATTRIBUTES_AT, size - ATTRIBUTES_AT));
+    }
+    release_span(&body);
+    return batch;
+}
+
+static PyObject *records(builder_t *self, PyObject *unused)
+{
+    return PyMemoryView_FromObject((PyObject *)self);
+}
+
+static PyObject *clear(builder_t *self, PyObject *unused)
+{
+    if (self->views && self->count) {
+        PyErr_SetString(PyExc_BufferError, "a view of the records is held: release it first");
+        return NULL;
+    }
+    self->used = HEADER_BYTES;
+    self->count = 0;
+    self->first_ms = self->max_ms = NO_TIMESTAMP_MS;
+    return Py_NewRef(Py_None);
+}
+
+static PyObject *size_of(builder_t *self, PyObject *unused)
+{
+    return PyLong_FromLongLong((long long)sizeof *self + self->capacity);
+}
+
+static int view_records(builder_t *self, Py_buffer *view, int flags)
+{
+    static const uint8_t nothing[1];
+    void *at = self->count ? self->data + HEADER_BYTES : (uint8_t *)nothing;
+    if (PyBuffer_FillInfo(view, (PyObject *)self, at, (Py_ssize_t)(self->used - HEADER_BYTES), 1, flags))
+        return -1;
+    self->views++;
+    return 0;
+}
+
+static void release_records(builder_t *self, Py_buffer *view)
+{
+    self->views--;
+}
+
+static PyObject *make_builder(PyTypeObject *type, PyObject *args, PyObject *named)
+{
+    if (PyTuple_GET_SIZE(args) || (named && PyDict_GET_SIZE(named))) {
+        PyErr_SetString(PyExc_TypeError, "BatchBuilder takes no arguments");
+        return NULL;
+    }
+    builder_t *self = (builder_t *)type->tp_alloc(type, 0);
+    if (self) {
+        self->used = HEADER_BYTES;
+        self->first_ms = self->max_ms = NO_TIMESTAMP_MS;
+    }
+    return (PyObject *)self;
+}
+
+static void free_builder(builder_t *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    PyMem_Free(self->data);
+    type->tp_free((PyObject *)self);
+    Py_DECREF(type);
+}
+
+#define METHOD(name, function, flags) {name, (PyCFunction)(void (*)(void))function, flags, NULL}
+
+static PyMethodDef methods[] = {
+    METHOD("append", append, METH_FASTCALL), METHOD("extend", extend, METH_FASTCALL), METHOD("extend_columns", extend_columns, METH_FASTCALL),
+    METHOD("seal", seal, METH_FASTCALL), METHOD("records", records, METH_NOARGS), METHOD("clear", clear, METH_NOARGS),
+    METHOD("__sizeof__", size_of, METH_NOARGS), {NULL, NULL, 0, NULL},
+};
+
+static PyMemberDef members[] = {
+    {"count", T_LONGLONG, offsetof(builder_t, count), READONLY, NULL},
+    {"size_bytes", T_LONGLONG, offsetof(builder_t, used), READONLY, NULL},
+    {"first_timestamp_ms", T_LONGLONG, offsetof(builder_t, first_ms), READONLY, NULL},
+    {"max_timestamp_ms", T_LONGLONG, offsetof(builder_t, max_ms), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyType_Slot slots[] = {
+    {Py_tp_new, make_builder}, {Py_tp_dealloc, free_builder}, {Py_tp_methods, methods}, {Py_tp_members, members},
+    {Py_bf_getbuffer, view_records}, {Py_bf_releasebuffer, release_records}, {0, NULL},
+};
+
+static PyType_Spec spec = {
+    .name = "headrace_record_kernel.BatchBuilder", .basicsize = sizeof(builder_t), .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, .slots = slots,
+};
+
+int add_batch_builder(PyObject *module)
+{
+    PyObject *type = PyType_FromSpec(&spec);
+    if (!type)
+        return -1;
+    int failed = PyModule_AddObjectRef(module, "BatchBuilder", type);
+    Py_DECREF(type);
+    return failed;
+}
