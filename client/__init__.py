@@ -1,1 +1,39 @@
-"""A Kafka client for Headrace's own needs."""
+"""A Kafka client: `from headrace.client import Kafka`. What is imported on demand is in `kafka.py` and beside it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from headrace.client.delivery import Delivery, DeliveryFailed
+    from headrace.client.driving.blocking import WaitTimedOut
+    from headrace.client.engine.fetching import LogTruncation
+    from headrace.client.engine.offsets import EARLIEST, LATEST
+    from headrace.client.failures import ConnectionFailed
+    from headrace.client.forks import ForkedClient
+    from headrace.client.kafka import Kafka
+    from headrace.client.kafka_consumer import CommitFailed, KafkaConsumer
+    from headrace.client.kafka_producer import KafkaProducer
+    from headrace.client.records import Record, RecordMetadata
+    from headrace.client.serializers import Bytes, Json, Str, UndecodableRecord
+
+_HOMES = {
+    "Delivery": "delivery", "DeliveryFailed": "delivery", "WaitTimedOut": "driving.blocking", "LogTruncation": "engine.fetching",
+    "EARLIEST": "engine.offsets", "LATEST": "engine.offsets", "ConnectionFailed": "failures", "ForkedClient": "forks", "Kafka": "kafka",
+    "CommitFailed": "kafka_consumer", "KafkaConsumer": "kafka_consumer", "KafkaProducer": "kafka_producer", "Record": "records",
+    "RecordMetadata": "records", "Bytes": "serializers", "Json": "serializers", "Str": "serializers", "UndecodableRecord": "serializers",
+}  # fmt: skip
+
+__all__ = [
+    "EARLIEST", "LATEST", "Bytes", "CommitFailed", "ConnectionFailed", "Delivery", "DeliveryFailed", "ForkedClient", "Json", "Kafka",
+    "KafkaConsumer", "KafkaProducer", "LogTruncation", "Record", "RecordMetadata", "Str", "UndecodableRecord", "WaitTimedOut",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{home}"), name)

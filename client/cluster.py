@@ -17,7 +17,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, TypeVar
 
-from headrace.client.connection import CLIENT_ID, Connection, ConnectionFailed
+from headrace.client.connection import CLIENT_ID, Connection
+from headrace.client.failures import ConnectionFailed
+from headrace.client.failures import error_of as error_of
 from headrace.errors import BadFrame, ErrorCode, HeadraceError, KafkaError
 from headrace.ids import TopicPartition
 from headrace.limits import CLIENT_RETRIES_MAX, EMPTY_FETCHES_MAX, LEADER_TRIES_MAX
@@ -388,14 +390,6 @@ def _topic_wanted(name: str) -> messages.MetadataRequest.MetadataRequestTopic:
 def _check(error_code: int, name: TopicPartition) -> None:
     if error_code:
         raise error_of(error_code, str(name))
-
-
-def error_of(error_code: int, what: str) -> KafkaError:
-    """The error of a code; for an unknown code UNKNOWN_SERVER_ERROR."""
-    try:
-        return KafkaError(ErrorCode(error_code), what)
-    except ValueError:
-        return KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"{what}: error code {error_code}")
 
 
 def _parse_address(text: str) -> tuple[str, int]:

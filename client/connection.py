@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
+from headrace.client.failures import ConnectionFailed
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
@@ -22,13 +23,11 @@ from headrace.protocol.codec import decode_response
 from headrace.protocol.frames import build_request
 from headrace.protocol.stream import ResponseReader, next_correlation_id
 
+__all__ = ["CLIENT_ID", "Connection", "ConnectionFailed", "wait_for_answers"]
+
 CLIENT_ID = "headrace"
 
 T = TypeVar("T")
-
-
-class ConnectionFailed(HeadraceError):
-    """No connection, or it broke: the request may or may not have been handled."""
 
 
 class Connection:

@@ -1,0 +1,194 @@
+"""A batch of a producer: the records of one partition, from the first `send` to their acknowledgement.
+
+    open       records are added; its partition's last
+    waiting    closed; sent when its turn comes, or again after a failure
+    in flight  a request has it
+    done       acknowledged, or failed for good
+
+Its records are written into the builder as they come, and encoded once, when it is first sent. A retry sends the same bytes;
+another identity is stamped into them.
+
+Source: Kafka `ProducerBatch`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from struct import Struct
+from typing import Final
+
+from headrace.client.failures import error_of
+from headrace.errors import ErrorCode, HeadraceError, KafkaError
+from headrace.ids import NO_PRODUCER_ID, TopicPartition
+from headrace.protocol.batch_builder import BatchBuilder
+from headrace.protocol.message_set import MAGIC_V1, build_message_set
+from headrace.protocol.record_batch import (
+    ATTRIBUTES_POSITION,
+    CRC_POSITION,
+    HEADER_BYTES,
+    NO_SEQUENCE,
+    SEQUENCE_MASK,
+    Record,
+    compute_crc,
+    iterate_records,
+)
+
+PRODUCER_POSITION: Final = 43
+NO_OFFSET: Final = -1
+RECORD_OVERHEAD_BYTES: Final = 36  # at most: six varints and the attributes of a record
+_PRODUCER: Final = Struct(">qhi")
+VERSION_OF_BATCHES: Final = 3  # of Produce, from which on a request has batches of v2; sets of v1 before
+
+assert _PRODUCER.size + PRODUCER_POSITION <= HEADER_BYTES
+
+
+class Identity:
+    """What a partition's batches are numbered under: a producer id, and the next sequence.
+
+    producer_id   NO_PRODUCER_ID: without idempotence
+    """
+
+    __slots__ = ("epoch", "producer_id", "sequence")
+
+    def __init__(self, producer_id: int = NO_PRODUCER_ID, epoch: int = -1, sequence: int = 0) -> None:
+        self.producer_id = producer_id
+        self.epoch = epoch
+        self.sequence = sequence
+
+
+class Batch:
+    """Records of one partition, in the order they were sent.
+
+    order         of its partition's batches; halves of one have the same
+    size          bytes, uncompressed
+    base_offset   of the first record, once it was acknowledged; NO_OFFSET: the broker did not say
+    failure       why it was not stored, or not known to be
+    is_seen       somebody looked at what became of it
+    """
+
+    __slots__ = (
+        "_encoded", "_waiters", "attempts", "base_offset", "builder", "count", "created_s", "failure", "is_closed", "is_done", "is_seen",
+        "last_failure", "log_append_time_ms", "name", "order", "sequence", "size",
+    )  # fmt: skip
+
+    def __init__(self, name: TopicPartition, created_s: float, order: int) -> None:
+        self.name = name
+        self.order = order
+        self.builder: BatchBuilder | None = BatchBuilder()
+        self.size = HEADER_BYTES
+        self.count = 0  # once it is closed
+        self.created_s = created_s
+        self.attempts = 0
+        self.sequence = NO_SEQUENCE
+        self.last_failure: HeadraceError | None = None
+        self.is_closed = False
+        self.is_done = False
+        self.is_seen = False
+        self.failure: HeadraceError | None = None
+        self.base_offset = NO_OFFSET
+        self.log_append_time_ms = -1
+        self._encoded: bytes | bytearray | None = None
+        self._waiters: list[Callable[[Batch], None]] = []
+
+    def close(self) -> None:
+        """No record comes any more."""
+        if not self.is_closed:
+            assert self.builder is not None
+            self.is_closed, self.count = True, self.builder.count
+
+    def number(self, identity: Identity) -> None:
+        """Give it the next sequences of its partition."""
+        self.sequence = identity.sequence
+        identity.sequence = (identity.sequence + self.count) & SEQUENCE_MASK
+
+    def encoded(self, identity: Identity, codec: int, level: int | None = None) -> bytes | bytearray:
+        """The whole batch as a broker gets it."""
+        assert self.is_closed
+        if self._encoded is None:
+            assert self.builder is not None
+            self._encoded = self.builder.build(codec, identity.producer_id, identity.epoch, self.sequence, 0, level)
+            self.builder = None
+            return self._encoded
+        stamp = _PRODUCER.pack(identity.producer_id, identity.epoch, self.sequence)
+        if self._encoded[PRODUCER_POSITION : PRODUCER_POSITION + len(stamp)] != stamp:
+            # a new object: the socket may still have the old bytes
+            self._encoded = renewed = bytearray(self._encoded)
+            renewed[PRODUCER_POSITION : PRODUCER_POSITION + len(stamp)] = stamp
+            renewed[CRC_POSITION:ATTRIBUTES_POSITION] = compute_crc(renewed).to_bytes(4, "big")
+        return self._encoded
+
+    def records(self) -> list[Record]:
+        """Its records, with offsets from 0."""
+        if self._encoded is not None:
+            return list(iterate_records(self._encoded))
+        assert self.builder is not None
+        return list(iterate_records(self.builder.build(0, NO_PRODUCER_ID, -1, NO_SEQUENCE, 0, None)))
+
+    def as_set(self, codec: int) -> bytes:
+        """The same for a broker before 0.11. raises KafkaError, where a record has headers"""
+        records = self.records()
+        if any(record.headers for record in records):
+            raise KafkaError(
+                ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT,
+                f"records of {self.name} have headers: the broker is older than Kafka 0.11",
+            )
+        return build_message_set(records, MAGIC_V1, codec)
+
+    def halves(self) -> list[Batch]:
+        """Two closed batches of its records; whoever waits for it waits for both."""
+        records = self.records()
+        middle = len(records) // 2
+        made = []
+        for part in (records[:middle], records[middle:]):
+            half = Batch(self.name, self.created_s, self.order)
+            assert half.builder is not None
+            for record in part:
+                half.size = half.builder.append(record.timestamp_ms, record.key, record.value, record.headers)
+            half.close()
+            half.attempts = self.attempts
+            made.append(half)
+        first, second = made
+
+        def first_done(half: Batch) -> None:
+            self.base_offset, self.log_append_time_ms = half.base_offset, half.log_append_time_ms
+            if half.failure is not None:
+                self.settle(half.failure)
+            elif second.is_done:
+                self.settle(second.failure)
+
+        def second_done(half: Batch) -> None:
+            if first.is_done:
+                self.settle(half.failure)
+
+        first.on_done(first_done)
+        second.on_done(second_done)
+        first.is_seen = second.is_seen = True  # what becomes of them is said by this one
+        return made
+
+    def settle(self, failure: HeadraceError | None) -> None:
+        """It is done: stored, or failed for good."""
+        if self.is_done:
+            return
+        self.is_done, self.failure = True, failure
+        self.builder = self._encoded = None
+        waiters, self._waiters = self._waiters, []
+        for waiter in waiters:
+            waiter(self)
+
+    def on_done(self, waiter: Callable[[Batch], None]) -> None:
+        """Called once; at once where it is done."""
+        if self.is_done:
+            waiter(self)
+        else:
+            self._waiters.append(waiter)
+
+
+def failure_of(name: TopicPartition, row: object) -> KafkaError:
+    """The error of a partition's row in a Produce response, with the first record that it names."""
+    code: int = row.error_code  # type: ignore[attr-defined]
+    text = getattr(row, "error_message", None) or str(name)
+    errors = getattr(row, "record_errors", None) or ()
+    if errors:
+        first = errors[0]
+        text = f"{text} (record {first.batch_index} of the batch: {first.batch_index_error_message or 'refused'})"
+    return error_of(code, text if str(name) in text else f"{name}: {text}")

@@ -1,0 +1,575 @@
+"""The producing half of the engine: records to batches, batches to leaders, answers to what waits for them.
+
+    append -> the open batch of a partition; closed when it is full, or `linger.ms` old
+    turn   -> each leader gets the first closed batch of each of its partitions, `max.in.flight.requests.per.connection` at once
+    answer -> the batch is done, or goes back to the front of its partition
+
+Order. A partition's batches are sent in order. After a failed one, its partition waits until nothing of it is in flight, and then sends
+one at a time until those that failed are through. Without idempotence one batch of a partition is in flight at any time.
+
+Idempotence. Batches are numbered under a producer id, by partition: a retry of a batch that was stored is stored once. A broker
+that says that a batch does not follow what it has (OUT_OF_ORDER_SEQUENCE_NUMBER, UNKNOWN_PRODUCER_ID for the first one that was not
+acknowledged) has neither this batch nor later ones: that partition goes on under a new producer id, others keep theirs.
+
+Failure. A batch that is refused, or older than `delivery.timeout.ms`, fails for good; later ones of its partition are sent on. It may
+have been stored, where its last request had no answer.
+
+Source: Kafka `RecordAccumulator`, `Sender`, `TransactionManager`; KIP-98, KIP-360, KIP-480 (sticky partitions).
+"""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from headrace.client.engine.batches import VERSION_OF_BATCHES, Batch, Identity, failure_of
+from headrace.client.engine.link import Answer
+from headrace.client.engine.metadata import Metadata, TopicState
+from headrace.client.engine.requests import Requests
+from headrace.client.engine.tasks import Pause, Procedure, Task, Tasks, first_to_answer, retry_pause_s
+from headrace.client.failures import ConnectionFailed, error_of, is_retriable
+from headrace.errors import ErrorCode, HeadraceError, KafkaError
+from headrace.ids import NO_LEADER, NO_PRODUCER_ID, TopicPartition
+from headrace.protocol import messages
+from headrace.protocol.apis import ApiKey
+from headrace.protocol.compression import Codec
+from headrace.protocol.record_batch import HEADER_BYTES
+
+ACKS_NONE, ACKS_LEADER, ACKS_ALL = 0, 1, -1
+PRODUCE_VERSIONS: Final = (2, 11)
+ZSTD_VERSION: Final = 7
+ANSWER_EXTRA_S: Final = 2.0  # after request.timeout.ms, which the broker may use up
+IDENTITY_TRIES: Final = 30
+EXPIRY_STEP_S: Final = 0.1  # between two looks for batches that are too old
+_NOT_THERE: Final = frozenset(
+    {ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID, ErrorCode.INVALID_PRODUCER_EPOCH}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ProducingOptions:
+    """Options of a producer, by Kafka's keys. Sizes in bytes, uncompressed; times in milliseconds.
+
+    is_idempotent   None: where acks is all and the cluster has it
+    """
+
+    acks: int = ACKS_ALL
+    codec: int = Codec.NONE
+    level: int | None = None
+    is_idempotent: bool | None = None
+    linger_ms: float = 5
+    batch_size: int = 256 << 10
+    buffer_memory: int = 32 << 20
+    max_request_size: int = 4 << 20
+    max_in_flight: int = 5
+    request_timeout_ms: int = 30_000
+    delivery_timeout_ms: int = 120_000
+
+    def __post_init__(self) -> None:
+        if self.acks not in (ACKS_NONE, ACKS_LEADER, ACKS_ALL):
+            raise ValueError(f"acks: {self.acks!r}: expected 'all' (-1), 0 or 1")
+        if self.is_idempotent and self.acks != ACKS_ALL:
+            raise ValueError(f"enable.idempotence: needs acks=all, acks is {self.acks}")
+        if not 0 < self.batch_size <= self.buffer_memory:
+            raise ValueError(f"batch.size: {self.batch_size}: expected 1 to buffer.memory ({self.buffer_memory})")
+        if not 1 <= self.max_in_flight <= 5:
+            raise ValueError(f"max.in.flight.requests.per.connection: {self.max_in_flight}: expected 1 to 5")
+        if self.delivery_timeout_ms < self.linger_ms:
+            raise ValueError(f"delivery.timeout.ms: {self.delivery_timeout_ms}: below linger.ms ({self.linger_ms})")
+
+
+class Queue:
+    """The batches of one partition that are not done, in order."""
+
+    __slots__ = ("identity", "in_flight", "is_recovering", "is_renewing", "name", "open", "retry_at_s", "waiting")
+
+    def __init__(self, name: TopicPartition) -> None:
+        self.name = name
+        self.open: Batch | None = None
+        self.waiting: deque[Batch] = deque()
+        self.in_flight: list[Batch] = []
+        self.identity = Identity()
+        self.retry_at_s = 0.0
+        self.is_recovering = False  # after a failure: one batch at a time
+        self.is_renewing = False  # a new producer id is asked for
+
+
+class Route:
+    """A topic as its producer sees it.
+
+    queues      of all partitions, those that were used
+    available   partitions with a leader, or all where none has
+    sticky      where records without a key go until its batch is full; None: to be chosen
+    """
+
+    __slots__ = ("available", "count", "queues", "sticky", "topic")
+
+    def __init__(self, topic: str) -> None:
+        self.topic = topic
+        self.count = 0
+        self.queues: list[Queue | None] = []
+        self.available: list[int] = []
+        self.sticky: Queue | None = None
+
+
+class Producing:
+    """All that one producer has not seen acknowledged.
+
+    routes           by topic; made by `learn`
+    buffered_bytes   of records that are not acknowledged
+    outstanding      batches that are not done, open ones too
+    acknowledged     records
+    is_due           a batch was closed since the last turn
+    """
+
+    def __init__(
+        self,
+        requests: Requests,
+        tasks: Tasks,
+        metadata: Metadata,
+        options: ProducingOptions,
+        choose: Callable[[int], int] = random.randrange,
+    ) -> None:
+        self.options = options
+        self.routes: dict[str, Route] = {}
+        self.buffered_bytes = 0
+        self.outstanding = 0
+        self.acknowledged = 0
+        self.is_due = False
+        self.unseen: HeadraceError | None = None  # the first failure since the last flush that nobody looked at
+        self.unseen_records = 0
+        self._requests = requests
+        self._tasks = tasks
+        self._metadata = metadata
+        self._metadata_version = -1
+        self._order = 0
+        self._choose = choose
+        self._is_idempotent = options.is_idempotent if options.is_idempotent is not None else options.acks == ACKS_ALL
+        self._identity: Identity | None = None
+        self._asking_identity: Task[Identity] | None = None
+        self._lingering: deque[tuple[Queue, Batch]] = deque()  # open batches, the oldest first
+        self._ready: dict[Queue, None] = {}  # with closed batches to send
+        self._node_requests: dict[int, int] = {}  # in flight, by node
+        self._expire_at_s = 0.0
+        self._linger_s = options.linger_ms / 1000
+
+    # Taking records
+
+    def learn(self, topic: str) -> Procedure[Route]:
+        """The route of a topic. raises KafkaError, where there is no such topic; ConnectionFailed"""
+        state = yield from self._metadata.known(topic)
+        return self._route(state)
+
+    def queue(self, route: Route, partition: int) -> Queue:
+        """raises   KafkaError UNKNOWN_TOPIC_OR_PARTITION"""
+        if not 0 <= partition < route.count:
+            raise KafkaError(
+                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+                f"{route.topic} has partitions 0 to {route.count - 1}, no partition {partition}",
+            )
+        queue = route.queues[partition]
+        if queue is None:
+            queue = route.queues[partition] = Queue(TopicPartition(route.topic, partition))
+            if self._identity is not None:
+                queue.identity = Identity(self._identity.producer_id, self._identity.epoch)
+        return queue
+
+    def sticky_queue(self, route: Route) -> Queue:
+        """Where records without a key go until the batch there is full."""
+        if route.sticky is None:
+            route.sticky = self.queue(route, route.available[self._choose(len(route.available))])
+        return route.sticky
+
+    def open_batch(self, queue: Queue, record_bytes: int, now_s: float) -> Batch:
+        """A new open batch of a queue, where the next record does not fit into the one there is.
+
+        record_bytes   of that record, at most
+        raises         KafkaError MESSAGE_TOO_LARGE, where no batch has room for it
+        """
+        if record_bytes > self.options.buffer_memory:
+            raise KafkaError(
+                ErrorCode.MESSAGE_TOO_LARGE,
+                f"a record of {record_bytes} bytes for {queue.name} is larger than buffer.memory ({self.options.buffer_memory})",
+            )
+        if queue.open is not None:
+            if queue.open.size == HEADER_BYTES:
+                return queue.open
+            self._close(queue)
+        self._order += 1
+        batch = queue.open = Batch(queue.name, now_s, self._order)
+        self.buffered_bytes += batch.size
+        self.outstanding += 1
+        self._lingering.append((queue, batch))
+        return batch
+
+    def grown(self, batch: Batch, size: int) -> None:
+        """Records were added to a batch."""
+        self.buffered_bytes += size - batch.size
+        batch.size = size
+
+    def close_full(self, queue: Queue) -> None:
+        """The next record does not fit."""
+        if queue.open is not None and queue.open.size > HEADER_BYTES:
+            self._close(queue)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the next record has to wait."""
+        return self.buffered_bytes >= self.options.buffer_memory
+
+    # Turns
+
+    def turn(self, now_s: float, is_flushing: bool = False) -> None:
+        """Close what is due, send what can be sent, give up what is too old."""
+        self.is_due = False
+        lingering = self._lingering
+        until_s = float("inf") if is_flushing else now_s - self._linger_s
+        while lingering:
+            queue, batch = lingering[0]
+            if queue.open is batch:
+                if batch.created_s > until_s:
+                    break
+                if batch.size == HEADER_BYTES:
+                    break  # its first record was refused, or is being added
+                self._close(queue)
+            lingering.popleft()
+        if self._metadata.version != self._metadata_version:
+            self._follow_metadata()
+        if now_s >= self._expire_at_s:
+            self._expire_at_s = now_s + EXPIRY_STEP_S
+            self._expire(now_s)
+        if self._ready:
+            self._send(now_s)
+
+    def next_s(self, now_s: float) -> float:
+        """When `turn` has something to do at the latest."""
+        times = [float("inf")]
+        if self._lingering and self._lingering[0][1].size > HEADER_BYTES:
+            times.append(self._lingering[0][1].created_s + self._linger_s)
+        if self._ready:
+            times.append(self._expire_at_s)
+            times += [queue.retry_at_s for queue in self._ready if queue.retry_at_s > now_s]
+        return min(times)
+
+    def fail_all(self, failure: HeadraceError) -> None:
+        """The producer is closed without waiting."""
+        for route in self.routes.values():
+            for queue in route.queues:
+                if queue is not None:
+                    if queue.open is not None:
+                        self._close(queue)
+                    for batch in [*queue.in_flight, *queue.waiting]:
+                        self._settle(queue, batch, failure)
+                    queue.in_flight.clear()
+                    queue.waiting.clear()
+        self._ready.clear()
+
+    def take_unseen(self) -> tuple[HeadraceError, int] | None:
+        """(the first failure of batches that nobody looked at, how many records they had), once."""
+        failure, records = self.unseen, self.unseen_records
+        self.unseen, self.unseen_records = None, 0
+        return None if failure is None else (failure, records)
+
+    # Routes
+
+    def _route(self, state: TopicState) -> Route:
+        route = self.routes.get(state.name)
+        if route is None:
+            route = self.routes[state.name] = Route(state.name)
+        self._fill(route, state)
+        return route
+
+    def _fill(self, route: Route, state: TopicState) -> None:
+        if len(state.partitions) > route.count:
+            route.queues += [None] * (len(state.partitions) - route.count)
+            route.count = len(state.partitions)
+        led = [index for index, one in enumerate(state.partitions) if one.leader in self._metadata.brokers]
+        route.available = led or list(range(route.count))
+        if route.sticky is not None and route.sticky.name.partition not in route.available:
+            route.sticky = None
+
+    def _follow_metadata(self) -> None:
+        self._metadata_version = self._metadata.version
+        for topic, route in self.routes.items():
+            state = self._metadata.topics.get(topic)
+            if state is not None and state.partitions:
+                self._fill(route, state)
+
+    # Sending
+
+    def _close(self, queue: Queue) -> None:
+        batch = queue.open
+        assert batch is not None
+        batch.close()
+        queue.open = None
+        queue.waiting.append(batch)
+        self._ready[queue] = None
+        route = self.routes[queue.name.topic]
+        if route.sticky is queue and len(route.available) > 1:
+            route.sticky = None
+        self.is_due = True
+
+    def _send(self, now_s: float) -> None:
+        if self._is_idempotent and self._identity is None:
+            self._ask_identity()
+            return
+        by_node: dict[int, list[tuple[Queue, Batch]]] = {}
+        sizes: dict[int, int] = {}
+        is_stale = False
+        in_flight_max = self.options.max_in_flight
+        for queue in list(self._ready):
+            if not queue.waiting:
+                del self._ready[queue]
+                continue
+            if now_s < queue.retry_at_s or queue.is_renewing:
+                continue
+            if queue.in_flight and (
+                queue.is_recovering or not self._is_idempotent or len(queue.in_flight) >= in_flight_max
+            ):
+                continue
+            node = self._metadata.leader(queue.name)
+            if node == NO_LEADER:
+                self._note_no_leader(queue, now_s)
+                is_stale = True
+                continue
+            if self._node_requests.get(node, 0) >= in_flight_max:
+                continue
+            batch = queue.waiting[0]
+            if node in by_node and sizes[node] + batch.size > self.options.max_request_size:
+                continue
+            by_node.setdefault(node, []).append((queue, batch))
+            sizes[node] = sizes.get(node, 0) + batch.size
+        for node, chosen in by_node.items():
+            self._send_to(node, chosen, now_s)
+        if is_stale:
+            self._metadata.mark_stale()
+
+    def _send_to(self, node: int, chosen: list[tuple[Queue, Batch]], now_s: float) -> None:
+        options = self.options
+        for queue, batch in chosen:
+            queue.waiting.popleft()
+            queue.in_flight.append(batch)
+            batch.attempts += 1
+            if self._is_idempotent and batch.sequence < 0:
+                batch.number(queue.identity)
+            if not queue.waiting:
+                self._ready.pop(queue, None)
+
+        def message(version: int) -> Any:
+            kind = messages.ProduceRequest
+            topics: dict[str, list[Any]] = {}
+            for queue, batch in chosen:
+                if version >= VERSION_OF_BATCHES:
+                    data: Any = batch.encoded(queue.identity, options.codec, options.level)
+                else:
+                    data = batch.as_set(options.codec)
+                topics.setdefault(queue.name.topic, []).append(kind.PartitionProduceData(queue.name.partition, data))
+            return kind(
+                transactional_id=None,
+                acks=options.acks,
+                timeout_ms=options.request_timeout_ms,
+                topic_data=[kind.TopicProduceData(topic, rows) for topic, rows in topics.items()],
+            )
+
+        self._node_requests[node] = self._node_requests.get(node, 0) + 1
+        low, high = PRODUCE_VERSIONS
+        if self._is_idempotent:
+            low = VERSION_OF_BATCHES
+        if options.codec == Codec.ZSTD:
+            low = ZSTD_VERSION
+        self._requests.ask(
+            node,
+            ApiKey.PRODUCE,
+            (low, high),
+            message,
+            lambda answer: self._answered(node, chosen, answer),
+            now_s,
+            options.request_timeout_ms / 1000 + ANSWER_EXTRA_S,
+            is_answered=options.acks != ACKS_NONE,
+        )
+
+    def _answered(self, node: int, chosen: list[tuple[Queue, Batch]], answer: Answer) -> None:
+        self._node_requests[node] -= 1
+        rows: dict[TopicPartition, Any] = {}
+        if answer.failure is None and answer.body is not None:
+            for topic in answer.body.responses:
+                for row in topic.partition_responses:
+                    rows[TopicPartition(topic.name, row.index)] = row
+        for queue, batch in chosen:
+            if batch.is_done:
+                continue
+            if answer.failure is not None:
+                self._take_failure(queue, batch, answer.failure)
+            elif self.options.acks == ACKS_NONE:
+                self._acknowledge(queue, batch, None)
+            elif queue.name not in rows:
+                failure = KafkaError(
+                    ErrorCode.UNKNOWN_SERVER_ERROR, f"{queue.name} is missing in the response of broker {node}"
+                )
+                self._take_failure(queue, batch, failure)
+            else:
+                self._take_row(queue, batch, rows[queue.name])
+
+    def _take_row(self, queue: Queue, batch: Batch, row: Any) -> None:
+        code = row.error_code
+        if code in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
+            self._acknowledge(queue, batch, row)
+            return
+        failure = failure_of(queue.name, row)
+        leader = getattr(row, "current_leader", None)
+        if leader is not None and leader.leader_id >= 0:
+            self._metadata.moved(queue.name, leader.leader_id, leader.leader_epoch)
+        if self._is_idempotent and failure.code in _NOT_THERE:
+            is_first = queue.in_flight[0] is batch
+            self._go_back(queue, batch, failure)
+            if is_first and not queue.is_renewing:
+                queue.is_renewing = True
+                self._tasks.start(self._renew(queue), f"a new producer id for {queue.name}")
+        elif code == ErrorCode.MESSAGE_TOO_LARGE and batch.count > 1:
+            self._split(queue, batch)
+        else:
+            self._take_failure(queue, batch, failure)
+
+    def _acknowledge(self, queue: Queue, batch: Batch, row: Any) -> None:
+        queue.in_flight.remove(batch)
+        if row is not None and not row.error_code:
+            batch.base_offset = row.base_offset
+            batch.log_append_time_ms = row.log_append_time_ms
+        self.acknowledged += batch.count
+        if queue.is_recovering and not queue.in_flight and not any(one.attempts for one in queue.waiting):
+            queue.is_recovering = False
+        self._settle(queue, batch, None)
+
+    def _settle(self, queue: Queue, batch: Batch, failure: HeadraceError | None) -> None:
+        """The batch is in none of the queue's lists any more."""
+        self.buffered_bytes -= batch.size
+        self.outstanding -= 1
+        batch.settle(failure)
+        if failure is not None and not batch.is_seen:
+            self.unseen = self.unseen or failure
+            self.unseen_records += batch.count
+        if queue.waiting:
+            self._ready[queue] = None
+
+    # Failures
+
+    def _take_failure(self, queue: Queue, batch: Batch, failure: HeadraceError) -> None:
+        is_unsupported = isinstance(failure, KafkaError) and failure.code is ErrorCode.UNSUPPORTED_VERSION
+        if is_unsupported and self._is_idempotent and self.options.is_idempotent is None:
+            self._is_idempotent = False  # a broker before 0.11
+            batch.sequence = -1
+            self._go_back(queue, batch, failure)
+            return
+        if is_retriable(failure):
+            self._metadata.mark_stale()
+            self._go_back(queue, batch, failure)
+            return
+        queue.in_flight.remove(batch)
+        self._settle(queue, batch, failure)
+
+    def _go_back(self, queue: Queue, batch: Batch, failure: HeadraceError) -> None:
+        """To the front of those that wait, in the order in which they were sent."""
+        queue.in_flight.remove(batch)
+        batch.last_failure = failure
+        later = 0
+        while later < len(queue.waiting) and queue.waiting[later].order < batch.order:
+            later += 1
+        queue.waiting.insert(later, batch)
+        queue.is_recovering = True
+        queue.retry_at_s = self._tasks.now_s + retry_pause_s(batch.attempts)
+        self._ready[queue] = None
+
+    def _split(self, queue: Queue, batch: Batch) -> None:
+        """The broker refused a batch of this size: two halves in its place."""
+        queue.in_flight.remove(batch)
+        halves = batch.halves()
+        sequence = batch.sequence
+        for half in halves:
+            if sequence >= 0:
+                half.sequence, sequence = sequence, sequence + half.count & 0x7FFFFFFF
+        self.buffered_bytes += sum(half.size for half in halves) - batch.size
+        self.outstanding += len(halves) - 1
+        later = 0
+        while later < len(queue.waiting) and queue.waiting[later].order < batch.order:
+            later += 1
+        for half in reversed(halves):
+            queue.waiting.insert(later, half)
+        queue.is_recovering = True
+        self._ready[queue] = None
+
+    def _note_no_leader(self, queue: Queue, now_s: float) -> None:
+        batch = queue.waiting[0]
+        state = self._metadata.topics.get(queue.name.topic)
+        failure = (state and state.failure) or KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, str(queue.name))
+        batch.last_failure = failure
+        queue.retry_at_s = now_s + retry_pause_s(5)
+
+    def _expire(self, now_s: float) -> None:
+        """Batches that wait for longer than `delivery.timeout.ms`; those in flight have the deadline of their request."""
+        limit_s = self.options.delivery_timeout_ms / 1000
+        for queue in list(self._ready):
+            while queue.waiting and now_s - queue.waiting[0].created_s >= limit_s:
+                batch = queue.waiting.popleft()
+                cause = batch.last_failure or ConnectionFailed(f"leader of {queue.name} can't be reached")
+                text = f"{queue.name}: not acknowledged within delivery.timeout.ms ({limit_s:g} s), after {batch.attempts} tries: {cause}"
+                self._settle(queue, batch, KafkaError(ErrorCode.REQUEST_TIMED_OUT, text))
+
+    # Identity
+
+    def _ask_identity(self) -> None:
+        if self._asking_identity is not None and not self._asking_identity.is_done:
+            return
+        self._asking_identity = self._tasks.start(self._new_identity(), "a producer id")
+        self._asking_identity.on_done(self._take_identity)
+
+    def _take_identity(self, task: Task[Identity]) -> None:
+        if task.failure is None:
+            assert task.result is not None
+            self._identity = task.result
+            for route in self.routes.values():
+                for queue in route.queues:
+                    if queue is not None and queue.identity.producer_id == NO_PRODUCER_ID:
+                        queue.identity = Identity(self._identity.producer_id, self._identity.epoch)
+            return
+        is_unsupported = isinstance(task.failure, KafkaError) and task.failure.code is ErrorCode.UNSUPPORTED_VERSION
+        if is_unsupported and self.options.is_idempotent is None:
+            self._is_idempotent = False
+            return
+        if not is_retriable(task.failure):
+            self.fail_all(task.failure)
+        for queue in self._ready:
+            for batch in queue.waiting:
+                batch.last_failure = task.failure
+
+    def _new_identity(self) -> Procedure[Identity]:
+        request = messages.InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=0)
+        for tries in range(1, IDENTITY_TRIES + 1):
+            try:
+                answer = yield from first_to_answer(self._requests, ApiKey.INIT_PRODUCER_ID, (0, 4), request)
+                if not answer.error_code:
+                    return Identity(answer.producer_id, answer.producer_epoch)
+                failure: HeadraceError = error_of(answer.error_code, "no producer id assigned")
+            except ConnectionFailed as failed:
+                failure = failed
+            if not is_retriable(failure) or tries == IDENTITY_TRIES:
+                raise failure
+            yield Pause(retry_pause_s(tries))
+        raise AssertionError("unreachable")
+
+    def _renew(self, queue: Queue) -> Procedure[None]:
+        """Another producer id for a partition whose broker does not know where the last one was."""
+        try:
+            while queue.in_flight:
+                yield Pause(EXPIRY_STEP_S / 10)
+            identity = yield from self._new_identity()
+        except HeadraceError:
+            queue.is_renewing = False
+            return
+        queue.identity = identity
+        for batch in queue.waiting:
+            batch.sequence = -1
+        queue.is_renewing = False
+        self._ready[queue] = None

@@ -1,0 +1,26 @@
+"""What a client's request ends with where there is no response, or an error code in it."""
+
+from __future__ import annotations
+
+from headrace.errors import ErrorCode, HeadraceError, KafkaError
+
+
+class ConnectionFailed(HeadraceError):
+    """No connection, or it broke: the request may or may not have been handled."""
+
+
+class NotSent(ConnectionFailed):
+    """No connection: the request was not handled."""
+
+
+def error_of(error_code: int, what: str) -> KafkaError:
+    """The error of a code; for an unknown code UNKNOWN_SERVER_ERROR."""
+    try:
+        return KafkaError(ErrorCode(error_code), what)
+    except ValueError:
+        return KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"{what}: error code {error_code}")
+
+
+def is_retriable(failure: HeadraceError) -> bool:
+    """Whether the same request may succeed later: a lost connection, an error that Kafka's table calls retriable."""
+    return failure.code.retriable if isinstance(failure, KafkaError) else isinstance(failure, ConnectionFailed)

@@ -1,0 +1,133 @@
+"""The thread of a group member: heartbeats that no busy caller delays, over connections of their own.
+
+The whole membership lives here: joins, heartbeats, commits, with an engine and a driver of its own. The consumer sees its events, and
+asks for the rest by `call`. A caller that computes for long holds up its reading, not its membership; one that doesn't poll for
+`max.poll.interval.ms` is taken out of the group.
+
+Source: KIP-62.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, Final, TypeVar
+
+from headrace.client.driving.blocking import BlockingDriver
+from headrace.client.engine.engine import Engine
+from headrace.client.engine.membership import Event, Membership, MembershipOptions
+from headrace.client.engine.tasks import Task
+from headrace.client.failures import ConnectionFailed
+from headrace.errors import HeadraceError
+
+TURN_S: Final = 1.0
+JOIN_S: Final = 10.0  # for the thread to end, after what it does is given up
+
+T = TypeVar("T")
+Command = Callable[[Membership], Task[T]]
+
+
+class GroupThread:
+    """A member of a group, and the thread that it lives in.
+
+    notify   called in that thread, when there is an event or a failure
+    """
+
+    def __init__(self, engine: Engine, options: MembershipOptions, notify: Callable[[], None]) -> None:
+        self._engine = engine
+        self._driver = BlockingDriver(engine)
+        self._membership = Membership(engine.requests, engine.tasks, engine.metadata, options)
+        self._notify = notify
+        self._commands: deque[tuple[Command[Any], Future[Any]]] = deque()
+        self._is_stopping = False
+        self._failure: HeadraceError | None = None
+        self._thread = threading.Thread(target=self._run, name=f"headrace-group-{options.group_id}", daemon=True)
+        self._thread.start()
+
+    def call(self, command: Command[T]) -> Future[T]:
+        """Have the thread start a task; the future has its result."""
+        future: Future[T] = Future()
+        if self._is_stopping or not self._thread.is_alive():
+            future.set_exception(self._failure or ConnectionFailed("the member has left its group"))
+            return future
+        self._commands.append((command, future))
+        self._driver.wake()
+        return future
+
+    def do(self, action: Callable[[Membership], None]) -> None:
+        """Have the thread do something that is done at once."""
+
+        def command(membership: Membership) -> Task[None]:
+            action(membership)
+            task: Task[None] = Task(None, None, "a word to the member")
+            task.settle(None)
+            return task
+
+        self.call(command)
+
+    @property
+    def first_event(self) -> Event | None:
+        """What the consumer has to act on next."""
+        events = self._membership.events
+        return events[0] if events else None
+
+    @property
+    def failure(self) -> HeadraceError | None:
+        """Why there is no member any more."""
+        return self._failure or self._membership.failure
+
+    def polled(self) -> None:
+        """The consumer is alive."""
+        self._membership.polled()
+
+    def describe(self) -> str:
+        membership = self._membership
+        waits = "; ".join(self._engine.waits_for()) or "nothing"
+        return f"group {membership.options.group_id}: {membership.state.value}, generation {membership.generation}; waits for {waits}"
+
+    def stop(self) -> None:
+        """End the thread; the member was told to leave before, or stays until its session is over."""
+        self._is_stopping = True
+        self._driver.wake()
+        if self._thread is not threading.current_thread():
+            self._thread.join(JOIN_S)
+
+    def abandon(self) -> None:
+        """In a forked child: there is no thread."""
+        self._is_stopping = True
+        self._driver.abandon()
+
+    def _run(self) -> None:
+        membership = self._membership
+        seen: Event | None = None
+        try:
+            while not self._is_stopping:
+                while self._commands:
+                    command, future = self._commands.popleft()
+                    self._start(command, future)
+                self._driver.turn(TURN_S)
+                first = membership.events[0] if membership.events else None
+                if (first is not seen and first is not None) or membership.failure is not None:
+                    self._notify()
+                seen = first
+        except HeadraceError as failure:
+            self._failure = failure
+            self._notify()
+        finally:
+            self._is_stopping = True
+            self._driver.close()
+            while self._commands:
+                _command, future = self._commands.popleft()
+                future.set_exception(self._failure or ConnectionFailed("the member has left its group"))
+
+    def _start(self, command: Command[Any], future: Future[Any]) -> None:
+        def done(task: Task[Any]) -> None:
+            if task.failure is not None:
+                future.set_exception(task.failure)
+            else:
+                future.set_result(task.result)
+
+        self._engine.tasks.now_s = self._driver.clock_s()
+        command(self._membership).on_done(done)
