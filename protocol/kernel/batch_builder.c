@@ -9,21 +9,13 @@
 #include "kernel.h"
 #include "batch.h"
 #include "binary_column.h"
-#include "span.h"
+#include "builder.h"
 #include <structmember.h>
 
 #define BATCH_BYTES_MAX INT32_MAX
 #define FIRST_CAPACITY_BYTES 512
 #define NO_TIMESTAMP_MS (-1)
 #define HEADERS_IN_PLACE 8 /* more of them take memory of their own */
-
-typedef struct {
-    PyObject_HEAD
-    uint8_t *data; /* NULL before the first record */
-    long long capacity, used; /* both with the header's room */
-    long long count, first_ms, max_ms;
-    Py_ssize_t views; /* buffers that others hold: nothing is written meanwhile */
-} builder_t;
 
 typedef struct {
     span_t name;
@@ -114,6 +106,11 @@ static inline int put_record(builder_t *self, int64_t time_ms, span_t key, span_
     self->count++;
     self->used = at - self->data;
     return 1;
+}
+
+int put_plain(builder_t *self, int64_t time_ms, span_t key, span_t value, int64_t limit)
+{
+    return put_record(self, time_ms, key, value, &no_headers, limit);
 }
 
 /* One header of `headers`; what it holds is released by the caller, also after an error. */
@@ -452,12 +449,10 @@ static PyType_Spec spec = {
     .name = "headrace_record_kernel.BatchBuilder", .basicsize = sizeof(builder_t), .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, .slots = slots,
 };
 
+PyTypeObject *builder_type;
+
 int add_batch_builder(PyObject *module)
 {
-    PyObject *type = PyType_FromSpec(&spec);
-    if (!type)
-        return -1;
-    int failed = PyModule_AddObjectRef(module, "BatchBuilder", type);
-    Py_DECREF(type);
-    return failed;
+    builder_type = (PyTypeObject *)PyType_FromSpec(&spec);
+    return builder_type ? PyModule_AddObjectRef(module, "BatchBuilder", (PyObject *)builder_type) : -1;
 }
