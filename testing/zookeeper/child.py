@@ -170,6 +170,10 @@ class ForkedZooKeeper:
                 os.setpgid(0, 0)  # Ctrl-C reaches the parent alone, which stops the node first
                 os.umask(os.umask(UMASK) | UMASK)
                 _libc.prctl(_PR_SET_NAME, b"hr-zookeeper")
+                nothing = os.open(os.devnull, os.O_RDWR)
+                for target in (0, 1):  # what the parent reads and writes is not ours
+                    os.dup2(nothing, target)
+                os.close(nothing)
                 self._serve(listener)
                 code = exit_codes.CLEAN
         except BaseException:
