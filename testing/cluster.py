@@ -22,6 +22,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Final, NamedTuple, Self
@@ -197,10 +198,16 @@ class KafkaCluster:
     def create_topic(
         self, name: str, partitions: int = 1, replication_factor: int = 1, configs: Mapping[str, str] | None = None
     ) -> None:
-        """Create a topic; it can be written when this returns. raises KafkaError, ConnectionFailed"""
+        """Create a topic; every node that runs knows its leaders when this returns.
+
+        raises   KafkaError, ConnectionFailed, TestingFailed
+        """
         with self._lock:
             topic = NewTopic(name, partitions, replication_factor, dict(configs or {}))
             _raise_first(Admin(self._admin()).create_topics([topic]).values())
+        for node in self._running():
+            if node.pid and self._count > 1:  # the only node has answered
+                _wait(partial(_leads, node.address, name), f"the node at {node.address} to know topic {name}")
 
     def delete_topic(self, name: str) -> None:
         """raises   KafkaError, ConnectionFailed"""
@@ -299,6 +306,16 @@ def _answers(address: str) -> bool:
         with Cluster(address, timeout_s=REQUEST_S, retries_max=0) as cluster:
             cluster.refresh(None)
             return True
+    except HeadraceError:
+        return False
+
+
+def _leads(address: str, topic: str) -> bool:
+    """Whether a node knows a leader of each partition."""
+    try:
+        with Cluster(address, timeout_s=REQUEST_S, retries_max=0) as cluster:
+            cluster.refresh([topic])
+            return all(partition.leader >= 0 for partition in cluster.partitions.values())
     except HeadraceError:
         return False
 

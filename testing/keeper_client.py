@@ -44,6 +44,13 @@ class KeeperClient:
     def is_of_this_process(self) -> bool:
         return self._pid == os.getpid()
 
+    @property
+    def pid(self) -> int:
+        """raises   TestingFailed, where it does not run"""
+        if self._process is None:
+            raise TestingFailed("the keeper of the nodes does not run")
+        return self._process.pid
+
     def begin(self) -> None:
         """Start it, without waiting: its imports take place beside what the test process does."""
         with self._lock:

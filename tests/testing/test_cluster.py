@@ -162,7 +162,7 @@ def test_nothing_is_left_of_clusters_that_were_stopped():
         kafka.start()
         kafka.stop()  # the keeper and our client have opened what they keep
     descriptors = len(os.listdir("/proc/self/fd"))
-    keeper_descriptors = len(os.listdir(f"/proc/{keeper()._process.pid}/fd"))
+    keeper_descriptors = len(os.listdir(f"/proc/{keeper().pid}/fd"))
     for cycle in range(4):
         kafka = KafkaServer()
         kafka.start()
@@ -176,7 +176,7 @@ def test_nothing_is_left_of_clusters_that_were_stopped():
         assert regions(directory, 1) == []
         assert not [pid for pid in pids if is_alive(pid)]
     assert len(os.listdir("/proc/self/fd")) == descriptors
-    assert len(os.listdir(f"/proc/{keeper()._process.pid}/fd")) == keeper_descriptors
+    assert len(os.listdir(f"/proc/{keeper().pid}/fd")) == keeper_descriptors
 
 
 def test_nodes_end_with_a_test_process_that_is_killed():
@@ -228,6 +228,8 @@ def test_a_node_that_does_not_run_is_named(kafka_cluster):
 
 def test_a_keeper_that_ended_is_an_error():
     client = KeeperClient()
+    with pytest.raises(TestingFailed, match="does not run"):
+        _ = client.pid
     client.begin()
     client._process.kill()
     with pytest.raises(TestingFailed, match="has ended"):
