@@ -6,6 +6,7 @@ It runs where it is called: in a process of its own (`__main__.py`, `child.py`) 
 called by another thread, or by a handler of a signal. A connection may ask in words instead, before it has a session:
 
     ruok    imok                    srvr, mntr    what this server is, and a few numbers
+                                    envi          the version whose protocol it speaks, for clients that choose by it
 
 Source: ZooKeeper `NIOServerCnxn`, `FourLetterCommands`.
 """
@@ -34,6 +35,7 @@ from headrace.testing.zookeeper.state.requests import HANDLERS
 from headrace.testing.zookeeper.state.table import Effect, Send, Table
 from headrace.testing_marker import TESTING_MARKER_TEXT
 
+VERSION: Final = f"3.9.3-{TESTING_MARKER_TEXT}"  # of ZooKeeper, then what this is
 TICK_MS: Final = 1_000
 RECEIVE_BYTES: Final = 256 << 10
 BACKLOG: Final = 128
@@ -217,19 +219,22 @@ class Server:
         return True
 
     def _words(self) -> dict[bytes, Callable[[], str]]:
-        return {b"ruok": lambda: "imok", b"srvr": self._describe, b"mntr": self._measure}
+        return {b"ruok": lambda: "imok", b"srvr": self._describe, b"mntr": self._measure, b"envi": self._environment}
 
     def _describe(self) -> str:
         table = self.table
         return (
-            f"Zookeeper version: {TESTING_MARKER_TEXT}\nConnections: {len(self._connections)}\n"
+            f"Zookeeper version: {VERSION}\nConnections: {len(self._connections)}\n"
             f"Zxid: 0x{table.tree.zxid:x}\nMode: standalone\nNode count: {len(table.tree.nodes)}\n"
         )
+
+    def _environment(self) -> str:
+        return f"Environment:\nzookeeper.version={VERSION}\n"
 
     def _measure(self) -> str:
         table = self.table
         numbers = {
-            "zk_version": TESTING_MARKER_TEXT,
+            "zk_version": VERSION,
             "zk_server_state": "standalone",
             "zk_num_alive_connections": len(self._connections),
             "zk_znode_count": len(table.tree.nodes),

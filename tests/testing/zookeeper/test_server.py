@@ -61,6 +61,7 @@ def ask(server, word):
 def test_words_are_answered(server):
     assert ask(server, b"ruok") == b"imok"
     assert b"headrace.testing.zookeeper" in ask(server, b"srvr")
+    assert ask(server, b"envi").startswith(b"Environment:\nzookeeper.version=3.9.3-headrace")
     assert b"zk_server_state\tstandalone\n" in ask(server, b"mntr")
 
 
