@@ -75,6 +75,8 @@ def dev(
 ) -> int:
     """Run one node, or several, with a ZooKeeper of their own. Ctrl-C stops all.
 
+    It needs no Java: where there is none, ZooKeeper is a small one in Python, for trying only.
+
     It runs in the foreground. When ready, it prints this line, then a kcat command to try:
 
     [bold]ready bootstrap=HOST:PORT zookeeper=HOST:PORT dir=DIR[/bold]
