@@ -16,6 +16,7 @@ SOURCES = [
     "shm",
     "runtime",
     "client",
+    "classic",
     "node",
     "spark",
     "arrow",
