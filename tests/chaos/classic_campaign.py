@@ -1,7 +1,7 @@
 """Members of ours and of Kafka 0.8.2 in one group in ZooKeeper, killed, stopped, paused beyond their sessions, and topics added, by seed.
 
-Runs in: a test, or `make classic-chaos` (`python -m tests.chaos.classic_campaign --steps 200 --seed 7`). It starts its own node and ZooKeeper and
-its own members, and ends only those.
+Runs in: a test, or `make classic-chaos` (`python -m tests.chaos.classic_campaign --steps 200 --seed 7`). It starts
+its own node and ZooKeeper and its own members, and ends only those.
 
     producer (ours) -> topics of one filter -> 3 members of ours, 2 of Kafka 0.8.2: each prints what it reads
 
@@ -107,7 +107,11 @@ class Member:
         self._ready = threading.Event()
         with open(log, "a") as errors:
             self.process = children.start(
-                [*command, text, REGEX, str(STREAMS)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True
+                [*command, text, REGEX, str(STREAMS)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
             )
         self._reader = threading.Thread(target=self._follow, daemon=True)
         self._reader.start()
@@ -159,7 +163,15 @@ class Campaign:
         self._chance = random.Random(seed)
         self._commands = {
             "ours": [sys.executable, "-m", "tests.chaos.classic_member"],
-            "theirs": ["java", "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", classpath, "ClassicMember"],
+            "theirs": [
+                "java",
+                "-Xmx128m",
+                "-XX:+UseSerialGC",
+                "-XX:TieredStopAtLevel=1",
+                "-cp",
+                classpath,
+                "ClassicMember",
+            ],
         }
         self._node = start_node(directory / "node")
         self._read: Read = set()
@@ -229,7 +241,9 @@ class Campaign:
 
     def _produce(self) -> None:
         for number in range(self._topics):
-            self._producer.send([KeyedMessage(f"work-{number}", b"x", str(self._chance.random())) for _ in range(MESSAGES)])
+            self._producer.send(
+                [KeyedMessage(f"work-{number}", b"x", str(self._chance.random())) for _ in range(MESSAGES)]
+            )
 
     def _settle(self, what: str) -> None:
         began_s = time.monotonic()
@@ -275,7 +289,9 @@ class Campaign:
                 (f"work-{topic}", partition, offset)
                 for topic in range(self._topics)
                 for partition in range(PARTITIONS)
-                for offset in range(asked.get_offsets_before(f"work-{topic}", partition, OffsetRequest.LATEST_TIME, 1)[0])
+                for offset in range(
+                    asked.get_offsets_before(f"work-{topic}", partition, OffsetRequest.LATEST_TIME, 1)[0]
+                )
             }
         self.verdict.messages = len(wanted)
         _within(DRAIN_S, lambda: wanted <= self._read)

@@ -1,8 +1,8 @@
 """A member of a classic group as a process: `python -m tests.chaos.classic_member CONFIG REGEX STREAMS`.
 
-CONFIG is key=value;... as for the member of Kafka 0.8.2 (`tests/interop/members/ClassicMember.java`), and so is what it prints: "ready", then a line
-"topic partition offset" for each message. For each line that it reads it prints "owned" and the partitions that it reads now. It ends in order at
-SIGTERM.
+CONFIG is key=value;... as for the member of Kafka 0.8.2 (`tests/interop/members/ClassicMember.java`), and so is what
+it prints: "ready", then a line "topic partition offset" for each message. For each line that it reads it prints
+"owned" and the partitions that it reads now. It ends in order at SIGTERM.
 """
 
 from __future__ import annotations

@@ -40,5 +40,6 @@ public class ClassicMember {
             threads[place++].start();
         }
         for (Thread thread : threads) thread.join();
+        System.exit(0);
     }
 }
