@@ -229,6 +229,17 @@ class ConsumerConnector:
     # The connector's thread
 
     def _run(self) -> None:
+        try:
+            self._follow_group()
+        except Exception as failure:  # ours: nothing would follow the group, and no iterator would ever return
+            _log.exception("connector failed member=%s", self.consumer_id)
+            self.failure = ConsumerRebalanceFailed(f"{self.consumer_id}: {failure!r}")
+            for stream in self._all_streams():
+                stream.close()
+        finally:
+            self._attempted.set()
+
+    def _follow_group(self) -> None:
         interval_s = self.config.auto_commit_interval_ms / 1000
         commit_s = time.monotonic() + interval_s if self.config.auto_commit_enable else float("inf")
         audit_s = time.monotonic() + AUDIT_S
@@ -249,7 +260,6 @@ class ConsumerConnector:
             if is_changed or now_s >= retry_s:
                 wait_ms = self._rebalance()
                 retry_s = float("inf") if wait_ms is None else time.monotonic() + wait_ms / 1000
-        self._attempted.set()
 
     def _auto_commit(self) -> None:
         try:

@@ -34,6 +34,7 @@ PAGES = [
     "docs/operations.md",
     "docs/spark.md",
     "docs/loading.md",
+    "docs/classic.md",
     "systemd/README.md",
     *(f"{folder}/README.md" for folder in SOURCES),
     *(f"workers/{part}/README.md" for part in ("network", "partition", "coordinators", "housekeeper")),
