@@ -1,7 +1,4 @@
-"""The programs of docs/classic.md run as they are, and its table names tests that exist.
-
-Holds: classic/errors.py
-"""
+"""The programs of docs/classic.md run as they are, and its table names tests that exist."""
 
 import re
 from pathlib import Path
