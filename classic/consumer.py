@@ -12,7 +12,7 @@ One thread of the connector follows the group; watches only wake it:
          -> snapshot, plan (`rebalance.py`): stop, commit and release what is lost; claim what is new
             a claim failed: release what the attempt claimed; a jittered wait; `rebalance.max.retries`, then it is reported, and tried on
          -> offsets of what was claimed -> fetchers
-    each auto.commit.interval.ms: commit        each AUDIT_S: compare the owner nodes with what is read
+    each auto.commit.interval.ms: commit        each AUDIT_S: compare the owner nodes with what is read, and take a new snapshot
 
 What a partition keeps across a rebalance is not released: it is read on without a gap.
 
@@ -246,16 +246,19 @@ class ConsumerConnector:
         retry_s = float("inf")
         while not self._is_stopping:
             due_s = min(commit_s, audit_s, retry_s) - time.monotonic()
-            is_changed = self._wake.wait(max(0.0, due_s))
-            self._wake.clear()
+            self._wake.wait(max(0.0, due_s))
             if self._is_stopping:
                 break
+            is_changed = self._wake.is_set()
+            if is_changed:  # a change that comes after a wait has timed out is not cleared unseen
+                self._wake.clear()
             now_s = time.monotonic()
             if now_s >= commit_s:
                 self._auto_commit()
                 commit_s = time.monotonic() + interval_s
             if now_s >= audit_s:
-                is_changed = not self._is_sound() or is_changed
+                self._audit()
+                is_changed = True  # a snapshot that is no longer true is replaced, whatever became of its watches
                 audit_s = time.monotonic() + AUDIT_S
             if is_changed or now_s >= retry_s:
                 wait_ms = self._rebalance()
@@ -267,8 +270,8 @@ class ConsumerConnector:
         except _PASSING as failure:
             _log.warning("offsets not committed member=%s reason=%s", self.consumer_id, failure)
 
-    def _is_sound(self) -> bool:
-        """Whether ZooKeeper says that this member owns what it reads, and nothing else; claims of nothing are released."""
+    def _audit(self) -> None:
+        """Stop reading what ZooKeeper says that this member doesn't own, and release what it owns and doesn't read."""
         try:
             owned = self.owned
             wrong = audit(owned, self._membership.owners(owned))
@@ -278,10 +281,8 @@ class ConsumerConnector:
             if stray or wrong:
                 _log.warning("audit found member=%s stray=%s lost=%s", self.consumer_id, stray, wrong)
             self._give_up(wrong, is_committed=False)
-            return not wrong and self._membership.is_registered()
         except _PASSING as failure:
             _log.warning("audit failed member=%s reason=%s", self.consumer_id, failure)
-            return True
 
     # Rebalancing
 

@@ -290,6 +290,49 @@ def test_the_audit_finds_lost_and_stray_owner_nodes(node, new_topic, group, zook
         wait_until(lambda: len(connector.owned) == 2)
 
 
+class LateEvent(threading.Event):
+    """What is set comes at the worst moment: when a wait has timed out, before its caller goes on."""
+
+    def __init__(self):
+        super().__init__()
+        self.is_pending = False
+
+    def set(self):
+        self.is_pending = True
+
+    def wait(self, timeout=None):
+        is_set = super().wait(timeout)
+        if not is_set and self.is_pending:
+            self.is_pending = False
+            super().set()
+        return is_set
+
+
+def test_a_change_that_comes_when_a_wait_has_timed_out_is_seen(node, new_topic, group, zookeeper):
+    """The campaign beside Kafka 0.8.2's consumers found it: one member kept an old assignment, and the group stood still."""
+    topic = new_topic(2)
+    connector = Consumer.create(config_of(node, group, consumerid="a", autocommit_interval_ms=20))
+    connector._wake = LateEvent()
+    connector._zookeeper._on_change = connector._wake.set
+    connector.create_message_streams({topic: 1})
+    with Consumer.create(config_of(node, group, consumerid="b")) as other:
+        other.create_message_streams({topic: 1})
+        wait_until(lambda: owners(zookeeper, group, topic, 2) == [f"{group}_a", f"{group}_b"])
+    wait_until(lambda: owners(zookeeper, group, topic, 2) == [f"{group}_a"] * 2)
+    connector.shutdown()
+
+
+def test_a_snapshot_whose_watches_were_lost_is_replaced_by_the_audit(node, new_topic, group, zookeeper, monkeypatch):
+    monkeypatch.setattr(consumer_module, "AUDIT_S", 0.05)
+    topic = new_topic(2)
+    with Consumer.create(config_of(node, group, consumerid="a")) as connector:
+        connector._zookeeper._on_change = lambda: None
+        connector.create_message_streams({topic: 1})
+        with Consumer.create(config_of(node, group, consumerid="b")) as other:
+            other.create_message_streams({topic: 1})
+            wait_until(lambda: owners(zookeeper, group, topic, 2) == [f"{group}_a", f"{group}_b"])
+
+
 STEPS = (("zookeeper", False), ("kafka", True), ("kafka", False), ("zookeeper", True), ("zookeeper", False))
 
 
