@@ -9,7 +9,7 @@ _TEST = re.compile(r"`(?P<path>[\w/]+\.py)(?:::(?P<name>\w+))?`")
 
 
 def test_every_program_of_the_guide_runs(node, new_topic, capsys):
-    new_topic(2, "clicks")
+    topic = new_topic(2)
     host, port = node.address
     programs = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
     assert len(programs) == 6
@@ -17,9 +17,10 @@ def test_every_program_of_the_guide_runs(node, new_topic, capsys):
         text = program.replace("localhost:9092", node.bootstrap).replace("localhost:2181", node.zookeeper)
         text = text.replace('"localhost", 9092', f'"{host}", {port}')
         text = text.replace('"host": "localhost", "port": 9092', f'"host": "{host}", "port": {port}')
+        text = text.replace('"clicks"', f'"{topic}"').replace('"cli.*"', f'"{topic}"')
         assert "localhost" not in text
         exec(compile(text, "docs/classic.md", "exec"), {})
-    assert "OFFSET_OUT_OF_RANGE: clicks-0 at offset" in capsys.readouterr().out
+    assert f"OFFSET_OUT_OF_RANGE: {topic}-0 at offset" in capsys.readouterr().out
 
 
 def test_every_row_has_a_test_that_exists():
