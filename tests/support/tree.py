@@ -10,6 +10,7 @@ SOURCES = [
     "runtime",
     "log",
     "client",
+    "classic",
     "workers",
     "controller",
     "node",
