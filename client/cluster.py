@@ -35,8 +35,10 @@ RETRY_PAUSE_FIRST_S = 0.05
 RETRY_PAUSE_MAX_S = 1.0
 FETCH_WAIT_MS = 500
 FETCH_BYTES = 4 << 20
-FETCH_VERSION_MIN = 2  # Kafka 0.10.0; answers before v4 hold message sets of v0 and v1
-FETCH_VERSION_MAX = 12  # from v13 on topics are named by their ids
+FETCH_VERSIONS = (
+    2,
+    12,
+)  # v2: Kafka 0.10.0, its answers hold message sets of v0 and v1; from v13 on topics are named by their ids
 METADATA_VERSIONS = (1, 12)
 VERSION_OF_NO_CREATION = 4  # of Metadata
 PORT_MAX = 65_535
@@ -282,7 +284,7 @@ class Cluster:
     ) -> tuple[memoryview, list[tuple[int, int]]]:
         request_type = messages.FetchRequest
         connection = self.connection(self.leader(name))
-        version = connection.version(ApiKey.FETCH, FETCH_VERSION_MIN, FETCH_VERSION_MAX)
+        version = connection.version(ApiKey.FETCH, *FETCH_VERSIONS)
         bytes_max = bytes_max or FETCH_BYTES
         row = request_type.FetchPartition(partition=name.partition, fetch_offset=offset, partition_max_bytes=bytes_max)
         answer = connection.request(
