@@ -117,8 +117,8 @@ def _judged(entries: Sequence[Entry], batches: dict[int, Stored], shift: int) ->
     """(those that came true, by ordinal; the others).
 
     A life counts its ordinals on from each of its entries: where one is false, so are the ones after it, but for those that are proved.
-    A life writes what needs proof only once no earlier life writes. So where it is proved, and an earlier life had another record there, all
-    that the earlier one planned from there on is false.
+    A life writes what needs proof only once no earlier life writes. So where it is proved, and an earlier life had another record
+    there, all that the earlier one planned from there on is false.
 
     shift   source offset - ordinal at the position
     """
@@ -131,7 +131,8 @@ def _judged(entries: Sequence[Entry], batches: dict[int, Stored], shift: int) ->
     refuted: list[Entry] = []
     for entry in entries:
         is_false = entry.ordinal >= false_from.get(entry.life, entry.ordinal + 1)
-        is_within = any(one.life != entry.life and 0 < entry.ordinal - one.ordinal < one.count for one in proved)
+        around = {one.life for one in proved if 0 < entry.ordinal - one.ordinal < one.count}
+        is_within = bool(around) and entry.life not in around
         is_overtaken = is_within or any(
             one.life > entry.life
             and one.ordinal <= entry.ordinal

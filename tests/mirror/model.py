@@ -1,4 +1,4 @@
-"""A model of what a mirror meets: a source that is compacted, a target that compares sequences, a journal that fences, several lives at once.
+"""A model of what a mirror meets: a source that is compacted, a target that compares sequences, a journal that fences, several lives.
 
 The lanes, the passage and the recovery are the real ones. What they talk to is here, in a few lines each, so that thousands of
 interleavings take a second.
