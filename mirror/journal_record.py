@@ -7,7 +7,8 @@ Key and value are JSON, so that any console consumer shows them:
         the record at OFFSET of the source is the n-th that was copied and lies at offset t of the target; the ones after it follow with the
         same differences, up to the next entry. `digest`, `count`: of the batch that begins there, where it has to be verified
     ["position", MIRROR, SOURCE, TOPIC, PARTITION]
-        {"life": l, "generation": g, "source": s, "ordinal": n, "target": t, "topic_id": "", "epoch": -1, "time_ms": ...}
+        {"life": l, "generation": g, "source": s, "ordinal": n, "target": t, "topic_id": "", "epoch": -1, "time_ms": ...,
+         "holder": "", "is_released": false}
         everything below s is in the target, below t; n records in all. Written after they were acknowledged
     ["gap", MIRROR, SOURCE, TOPIC, PARTITION, GENERATION, OFFSET]
         {"until": s, "reason": "...", "time_ms": ...}
@@ -57,7 +58,11 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Records below `source` are in the target below `target`, `ordinal` of them. source -1: nothing is known yet."""
+    """Records below `source` are in the target below `target`, `ordinal` of them. source -1: nothing is known yet.
+
+    holder        drawn by the process that claimed the partition with this life
+    is_released   it has ended, and writes nothing more
+    """
 
     life: int
     generation: int
@@ -67,6 +72,8 @@ class Position:
     topic_id: str = ""
     epoch: int = -1
     time_ms: int = 0
+    holder: str = ""
+    is_released: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,11 +99,11 @@ class Lane:
             is_first = ordinal == outgoing.ordinal
             if run.offset - ordinal != self._shift or (is_first and needs_proof):
                 self._shift = run.offset - ordinal
-                count, digest = (piece.count, outgoing.digest) if is_first else (0, "")
+                count, digest = (piece.records, outgoing.digest) if is_first else (0, "")
                 generation = self.acknowledged.generation
                 outgoing.ahead[ordinal] = Entry(generation, run.offset, ordinal, target, self.life, count, digest)
-            ordinal += run.count
-            target += run.count
+            ordinal += run.records
+            target += run.records
         self._next_ordinal, self._next_target = ordinal, target
         self._queue.append(outgoing)
         self.queued_bytes += len(piece.batch)
@@ -115,11 +115,11 @@ class Lane:
         for run in piece.runs:
             for entry in self._doubtful:
                 if (
-                    ordinal <= entry.ordinal < ordinal + run.count
+                    ordinal <= entry.ordinal < ordinal + run.records
                     and entry.source - entry.ordinal != run.offset - ordinal
                 ):
                     return True
-            ordinal += run.count
+            ordinal += run.records
         return False
 
     def next_batch(self) -> Outgoing | None:
@@ -162,15 +162,15 @@ class Lane:
                 entry = Entry(self.acknowledged.generation, run.offset, ordinal, target, self.life)
                 corrections.append(replace(written, target=target) if written is not None else entry)
                 self._target_shift = target - ordinal
-            ordinal += run.count
-        end = base_offset + piece.count
+            ordinal += run.records
+        end = base_offset + piece.records
         self.acknowledged = replace(
             self.acknowledged, source=piece.next_offset, ordinal=ordinal, target=end, epoch=piece.leader_epoch
         )
         self._next_target = end + self._next_ordinal - ordinal
         self.queued_bytes -= len(piece.batch)
         self.latest_ms = piece.max_timestamp_ms
-        self.records += piece.count
+        self.records += piece.records
         self.bytes += len(piece.batch)
         if self.is_idle:
             self._settle()

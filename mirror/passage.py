@@ -58,7 +58,7 @@ class Run(NamedTuple):
     """
 
     offset: int
-    count: int
+    records: int
     is_after_removed: bool
 
 
@@ -66,7 +66,7 @@ class Piece(NamedTuple):
     """A batch for the target, before it is stamped."""
 
     batch: bytearray
-    count: int
+    records: int
     runs: tuple[Run, ...]
     next_offset: int  # of the source, after its last record
     max_timestamp_ms: int
@@ -182,7 +182,7 @@ class _Passing:
         if is_whole and not header.is_log_append_time:
             run = Run(header.base_offset, header.record_count, self._is_removed)
             epoch = header.partition_leader_epoch
-            piece = Piece(bytearray(batch), run.count, (run,), next_offset, header.max_timestamp, epoch)
+            piece = Piece(bytearray(batch), run.records, (run,), next_offset, header.max_timestamp, epoch)
             self._pieces.append(piece)
             self._is_removed = False
             self._passed += 1
@@ -221,7 +221,7 @@ class _Passing:
             is_gap = record.offset != expected
             if runs and not is_gap:
                 last = runs[-1]
-                runs[-1] = last._replace(count=last.count + 1)
+                runs[-1] = last._replace(records=last.records + 1)
             else:
                 runs.append(Run(record.offset, 1, is_gap or is_removed))
             is_removed = False

@@ -32,7 +32,7 @@ class Stored(NamedTuple):
     """
 
     ordinal: int
-    count: int
+    records: int
     target: int
     digest: Callable[[], str]
 
@@ -63,7 +63,7 @@ def recover(position: Position, entries: Sequence[Entry], stored: Sequence[Store
     entries    of its generation, in the order in which they were written
     stored     from the position on, each batch following the one before
     """
-    end = stored[-1].ordinal + stored[-1].count if stored else position.ordinal
+    end = stored[-1].ordinal + stored[-1].records if stored else position.ordinal
     known = [entry for entry in entries if entry.generation == position.generation]
     below = [entry for entry in known if entry.ordinal < position.ordinal]
     batches = {one.ordinal: one for one in stored}
@@ -99,8 +99,8 @@ def recover(position: Position, entries: Sequence[Entry], stored: Sequence[Store
                 target_shift = actual - ordinal
                 if entry is not None and entry.life != life:
                     refuted.append(entry)
-        next_source = batch.ordinal + batch.count + shift
-    target = stored[-1].target + stored[-1].count if stored else position.target
+        next_source = batch.ordinal + batch.records + shift
+    target = stored[-1].target + stored[-1].records if stored else position.target
     found = replace(position, life=life, source=next_source, ordinal=end, target=target)
     if source_shift is not None and found.source - found.ordinal != source_shift:
         source_shift = None  # the position lies after a gap that has no entry yet
@@ -109,7 +109,7 @@ def recover(position: Position, entries: Sequence[Entry], stored: Sequence[Store
 
 def range_starts(batch: Stored, by_ordinal: dict[int, Entry]) -> list[int]:
     """Ordinals in a batch at which something may begin: its first, and those of entries."""
-    inner = [ordinal for ordinal in by_ordinal if batch.ordinal < ordinal < batch.ordinal + batch.count]
+    inner = [ordinal for ordinal in by_ordinal if batch.ordinal < ordinal < batch.ordinal + batch.records]
     return [batch.ordinal, *sorted(inner)]
 
 
@@ -167,4 +167,4 @@ def _source_at(life: int, ordinal: int, entries: Sequence[Entry], shift: int) ->
 
 
 def _is_proved(entry: Entry, batch: Stored | None) -> bool:
-    return batch is not None and batch.count == entry.count and batch.digest() == entry.digest
+    return batch is not None and batch.records == entry.count and batch.digest() == entry.digest

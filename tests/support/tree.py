@@ -17,6 +17,7 @@ SOURCES = [
     "arrow",
     "load",
     "migration",
+    "mirror",
     "cli",
 ]
 CODE = [path for folder in SOURCES for path in sorted((ROOT / folder).rglob("*.py"))]
