@@ -47,6 +47,8 @@ from headrace.protocol.compression import CompressionError
 from headrace.protocol.record_batch import CorruptRecord
 
 IDLE_S = 0.05  # longest wait of a turn without an answer
+LOOK_AGAIN_S = 1.0  # while topics are not there yet
+FIRST_LOOK_S = 5.0  # after the start
 DRAIN_S = 10.0  # of a clean stop, for what is in flight
 LOCATED_PER_TURN = 20
 RELOCATING = frozenset(
@@ -113,6 +115,8 @@ class Copier:
                 open_cluster(source.bootstrap), settings.is_read_committed, self._fetched, self._fetch_failed
             )
         self._discover_s = 0.0
+        self._begun_s = clock_s()
+        self._missing = 1  # partitions of the sources without one at the target; not known before the first look
 
     # The journal of worker 0 knows all partitions: it carries groups over
 
@@ -144,8 +148,13 @@ class Copier:
         return [copy for source in self.sources for copy in source.copies.values()]
 
     def is_caught_up(self) -> bool:
-        """Whether each partition that is not stopped is copied to where the source ended at its last fetch."""
-        return bool(self.copies) and all(
+        """Whether each partition that is not stopped is copied to where the source ended at its last fetch.
+
+        A partition whose topic is not there yet is waited for, but not long: it may be refused.
+        """
+        if self._missing and self._clock_s() < self._begun_s + FIRST_LOOK_S:
+            return False
+        return all(
             one.state is CopyState.STOPPED or (one.lane is not None and one.lane.is_idle and one.lag_records == 0)
             for one in self.copies
         )
@@ -214,9 +223,15 @@ class Copier:
         self._discover_s = now_s + self.settings.refresh_ms / 1000
         try:
             self.target.refresh(None)
+            if self.number:
+                self.journal.read()  # origins, which process 0 writes
+            missing = 0
             for source in self.sources:
                 source.cluster.refresh(None)
-                self._add(source)
+                missing += self._add(source)
+            self._missing = missing
+            if missing:
+                self._discover_s = now_s + min(LOOK_AGAIN_S, self.settings.refresh_ms / 1000)
         except (ConnectionFailed, KafkaError, BadFrame) as failure:
             log.warning("discovery failed reason=%s", failure)
             self._discover_s = now_s + min(1.0, self.settings.refresh_ms / 1000)
@@ -225,34 +240,23 @@ class Copier:
         """Topics were created or have grown."""
         self._discover_s = 0.0
 
-    def _add(self, source: Source) -> None:
+    def _add(self, source: Source) -> int:
+        """Partitions that are new, of our share; returns how many have no partition at the target yet."""
+        missing = 0
         for name in sorted(source.cluster.partitions):
-            if (
-                name in source.copies
-                or not self.settings.is_wanted(name.topic)
-                or name.topic in source.cluster.internal_topics
-            ):
+            if name in source.copies or not self.settings.is_wanted(name.topic):
+                continue
+            if name.topic in source.cluster.internal_topics:
+                continue
+            target = TopicPartition(self.settings.target_topic(name.topic), name.partition)
+            origin = self.journal.origins.get(target.topic)
+            if origin is None or source.source_id not in origin.path or target not in self.target.partitions:
+                missing += 1
                 continue
             lane = LaneName(self.settings.name, source.source_id, *name)
-            topic = self.settings.target_topic(name.topic)
-            origin = self.journal.origins.get(topic)
-            if (
-                share_of(lane, self.settings.workers) != self.number
-                or origin is None
-                or source.source_id not in origin.path
-            ):
-                if origin is None:
-                    self._reread_origins()
-                continue
-            target = TopicPartition(topic, name.partition)
-            if target in self.target.partitions:
-                copy = PartitionCopy(lane, target, source.cluster.topic_ids.get(name.topic, ""))
-                source.copies[name] = copy
-
-    def _reread_origins(self) -> None:
-        """Another process writes them."""
-        if self.number:
-            self.journal.read()
+            if share_of(lane, self.settings.workers) == self.number:
+                source.copies[name] = PartitionCopy(lane, target, source.cluster.topic_ids.get(name.topic, ""))
+        return missing
 
     def _source_of(self, copy: PartitionCopy) -> Source:
         return next(one for one in self.sources if one.source_id == copy.name.source)

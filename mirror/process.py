@@ -157,6 +157,7 @@ class _SignalStop:
 
     def __init__(self) -> None:
         self._is_set = False
+        self._parent = os.getppid()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._set)
 
@@ -164,7 +165,7 @@ class _SignalStop:
         self._is_set = True
 
     def __bool__(self) -> bool:
-        return self._is_set or os.getppid() == 1
+        return self._is_set or os.getppid() != self._parent
 
 
 def _child(settings: MirrorSettings, number: int, until_caught_up: bool) -> None:
