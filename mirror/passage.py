@@ -150,11 +150,11 @@ class _Passing:
         self._expect(header.base_offset)
         self._leader_epoch = header.partition_leader_epoch
         next_offset = max(self._expected, header.last_offset + 1)
-        if header.is_control or self._is_aborted(batch, header):
-            if header.is_control:
-                self._controls += 1
-            else:
-                self._aborted += 1
+        is_aborted = self._is_aborted(batch, header)  # of a marker as well: it ends a transaction
+        if header.is_control:
+            self._controls += 1
+        elif is_aborted:
+            self._aborted += 1
         elif header.record_count == 0:
             self._is_removed = True  # the cleaner keeps an empty batch for its producer's sequence
         else:
