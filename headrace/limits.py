@@ -294,7 +294,7 @@ MIRROR_CLAIMS_MAX: Final = 5  # tries to claim a partition, each overtaken by an
 MIRROR_FAILURES_MAX: Final = 20  # of one partition in a row, before it is stopped
 MIRROR_TAIL_WAIT_S: Final = 30.0  # for what a leader has to be replicated
 MIRROR_PATH_MAX: Final = 64  # clusters that a topic came through
-MIRROR_RESTARTS_MAX: Final = 10  # of the processes of a mirror, in a row
+MIRROR_INTERVAL_MS_MAX: Final = 86_400_000  # between two looks at topics, groups, positions; of a lease
 
 # Network workers
 TEMPLATES_MAX: Final = 4096

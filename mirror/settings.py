@@ -1,9 +1,10 @@
 """Settings of a mirror: a properties file with the names of Kafka 0.7 and of MirrorMaker 1, and with ours. Unknown keys are refused.
 
-    mirror.topics.whitelist, mirror.topics.blacklist, mirror.consumer.numthreads     Kafka 0.7
-    whitelist, blacklist, num.streams, consumer.config, producer.config              MirrorMaker 1
-    consumer.config    files with bootstrap.servers of a source each, joined by commas
-    producer.config    a file with bootstrap.servers of the target
+    mirror.topics.whitelist, mirror.topics.blacklist,
+    mirror.consumer.numthreads                            Kafka 0.7
+    whitelist, blacklist, num.streams                     MirrorMaker 1
+    consumer.config                                       the same: files with bootstrap.servers of a source, joined by commas
+    producer.config                                       the same: a file with bootstrap.servers of the target
 
 Source: Kafka 0.7 `KafkaServerStartable`, Kafka 0.8.1 `MirrorMaker`.
 """
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headrace.errors import ConfigError
-from headrace.limits import MIRROR_SOURCES_MAX, MIRROR_WORKERS_MAX
+from headrace.limits import MIRROR_INTERVAL_MS_MAX, MIRROR_SOURCES_MAX, MIRROR_WORKERS_MAX
 from headrace.properties import read_properties_file
 
 SYNCED_CONFIGS = (
@@ -69,7 +70,6 @@ CHOICES = {
     "mirror.start": ("earliest", "latest"),
     "mirror.isolation.level": ("read_committed", "read_uncommitted"),
 }
-MILLISECONDS_MAX = 86_400_000
 SEPARATOR = "|"  # between sources
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
 
@@ -190,10 +190,10 @@ def _validated(values: dict[str, str]) -> MirrorSettings:
         replication_factor=_number("mirror.replication.factor", values, -1, (1 << 15) - 1),
         configs=tuple(one.strip() for one in values["mirror.configs"].split(",") if one.strip()),
         state_dir=Path(values["mirror.state.dir"]),
-        refresh_ms=_number("mirror.refresh.interval.ms", values, 100, MILLISECONDS_MAX),
-        checkpoint_ms=_number("mirror.checkpoint.interval.ms", values, 50, MILLISECONDS_MAX),
-        groups_ms=_number("mirror.groups.interval.ms", values, 100, MILLISECONDS_MAX),
-        lease_ms=_number("mirror.lease.ms", values, 100, MILLISECONDS_MAX),
+        refresh_ms=_number("mirror.refresh.interval.ms", values, 100, MIRROR_INTERVAL_MS_MAX),
+        checkpoint_ms=_number("mirror.checkpoint.interval.ms", values, 50, MIRROR_INTERVAL_MS_MAX),
+        groups_ms=_number("mirror.groups.interval.ms", values, 100, MIRROR_INTERVAL_MS_MAX),
+        lease_ms=_number("mirror.lease.ms", values, 100, MIRROR_INTERVAL_MS_MAX),
     )
 
 

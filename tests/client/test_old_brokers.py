@@ -1,6 +1,6 @@
 """A broker of Kafka 0.10: the versions it has are spoken, and no topic is created by asking for it.
 
-Holds: the floor of client/cluster.py, client/consumer.py, client/coordinator.py, client/offset_store.py
+Holds: client/offset_store.py
 """
 
 import pytest

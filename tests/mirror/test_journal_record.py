@@ -1,4 +1,7 @@
-"""Records of the journal: what is written is read back, and what no mirror wrote is refused by name."""
+"""Records of the journal: what is written is read back, and what no mirror wrote is refused by name.
+
+Holds: mirror/identity.py
+"""
 
 import pytest
 from hypothesis import given

@@ -1,7 +1,4 @@
-"""Settings by the names of Kafka 0.7, of MirrorMaker 1 and ours; bad ones are refused with key, value and reason.
-
-Holds: mirror/settings.py
-"""
+"""Settings by the names of Kafka 0.7, of MirrorMaker 1 and ours; bad ones are refused with key, value and reason."""
 
 import pytest
 

@@ -48,6 +48,16 @@ class MirrorProcess:
             process.send_signal(signal.SIGKILL)
             process.wait()
 
+    def signal(self, number):
+        self._process.send_signal(number)
+
+    def is_running(self):
+        return self._process is not None and self._process.poll() is None
+
+    def has_ended(self):
+        """Whether it ended by itself."""
+        return self._process is not None and self._process.poll() is not None
+
     def stop(self):
         """SIGTERM; returns the exit code."""
         process, self._process = self._process, None
