@@ -2,7 +2,7 @@
 
 Two nodes, each with a ZooKeeper of its own; producers write to the source all the time, in all codecs. At random moments one of these is
 killed: the mirror, a process of either node, a ZooKeeper; or a second mirror of the same name is started beside a stopped one (SIGSTOP),
-which goes on later and has to end by itself. At the end the mirror catches up, and each record has to be there once, in order, with its
+which goes on later: one of the two has to end by itself. At the end the mirror catches up, and each record has to be there once, in order, with its
 key, headers and timestamp, at exactly the offset that the translation says. A group's offset is carried over exactly.
 """
 
@@ -18,6 +18,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 from headrace.client.admin import Admin, NewTopic
@@ -43,6 +44,7 @@ SETTINGS = (
 )
 PAUSE_S = (0.3, 1.5)
 ZOMBIE_S = 2.0
+ZOMBIE_WAIT_S = 10.0
 WAIT_S = 60.0
 
 
@@ -136,10 +138,13 @@ class Campaign:
             mirror.signal(signal.SIGSTOP)
             following = self._mirror(source, target, number)
             following.start()
+            _wait(lambda: "partition located" in following.log())
             time.sleep(self._chance.uniform(0, ZOMBIE_S))
             mirror.signal(signal.SIGCONT)
-            time.sleep(ZOMBIE_S / 2)
-            self.zombies_that_ended += mirror.has_ended()
+            self.zombies_that_ended += _wait(lambda: mirror.has_ended() or following.has_ended())
+            if not following.is_running():  # the other one had claimed nothing before it was stopped
+                following.kill()
+                return mirror
             mirror.kill()
             return following
         node = source if kind == "source" else target if kind == "target" else self._chance.choice([source, target])
@@ -192,9 +197,19 @@ class Campaign:
                     f"the group was carried to {carried}, offset {middle} is {notes.translation.translate(middle)}"
                 )
         print(
-            f"records={sum(map(len, there.values()))} {dict(self.done)} zombies that ended by themselves={self.zombies_that_ended}"
+            f"records={sum(map(len, there.values()))} {dict(self.done)} pairs of which one ended by itself={self.zombies_that_ended}"
         )
         return wrong
+
+
+def _wait(condition: Callable[[], bool]) -> bool:
+    """Whether it came true in time."""
+    deadline_s = time.monotonic() + ZOMBIE_WAIT_S
+    while not condition():
+        if time.monotonic() > deadline_s:
+            return False
+        time.sleep(0.05)
+    return True
 
 
 def main() -> int:
