@@ -2,8 +2,8 @@
 
 Two nodes, each with a ZooKeeper of its own; producers write to the source all the time, in all codecs. At random moments one of these is
 killed: the mirror, a process of either node, a ZooKeeper; or a second mirror of the same name is started beside a stopped one (SIGSTOP),
-which goes on later: one of the two has to end by itself. At the end the mirror catches up, and each record has to be there once, in order, with its
-key, headers and timestamp, at exactly the offset that the translation says. A group's offset is carried over exactly.
+which goes on later: one of the two has to end by itself. At the end the mirror catches up, and each record has to be there once, in
+order, with its key, headers and timestamp, at exactly the offset that the translation says. A group's offset is carried over exactly.
 """
 
 from __future__ import annotations
