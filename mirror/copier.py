@@ -228,6 +228,7 @@ class Copier:
             missing = 0
             for source in self.sources:
                 source.cluster.refresh(None)
+                self._compare_ids(source, now_s)
                 missing += self._add(source)
             self._missing = missing
             if missing:
@@ -235,6 +236,14 @@ class Copier:
         except (ConnectionFailed, KafkaError, BadFrame) as failure:
             log.warning("discovery failed reason=%s", failure)
             self._discover_s = now_s + min(1.0, self.settings.refresh_ms / 1000)
+
+    def _compare_ids(self, source: Source, now_s: float) -> None:
+        """A topic that was created again may have as many records by now, so that no fetch fails."""
+        for copy in source.copies.values():
+            found = source.cluster.topic_ids.get(copy.name.topic, "")
+            if copy.topic_id and found and found != copy.topic_id and copy.state is not CopyState.STOPPED:
+                copy.topic_id = found
+                copy.try_again(now_s, f"topic {copy.name.topic} was created again")
 
     def discover_soon(self) -> None:
         """Topics were created or have grown."""
