@@ -42,7 +42,7 @@ DOTS = (for _ in 0 1 2 3 4 5 6 7 8 9; do for _ in 0 1 2 3 4 5 6 7 8 9; do for _ 
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup core check-tools demo test heavy matrix lint links stubs bench bench-compare interop swap scenarios chaos load-chaos query-chaos sink-chaos classic-chaos mirror-chaos foreign readme systemd clean
+.PHONY: help setup core check-tools demo test heavy matrix lint links stubs bench bench-compare interop swap scenarios chaos load-chaos query-chaos sink-chaos classic-chaos mirror-chaos client-chaos foreign readme systemd clean
 
 help: ## this text
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -163,6 +163,9 @@ sink-chaos: $(STAMP) ## KILLS=100 in mid-write of a Spark query with an exactly-
 
 mirror-chaos: $(STAMP) ## KILLS=200 of a mirror, both nodes' processes and ZooKeepers, SEED=7, judged (some ten minutes)
 	$(BIN)/python -m tests.chaos.mirror_campaign --kills $(or $(KILLS),200) $(if $(SEED),--seed $(SEED))
+
+client-chaos: $(STAMP) ## FAULTS=1000 of nodes and of our own clients, SEED=7, judged: nothing lost, nothing doubled, in order (some twenty minutes)
+	$(BIN)/python -m tests.chaos.client_campaign --faults $(FAULTS) $(if $(SEED),--seed $(SEED))
 
 foreign: $(STAMP) ## other people's suites against a node, or PEER=kafka; BROKERS=3; SUITES="kgo trogdor" (needs mvn, go, cargo, gcc)
 	$(BIN)/python -m tests.foreign.run --peer $(PEER) --brokers $(BROKERS) $(SUITES)
