@@ -233,8 +233,9 @@ class Producing:
                 if batch.created_s > until_s:
                     break
                 if batch.size == HEADER_BYTES:
-                    break  # its first record was refused, or is being added
-                self._close(queue)
+                    self._discard(queue, batch)
+                else:
+                    self._close(queue)
             lingering.popleft()
         if self._metadata.version != self._metadata_version:
             self._follow_metadata()
@@ -247,12 +248,18 @@ class Producing:
     def next_s(self, now_s: float) -> float:
         """When `turn` has something to do at the latest."""
         times = [float("inf")]
-        if self._lingering and self._lingering[0][1].size > HEADER_BYTES:
+        if self._lingering:
             times.append(self._lingering[0][1].created_s + self._linger_s)
         if self._ready:
             times.append(self._expire_at_s)
             times += [queue.retry_at_s for queue in self._ready if queue.retry_at_s > now_s]
         return min(times)
+
+    def unfinished(self) -> list[Batch]:
+        """The batches that are not done."""
+        queues = [queue for route in self.routes.values() for queue in route.queues if queue is not None]
+        found = [batch for queue in queues for batch in (*queue.in_flight, *queue.waiting)]
+        return found + [queue.open for queue in queues if queue.open is not None]
 
     def fail_all(self, failure: HeadraceError) -> None:
         """The producer is closed without waiting."""
@@ -311,6 +318,13 @@ class Producing:
         if route.sticky is queue and len(route.available) > 1:
             route.sticky = None
         self.is_due = True
+
+    def _discard(self, queue: Queue, batch: Batch) -> None:
+        """An open batch whose first record was refused."""
+        queue.open = None
+        self.buffered_bytes -= batch.size
+        self.outstanding -= 1
+        batch.settle(None)
 
     def _send(self, now_s: float) -> None:
         if self._is_idempotent and self._identity is None:
