@@ -24,8 +24,8 @@ from headrace.client.engine.batches import RECORD_OVERHEAD_BYTES, Batch
 from headrace.client.engine.engine import Engine
 from headrace.client.engine.producing import ProducingOptions, Route
 from headrace.client.forks import ForkedClient, Forks
-from headrace.client.partitioner import partition_of
 from headrace.client.records import Header
+from headrace.client.send_path import SendPath
 from headrace.client.sending import CLOSE_ON_ERROR_S, K_in, Sending, V_in, producer_closed
 from headrace.client.serializers import Serializer
 from headrace.errors import HeadraceError
@@ -53,14 +53,17 @@ class KafkaProducer(Sending[K_in, V_in]):
         sender_thread: bool = False,
         clock_s: Callable[[], float] = time.monotonic,
     ) -> None:
-        super().__init__(engine, options, key, value, max_block_s, clock_s)
+        super().__init__(
+            engine, options, key, value, max_block_s, clock_s, SendPath(Delivery, self, self._send, options.batch_size)
+        )
         self._driver = BlockingDriver(engine, clock_s)
         self._forks = Forks(self._abandon)
-        self._lock: threading.RLock | None = None
+        if key is None and value is None:
+            self.send = self._path.send  # type: ignore[method-assign]  # nothing stands between
+        self._lock = threading.RLock()
         self._thread: threading.Thread | None = None
         self._has_work = threading.Event()
         if sender_thread:
-            self._lock = threading.RLock()
             self._thread = threading.Thread(target=self._send_on, name="headrace-sender", daemon=True)
             self._thread.start()
 
@@ -98,59 +101,54 @@ class KafkaProducer(Sending[K_in, V_in]):
         timestamp_ms   None: now
         raises         KafkaError, for an unknown topic or partition, or a record that is too large; WaitTimedOut
         """
-        if self._lock is not None:
-            with self._lock:
-                if not self._has_work.is_set():
-                    self._has_work.set()
-                return self._send(topic, value, key, headers, partition, timestamp_ms)
-        return self._send(topic, value, key, headers, partition, timestamp_ms)
+        data: Any = value
+        key_data: Any = key
+        if self._serialize_value is not None and value is not None:
+            data = self._serialize_value(topic, value)
+        if self._serialize_key is not None and key is not None:
+            key_data = self._serialize_key(topic, key)
+        if partition is None and timestamp_ms is None and not headers:
+            found: Delivery = self._path.send(topic, data, key_data)
+            return found
+        return self._send(topic, data, key_data, headers=headers, partition=partition, timestamp_ms=timestamp_ms)
 
     def _send(
         self,
         topic: str,
-        value: Any,
-        key: Any,
-        headers: Sequence[Header],
-        partition: int | None,
-        timestamp_ms: int | None,
+        value: bytes | None = None,
+        key: bytes | None = None,
+        *,
+        headers: Sequence[Header] = (),
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
     ) -> Delivery:
-        producing = self._producing
-        now_s = self._clock_s()
-        if producing.is_due or now_s >= self._next_turn_s:
-            self._turn(now_s)
-        route = self._routes.get(topic)
-        if route is None:
-            route = self._learn(topic)
-        if self._serialize_value is not None and value is not None:
-            value = self._serialize_value(topic, value)
-        if key is None:
-            queue = route.sticky if partition is None else None
-        else:
-            if self._serialize_key is not None:
-                key = self._serialize_key(topic, key)
-            queue = route.queues[partition_of(key, route.count)] if partition is None and key is not None else None
-        if queue is None:
+        """The slow way: what the kernel's `SendPath` leaves."""
+        with self._lock:
+            if not self._has_work.is_set():
+                self._has_work.set()
+            producing = self._producing
+            now_s = self._clock_s()
+            self._check()
+            if producing.is_due or now_s >= self._next_turn_s:
+                self._turn()
+            if producing.is_full:
+                self._wait_for_room()
+            route = self._routes.get(topic)
+            if route is None:
+                route = self._learn(topic)
             queue = self._queue(route, key, partition)
-        size = RECORD_OVERHEAD_BYTES
-        if value is not None:
-            size += len(value)
-        if key is not None:
-            size += len(key)
-        if headers:
-            size += sum(_HEADER_BYTES + 4 * len(name) + len(content or b"") for name, content in headers)
-        batch = queue.open
-        if batch is None or batch.size + size > self._batch_size:
-            batch = producing.open_batch(queue, size, now_s)
-        builder = batch.builder
-        new_size = builder.append(  # type: ignore[union-attr]  # an open batch has one
-            int((now_s + self._wall_offset_s) * 1000) if timestamp_ms is None else timestamp_ms, key, value, headers
-        )
-        producing.buffered_bytes += new_size - batch.size
-        batch.size = new_size
-        delivery = _new(Delivery, (self, batch, builder.count - 1))  # type: ignore[union-attr]
-        if producing.buffered_bytes >= self._buffer_memory:
-            self._wait_for_room()
-        return delivery
+            size = RECORD_OVERHEAD_BYTES + len(value or b"") + len(key or b"")
+            if headers:
+                size += sum(_HEADER_BYTES + 4 * len(name) + len(content or b"") for name, content in headers)
+            batch = queue.open
+            if batch is None or batch.builder.size_bytes + size > self._batch_size:  # type: ignore[union-attr]
+                batch = producing.open_batch(queue, size, now_s)
+            builder = batch.builder
+            assert builder is not None
+            before = builder.size_bytes
+            milliseconds = int((now_s + self._wall_offset_s) * 1000) if timestamp_ms is None else timestamp_ms
+            producing.path.add(builder.append(milliseconds, key, value, headers) - before)
+            return _new(Delivery, (self, batch, builder.count - 1))
 
     def send_many(
         self,
@@ -166,18 +164,17 @@ class KafkaProducer(Sending[K_in, V_in]):
         values   or an Arrow table with a column `value`, and `key` where there are keys: binary or string
         raises   as `send`
         """
-        with self._lock or threading.RLock():
+        with self._lock:
             self._check()
             sent = self._driver.run(self._many(topic, values, keys, partition, timestamp_ms))
-            if self._lock is not None:
-                self._has_work.set()
+            self._has_work.set()
             return sent
 
     # Waiting
 
     def poll(self, timeout: float = 0.0) -> None:
         """Send what is due and take what was answered; waits for something of that for at most so many seconds."""
-        with self._lock or threading.RLock():
+        with self._lock:
             self._check()
             self._driver.turn(timeout)
             self._note_turn()
@@ -187,7 +184,7 @@ class KafkaProducer(Sending[K_in, V_in]):
 
         raises   DeliveryFailed, where some were not and nobody asked for their deliveries; WaitTimedOut
         """
-        with self._lock or threading.RLock():
+        with self._lock:
             self._check()
             self._driver.run(self._flushed(timeout))
             self._note_turn()
@@ -195,7 +192,7 @@ class KafkaProducer(Sending[K_in, V_in]):
 
     def wait_for(self, batch: Batch, timeout: float | None) -> None:
         """Until a batch is done. raises WaitTimedOut"""
-        with self._lock or threading.RLock():
+        with self._lock:
             if batch.is_done:
                 return
             self._check()
@@ -212,12 +209,13 @@ class KafkaProducer(Sending[K_in, V_in]):
         """
         if self._is_closed:
             return
-        with self._lock or threading.RLock():
+        with self._lock:
             self._is_closed = True
             if not self._forks.is_forked:
                 try:
                     self._driver.run(self._closing(timeout))
                 finally:
+                    self._path.close()
                     self._driver.wake()
                     self._driver.close()
                     self._forks.forget()
@@ -227,16 +225,14 @@ class KafkaProducer(Sending[K_in, V_in]):
 
     # Inside
 
-    def _turn(self, _now_s: float) -> None:
-        self._check()
+    def _turn(self) -> None:
         self._driver.turn()
         self._note_turn()
 
     def _note_turn(self) -> None:
         now_s = self._clock_s()
-        self._wall_offset_s = time.time() - now_s
-        self._next_turn_s = max(now_s + 0.0005, self._engine.next_s(now_s))
-        self._next_turn_s = min(self._next_turn_s, now_s + self._producing.options.linger_ms / 1000 + 0.0005)
+        next_s = max(now_s + 0.0005, self._engine.next_s(now_s))
+        self._turn_at(now_s, min(next_s, now_s + self._producing.options.linger_ms / 1000 + 0.0005))
 
     def _check(self) -> None:
         if self._forks.is_forked:
@@ -253,12 +249,11 @@ class KafkaProducer(Sending[K_in, V_in]):
         self._note_turn()
 
     def _abandon(self) -> None:
-        self._next_turn_s = 0.0  # so that the next record is refused
+        self._path.next_turn_ns = 0  # so that the next record is refused
         self._driver.abandon()
 
     def _send_on(self) -> None:
         """The sender thread: turns while the caller does other things, as long as there is something to send."""
-        assert self._lock is not None
         while not self._is_closed:
             with self._lock:
                 if self._is_closed:

@@ -30,7 +30,9 @@ V_in = TypeVar("V_in", contravariant=True)
 
 CLOSE_ON_ERROR_S: Final = 5.0  # for what is buffered, where the caller's block failed
 
-Extend = Callable[[Batch, int, int], int]  # (batch, milliseconds, from which record on) -> from which one on it has no room
+Extend = Callable[
+    [Batch, int, int], int
+]  # (batch, milliseconds, from which record on) -> from which one on it has no room
 
 
 class Sending(Generic[K_in, V_in]):
@@ -44,17 +46,19 @@ class Sending(Generic[K_in, V_in]):
         value: Serializer[V_in] | None,
         max_block_s: float,
         clock_s: Callable[[], float],
+        path: Any,
     ) -> None:
         self._engine = engine
-        self._producing = Producing(engine.requests, engine.tasks, engine.metadata, options)
+        self._path = path
+        self._producing = Producing(engine.requests, engine.tasks, engine.metadata, options, path=path)
         engine.parts.append(self._producing)
         self._routes = self._producing.routes
         self._serialize_key = None if key is None else key.serialize
         self._serialize_value = None if value is None else value.serialize
         self._max_block_s = max_block_s
         self._batch_size = options.batch_size
-        self._buffer_memory = options.buffer_memory
         self._clock_s = clock_s
+        self._has_kernel_clock = clock_s is time.monotonic  # the kernel looks at that one itself
         self._next_turn_s = 0.0
         self._pass_at_s = float("inf")  # when others are to have a turn of the event loop
         self._wall_offset_s = time.time() - clock_s()
@@ -178,13 +182,16 @@ class Sending(Generic[K_in, V_in]):
             queue = producing.sticky_queue(route) if partition is None else producing.queue(route, partition)
             batch = queue.open or producing.open_batch(queue, RECORD_OVERHEAD_BYTES, now_s)
             milliseconds = int((now_s + self._wall_offset_s) * 1000) if timestamp_ms is None else timestamp_ms
-            at = extend(batch, milliseconds, at)
             assert batch.builder is not None
-            producing.grown(batch, batch.builder.size_bytes)
+            before = batch.builder.size_bytes
+            try:
+                at = extend(batch, milliseconds, at)
+            finally:
+                producing.path.add(batch.builder.size_bytes - before)
             if at < total:
                 producing.close_full(queue)
             if producing.is_due or now_s >= self._next_turn_s:
-                self._turn(now_s)
+                self._turn()
             if producing.is_full:
                 yield self._room()
             elif now_s >= self._pass_at_s:
@@ -218,9 +225,17 @@ class Sending(Generic[K_in, V_in]):
 
     # Inside
 
-    def _turn(self, now_s: float) -> None:
+    def _turn(self) -> None:
         """Of the engine."""
         raise NotImplementedError
+
+    def _turn_at(self, now_s: float, next_s: float) -> None:
+        """Records take the slow way, which turns the engine, from a time on; and what the time of the day is now."""
+        self._wall_offset_s = time.time() - now_s
+        self._next_turn_s = next_s
+        if self._has_kernel_clock:
+            self._path.wall_offset_ns = int(self._wall_offset_s * 1e9)
+            self._path.next_turn_ns = 0 if self._producing.is_due else int(next_s * 1e9)
 
     def _queue(self, route: Route, key: bytes | None, partition: int | None) -> Queue:
         if partition is not None:

@@ -57,7 +57,8 @@ PATTERNS = (
 LEFT_OUT = (
     "headrace.protocol.message_stubs",
     "headrace.protocol.message_07",
-    "headrace.protocol.batch_builder",  # its class inherits from the kernel's, where there is one
+    "headrace.protocol.batch_builder",  # of clients; its class inherits from the kernel's, where there is one
+    "headrace.protocol.client_records",  # of clients
     "headrace.workers.coordinators.group_state",  # Enums whose members carry more than a value
     "headrace.workers.coordinators.rebalance_reason",
     "headrace.runtime.stop_flag",  # handlers of signals run in Python's own instructions alone: a cycle needs some

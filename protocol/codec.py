@@ -65,6 +65,16 @@ def encode_response(api_key: int, version: int, message: Any) -> bytes:
     return _join(encode_response_parts(api_key, version, message))
 
 
+def encode_request_parts(api_key: int, version: int, message: Any) -> list[Any]:
+    """The request body as parts, as `encode_response_parts` gives a response's. Raises as that."""
+    name = request_name(api_key)
+    encode = _encoder(name, version)
+    try:
+        return encode(message)
+    except _ENCODE_ERRORS as failure:
+        raise ValueError(_describe(name, version, failure)) from failure
+
+
 def encode_request(api_key: int, version: int, message: Any) -> bytes:
     """The request body. Raises as `encode_response_parts`."""
     return encode_struct(request_name(api_key), version, message)

@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 from headrace.errors import BadFrame
 from headrace.limits import HEADER_TAGS_MAX
 from headrace.protocol.apis import ApiKey, request_header_version, response_header_version
-from headrace.protocol.codec import encode_request, request_name
+from headrace.protocol.codec import encode_request, encode_request_parts, request_name
 from headrace.protocol.field_tables import load_message
 from headrace.protocol.numbers import read_int
 from headrace.protocol.varint import read_uvarint
@@ -123,16 +123,28 @@ def build_request(api_key: int, version: int, correlation_id: int, client_id: st
 
     message   of that API, or its body, written already
     """
-    header_version = request_header_version(api_key, version)
-    if header_version == 0:
-        header = _FIXED_V0.pack(api_key, version, correlation_id)
-    else:
-        name = b"" if client_id is None else client_id.encode()
-        header = _FIXED.pack(api_key, version, correlation_id, -1 if client_id is None else len(name)) + name
-        if header_version == 2:
-            header += b"\0"
+    header = _request_header(api_key, version, correlation_id, client_id)
     body = message if isinstance(message, bytes) else encode_request(api_key, version, message)
     return _SIZE.pack(len(header) + len(body)) + header + body
+
+
+def build_request_parts(
+    api_key: int, version: int, correlation_id: int, client_id: str | None, message: Any
+) -> list[Any]:
+    """The same as parts, in order: a batch of records is not copied."""
+    header = _request_header(api_key, version, correlation_id, client_id)
+    parts = encode_request_parts(api_key, version, message)
+    size = len(header) + sum([len(part) for part in parts])
+    return [_SIZE.pack(size) + header, *parts]
+
+
+def _request_header(api_key: int, version: int, correlation_id: int, client_id: str | None) -> bytes:
+    header_version = request_header_version(api_key, version)
+    if header_version == 0:
+        return _FIXED_V0.pack(api_key, version, correlation_id)
+    name = b"" if client_id is None else client_id.encode()
+    header = _FIXED.pack(api_key, version, correlation_id, -1 if client_id is None else len(name)) + name
+    return header + b"\0" if header_version == 2 else header
 
 
 def parse_response_header(frame: memoryview, api_key: int, version: int) -> tuple[int, int]:

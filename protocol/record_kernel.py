@@ -42,3 +42,6 @@ usual_frame: Final[Function] = getattr(KERNEL, "usual_frame", None)
 murmur2: Final[Function] = getattr(KERNEL, "murmur2", None)
 partition_of: Final[Function] = getattr(KERNEL, "partition_of", None)
 BatchBuilder: Final[Any] = getattr(KERNEL, "BatchBuilder", None)  # a class; `batch_builder.py` has the rest of it
+SendPath: Final[Any] = getattr(KERNEL, "SendPath", None)
+SendRoute: Final[Any] = getattr(KERNEL, "SendRoute", None)
+SendTarget: Final[Any] = getattr(KERNEL, "SendTarget", None)

@@ -60,7 +60,7 @@ class Batch:
     """Records of one partition, in the order they were sent.
 
     order         of its partition's batches; halves of one have the same
-    size          bytes, uncompressed
+    size          bytes, uncompressed; of one that is open the header alone
     base_offset   of the first record, once it was acknowledged; NO_OFFSET: the broker did not say
     failure       why it was not stored, or not known to be
     is_seen       somebody looked at what became of it
@@ -94,7 +94,7 @@ class Batch:
         """No record comes any more."""
         if not self.is_closed:
             assert self.builder is not None
-            self.is_closed, self.count = True, self.builder.count
+            self.is_closed, self.count, self.size = True, self.builder.count, self.builder.size_bytes
 
     def number(self, identity: Identity) -> None:
         """Give it the next sequences of its partition."""
@@ -143,7 +143,7 @@ class Batch:
             half = Batch(self.name, self.created_s, self.order)
             assert half.builder is not None
             for record in part:
-                half.size = half.builder.append(record.timestamp_ms, record.key, record.value, record.headers)
+                half.builder.append(record.timestamp_ms, record.key, record.value, record.headers)
             half.close()
             half.attempts = self.attempts
             made.append(half)

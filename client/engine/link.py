@@ -26,7 +26,7 @@ from headrace.errors import BadFrame, ErrorCode, HeadraceError, KafkaError
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_response
-from headrace.protocol.frames import build_request
+from headrace.protocol.frames import build_request_parts
 from headrace.protocol.stream import ResponseReader, SendQueue, next_correlation_id
 
 GREETING_TIMEOUT_S: Final = 10.0  # for each of the first responses
@@ -214,7 +214,8 @@ class Link:
             pending.on_answer(Answer(version, None, failure))
             return
         self._correlation_id = correlation_id = next_correlation_id(self._correlation_id)
-        self.out.put(build_request(pending.api_key, version, correlation_id, self.client_id, message))
+        for part in build_request_parts(pending.api_key, version, correlation_id, self.client_id, message):
+            self.out.put(part)
         self.used_s = now_s
         if pending.is_answered:
             self._reader.expect(correlation_id, pending.api_key, version)

@@ -31,6 +31,7 @@ from headrace.client.engine.metadata import Metadata, TopicState
 from headrace.client.engine.requests import Requests
 from headrace.client.engine.tasks import Pause, Procedure, Task, Tasks, first_to_answer, retry_pause_s
 from headrace.client.failures import ConnectionFailed, error_of, is_retriable
+from headrace.client.send_path import SendPath, SendRoute, SendTarget
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.ids import NO_LEADER, NO_PRODUCER_ID, TopicPartition
 from headrace.protocol import messages
@@ -84,11 +85,22 @@ class ProducingOptions:
 class Queue:
     """The batches of one partition that are not done, in order."""
 
-    __slots__ = ("identity", "in_flight", "is_recovering", "is_renewing", "name", "open", "retry_at_s", "waiting")
+    __slots__ = (
+        "identity",
+        "in_flight",
+        "is_recovering",
+        "is_renewing",
+        "name",
+        "open",
+        "retry_at_s",
+        "target",
+        "waiting",
+    )
 
     def __init__(self, name: TopicPartition) -> None:
         self.name = name
         self.open: Batch | None = None
+        self.target = SendTarget()
         self.waiting: deque[Batch] = deque()
         self.in_flight: list[Batch] = []
         self.identity = Identity()
@@ -105,10 +117,11 @@ class Route:
     sticky      where records without a key go until its batch is full; None: to be chosen
     """
 
-    __slots__ = ("available", "count", "queues", "sticky", "topic")
+    __slots__ = ("available", "count", "fast", "queues", "sticky", "topic")
 
     def __init__(self, topic: str) -> None:
         self.topic = topic
+        self.fast = SendRoute()
         self.count = 0
         self.queues: list[Queue | None] = []
         self.available: list[int] = []
@@ -119,7 +132,7 @@ class Producing:
     """All that one producer has not seen acknowledged.
 
     routes           by topic; made by `learn`
-    buffered_bytes   of records that are not acknowledged
+    path             counts the bytes of open batches, and takes records the fast way
     outstanding      batches that are not done, open ones too
     acknowledged     records
     is_due           a batch was closed since the last turn
@@ -132,15 +145,18 @@ class Producing:
         metadata: Metadata,
         options: ProducingOptions,
         choose: Callable[[int], int] = random.randrange,
+        path: Any = None,
     ) -> None:
         self.options = options
         self.routes: dict[str, Route] = {}
-        self.buffered_bytes = 0
+        self.path = path or SendPath(tuple, None, None, options.batch_size)
+        self.path.allowance = options.buffer_memory
         self.outstanding = 0
         self.acknowledged = 0
         self.is_due = False
         self.unseen: HeadraceError | None = None  # the first failure since the last flush that nobody looked at
         self.unseen_records = 0
+        self._closed_bytes = 0  # of batches that are not open
         self._requests = requests
         self._tasks = tasks
         self._metadata = metadata
@@ -173,6 +189,7 @@ class Producing:
         queue = route.queues[partition]
         if queue is None:
             queue = route.queues[partition] = Queue(TopicPartition(route.topic, partition))
+            route.fast.place(partition, queue.target)
             if self._identity is not None:
                 queue.identity = Identity(self._identity.producer_id, self._identity.epoch)
         return queue
@@ -181,6 +198,7 @@ class Producing:
         """Where records without a key go until the batch there is full."""
         if route.sticky is None:
             route.sticky = self.queue(route, route.available[self._choose(len(route.available))])
+            route.fast.stick(route.sticky.target)
         return route.sticky
 
     def open_batch(self, queue: Queue, record_bytes: int, now_s: float) -> Batch:
@@ -195,30 +213,30 @@ class Producing:
                 f"a record of {record_bytes} bytes for {queue.name} is larger than buffer.memory ({self.options.buffer_memory})",
             )
         if queue.open is not None:
-            if queue.open.size == HEADER_BYTES:
+            if not queue.open.builder.count:  # type: ignore[union-attr]  # an open batch has one
                 return queue.open
             self._close(queue)
         self._order += 1
         batch = queue.open = Batch(queue.name, now_s, self._order)
-        self.buffered_bytes += batch.size
         self.outstanding += 1
         self._lingering.append((queue, batch))
+        queue.target.open(batch.builder, batch)
         return batch
-
-    def grown(self, batch: Batch, size: int) -> None:
-        """Records were added to a batch."""
-        self.buffered_bytes += size - batch.size
-        batch.size = size
 
     def close_full(self, queue: Queue) -> None:
         """The next record does not fit."""
-        if queue.open is not None and queue.open.size > HEADER_BYTES:
+        if queue.open is not None and queue.open.builder.count:  # type: ignore[union-attr]
             self._close(queue)
+
+    @property
+    def buffered_bytes(self) -> int:
+        """Of records that are not acknowledged."""
+        return int(self._closed_bytes + self.path.open_bytes)
 
     @property
     def is_full(self) -> bool:
         """Whether the next record has to wait."""
-        return self.buffered_bytes >= self.options.buffer_memory
+        return bool(self.path.open_bytes >= self.path.allowance)
 
     # Turns
 
@@ -232,10 +250,11 @@ class Producing:
             if queue.open is batch:
                 if batch.created_s > until_s:
                     break
-                if batch.size == HEADER_BYTES:
-                    self._discard(queue, batch)
-                else:
+                assert batch.builder is not None
+                if batch.builder.count:
                     self._close(queue)
+                else:
+                    self._discard(queue, batch)
             lingering.popleft()
         if self._metadata.version != self._metadata_version:
             self._follow_metadata()
@@ -293,10 +312,22 @@ class Producing:
         if len(state.partitions) > route.count:
             route.queues += [None] * (len(state.partitions) - route.count)
             route.count = len(state.partitions)
+            route.fast.resize(route.count)
+            self.path.routes[route.topic] = route.fast
         led = [index for index, one in enumerate(state.partitions) if one.leader in self._metadata.brokers]
         route.available = led or list(range(route.count))
         if route.sticky is not None and route.sticky.name.partition not in route.available:
-            route.sticky = None
+            self._unstick(route)
+
+    def _unstick(self, route: Route) -> None:
+        """Records without a key go to another partition from now on."""
+        route.sticky = None
+        route.fast.stick(None)
+
+    def _hold(self, size: int) -> None:
+        """Closed batches take so many bytes more, or less."""
+        self._closed_bytes += size
+        self.path.allowance = self.options.buffer_memory - self._closed_bytes
 
     def _follow_metadata(self) -> None:
         self._metadata_version = self._metadata.version
@@ -310,19 +341,23 @@ class Producing:
     def _close(self, queue: Queue) -> None:
         batch = queue.open
         assert batch is not None
+        queue.target.close()
         batch.close()
+        self.path.add(HEADER_BYTES - batch.size)
+        self._hold(batch.size)
         queue.open = None
         queue.waiting.append(batch)
         self._ready[queue] = None
         route = self.routes[queue.name.topic]
         if route.sticky is queue and len(route.available) > 1:
-            route.sticky = None
+            self._unstick(route)
         self.is_due = True
+        self.path.next_turn_ns = 0
 
     def _discard(self, queue: Queue, batch: Batch) -> None:
         """An open batch whose first record was refused."""
+        queue.target.close()
         queue.open = None
-        self.buffered_bytes -= batch.size
         self.outstanding -= 1
         batch.settle(None)
 
@@ -459,7 +494,7 @@ class Producing:
 
     def _settle(self, queue: Queue, batch: Batch, failure: HeadraceError | None) -> None:
         """The batch is in none of the queue's lists any more."""
-        self.buffered_bytes -= batch.size
+        self._hold(-batch.size)
         self.outstanding -= 1
         batch.settle(failure)
         if failure is not None and not batch.is_seen:
@@ -504,7 +539,7 @@ class Producing:
         for half in halves:
             if sequence >= 0:
                 half.sequence, sequence = sequence, sequence + half.count & 0x7FFFFFFF
-        self.buffered_bytes += sum(half.size for half in halves) - batch.size
+        self._hold(sum(half.size for half in halves) - batch.size)
         self.outstanding += len(halves) - 1
         later = 0
         while later < len(queue.waiting) and queue.waiting[later].order < batch.order:

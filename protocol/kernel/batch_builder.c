@@ -8,33 +8,14 @@
    Stands for protocol/batch_builder.py (`PythonBatchBuilder`), which also has what is done once for a batch: the codec. */
 #include "kernel.h"
 #include "batch.h"
+#include "binary_column.h"
+#include "builder.h"
 #include <structmember.h>
 
 #define BATCH_BYTES_MAX INT32_MAX
 #define FIRST_CAPACITY_BYTES 512
 #define NO_TIMESTAMP_MS (-1)
 #define HEADERS_IN_PLACE 8 /* more of them take memory of their own */
-#define NAME_BYTES_MAX 64
-
-typedef struct {
-    PyObject_HEAD
-    uint8_t *data; /* NULL before the first record */
-    long long capacity, used; /* both with the header's room */
-    long long count, first_ms, max_ms;
-    Py_ssize_t views; /* buffers that others hold: nothing is written meanwhile */
-} builder_t;
-
-typedef struct {
-    bytes_t at;
-    int64_t size; /* -1: null */
-} span_t;
-
-/* A key, a value or a header's value, held until `release_span`. */
-typedef struct {
-    span_t span;
-    int is_held;
-    Py_buffer buffer;
-} held_t;
 
 typedef struct {
     span_t name;
@@ -48,64 +29,6 @@ typedef struct {
 } headers_t;
 
 static const headers_t no_headers = {.first = NULL, .count = 0, .bytes = 1};
-static const span_t null_span = {.at = NULL, .size = -1};
-
-/* What nearly every key and value is: none of Python's code runs, and nothing needs to be held. */
-static inline int plain_span(PyObject *from, span_t *span)
-{
-    if (PyBytes_CheckExact(from))
-        *span = (span_t){.at = (bytes_t)PyBytes_AS_STRING(from), .size = PyBytes_GET_SIZE(from)};
-    else if (from == Py_None)
-        *span = null_span;
-    else
-        return 0;
-    return 1;
-}
-
-/* Bytes of an argument, which is called `name`, or `name[index]` where it is one of several. */
-static int take_span(PyObject *from, held_t *held, const char *name, Py_ssize_t index)
-{
-    held->is_held = 0;
-    if (plain_span(from, &held->span))
-        return 0;
-    char place[NAME_BYTES_MAX];
-    snprintf(place, sizeof place, index < 0 ? "%s" : "%s[%zd]", name, index);
-    if (!PyBytes_Check(from) && !PyByteArray_Check(from) && !PyMemoryView_Check(from)) {
-        PyErr_Format(PyExc_TypeError, "%s: %s is not bytes, bytearray or memoryview", place, Py_TYPE(from)->tp_name);
-        return -1;
-    }
-    if (PyObject_GetBuffer(from, &held->buffer, PyBUF_SIMPLE)) {
-        if (!PyErr_ExceptionMatches(PyExc_BufferError))
-            return -1;
-        PyErr_Clear();
-        PyErr_Format(PyExc_TypeError, "%s: the memoryview is not contiguous", place);
-        return -1;
-    }
-    held->is_held = 1;
-    held->span = (span_t){.at = held->buffer.buf, .size = held->buffer.len};
-    return 0;
-}
-
-static inline void release_span(held_t *held)
-{
-    if (held->is_held)
-        PyBuffer_Release(&held->buffer);
-}
-
-/* An integer within bounds; 0 with an exception for any other. */
-static int take_number(PyObject *from, const char *name, long long low, long long high, long long *number)
-{
-    int overflow;
-    if (!PyLong_Check(from)) {
-        PyErr_Format(PyExc_TypeError, "%s: %s is not int", name, Py_TYPE(from)->tp_name);
-        return 0;
-    }
-    *number = PyLong_AsLongLongAndOverflow(from, &overflow);
-    if (!overflow && *number >= low && *number <= high)
-        return 1;
-    PyErr_Format(PyExc_ValueError, "%s: %S is not within %lld to %lld", name, from, low, high);
-    return 0;
-}
 
 static inline int take_time(PyObject *from, long long *time_ms)
 {
@@ -183,6 +106,11 @@ static inline int put_record(builder_t *self, int64_t time_ms, span_t key, span_
     self->count++;
     self->used = at - self->data;
     return 1;
+}
+
+int put_plain(builder_t *self, int64_t time_ms, span_t key, span_t value, int64_t limit)
+{
+    return put_record(self, time_ms, key, value, &no_headers, limit);
 }
 
 /* One header of `headers`; what it holds is released by the caller, also after an error. */
@@ -345,83 +273,6 @@ static PyObject *extend(builder_t *self, PyObject *const *args, Py_ssize_t count
         return PyLong_FromLongLong(start);
     go_back(self, &before);
     return NULL;
-}
-
-/* One column of Arrow's: a tuple of offsets, data, validity or None, bytes of an offset, row of the first. */
-enum { OFFSETS, DATA, VALIDITY, COLUMN_BUFFERS };
-
-typedef struct {
-    const char *name;
-    Py_buffer buffers[COLUMN_BUFFERS];
-    int has[COLUMN_BUFFERS];
-    long long width, first;
-} column_t;
-
-static void release_column(column_t *column)
-{
-    for (int part = 0; part < COLUMN_BUFFERS; part++)
-        if (column->has[part])
-            PyBuffer_Release(&column->buffers[part]);
-}
-
-/* 0 with an exception, where it is none, or has fewer rows than `stop`. */
-static int take_column(PyObject *from, const char *name, long long stop, column_t *column)
-{
-    column->name = name;
-    if (!PyTuple_Check(from) || PyTuple_GET_SIZE(from) != COLUMN_BUFFERS + 2) {
-        PyErr_Format(PyExc_TypeError, "%s: %s is not a Column", name, Py_TYPE(from)->tp_name);
-        return 0;
-    }
-    for (int part = 0; part < COLUMN_BUFFERS; part++) {
-        PyObject *one = PyTuple_GET_ITEM(from, part);
-        if (part == VALIDITY && one == Py_None)
-            continue;
-        if (PyObject_GetBuffer(one, &column->buffers[part], PyBUF_SIMPLE))
-            return 0;
-        column->has[part] = 1;
-    }
-    if (!take_number(PyTuple_GET_ITEM(from, COLUMN_BUFFERS), "width", 4, 8, &column->width)
-        || !take_number(PyTuple_GET_ITEM(from, COLUMN_BUFFERS + 1), "first", 0, INT64_MAX / 2, &column->first))
-        return 0;
-    if (column->width != 4 && column->width != 8) {
-        PyErr_Format(PyExc_ValueError, "width: %lld is not 4 or 8", column->width);
-        return 0;
-    }
-    long long rows = column->buffers[OFFSETS].len / column->width - 1 - column->first;
-    if (column->has[VALIDITY] && 8 * (long long)column->buffers[VALIDITY].len - column->first < rows)
-        rows = 8 * (long long)column->buffers[VALIDITY].len - column->first;
-    rows = rows < 0 ? 0 : rows;
-    if (stop <= rows)
-        return 1;
-    PyErr_Format(PyExc_ValueError, "%s: the column has %lld rows, stop is %lld", name, rows, stop);
-    return 0;
-}
-
-/* 0 with an exception, where the row's bytes are not in the data. */
-static inline int take_row(const column_t *column, long long row, span_t *span)
-{
-    long long at = column->first + row;
-    int64_t ends[2];
-    bytes_t offsets = (bytes_t)column->buffers[OFFSETS].buf + at * column->width;
-    if (column->has[VALIDITY] && !(((bytes_t)column->buffers[VALIDITY].buf)[at >> 3] >> (at & 7) & 1)) {
-        *span = null_span;
-        return 1;
-    }
-    if (column->width == 8) {
-        memcpy(ends, offsets, 16);
-    } else {
-        int32_t narrow[2];
-        memcpy(narrow, offsets, 8);
-        ends[0] = narrow[0];
-        ends[1] = narrow[1];
-    }
-    if (ends[0] < 0 || ends[1] < ends[0] || ends[1] > column->buffers[DATA].len) {
-        PyErr_Format(PyExc_ValueError, "%s: row %lld is from %lld to %lld, the data has %zd bytes", column->name, row, (long long)ends[0],
-            (long long)ends[1], column->buffers[DATA].len);
-        return 0;
-    }
-    *span = (span_t){.at = (bytes_t)column->buffers[DATA].buf + ends[0], .size = ends[1] - ends[0]};
-    return 1;
 }
 
 /* extend_columns(values, keys or None, timestamp_ms, start, stop, limit_bytes) -> the first row that was not taken.
@@ -598,12 +449,10 @@ static PyType_Spec spec = {
     .name = "headrace_record_kernel.BatchBuilder", .basicsize = sizeof(builder_t), .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, .slots = slots,
 };
 
+PyTypeObject *builder_type;
+
 int add_batch_builder(PyObject *module)
 {
-    PyObject *type = PyType_FromSpec(&spec);
-    if (!type)
-        return -1;
-    int failed = PyModule_AddObjectRef(module, "BatchBuilder", type);
-    Py_DECREF(type);
-    return failed;
+    builder_type = (PyTypeObject *)PyType_FromSpec(&spec);
+    return builder_type ? PyModule_AddObjectRef(module, "BatchBuilder", (PyObject *)builder_type) : -1;
 }

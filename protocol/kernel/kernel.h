@@ -44,6 +44,11 @@ TAKES(crc32c_ways);
 /* Adds the type `BatchBuilder`; -1 with an exception. */
 int add_batch_builder(PyObject *module);
 
+/* Adds the types `SendPath`, `SendRoute` and `SendTarget`; -1 with an exception. After `add_batch_builder`. */
+int add_send_path(PyObject *module);
+
+uint32_t murmur2_of(bytes_t at, size_t size);
+
 /* Tables of a reflected CRC, one for each byte of a step. */
 void fill_crc_tables(uint32_t (*filled)[256], int steps, uint32_t polynomial);
 void make_crc_tables(void);

@@ -1,4 +1,4 @@
-/* The module: its functions, its type, and the tables that are made once. */
+/* The module: its functions, its types, and the tables that are made once. */
 #include "kernel.h"
 
 #define FUNCTION(name) {#name, (PyCFunction)(void (*)(void))name, METH_FASTCALL, NULL}
@@ -22,7 +22,7 @@ PyMODINIT_FUNC PyInit_headrace_record_kernel(void)
     make_crc_tables();
     make_crc32c_tables();
     PyObject *module = PyModule_Create(&definition);
-    if (module && add_batch_builder(module))
+    if (module && (add_batch_builder(module) || add_send_path(module)))
         Py_CLEAR(module);
     return module;
 }

@@ -6,7 +6,7 @@
 #define SEED 0x9747B28Cu
 #define MULTIPLIER 0x5BD1E995u
 
-static uint32_t murmur2_of(bytes_t at, size_t size)
+uint32_t murmur2_of(bytes_t at, size_t size)
 {
     uint32_t hash = SEED ^ (uint32_t)size, rest = 0;
     for (; size >= 4; size -= 4, at += 4) {

@@ -108,6 +108,14 @@ def test_extend_takes_what_fits_and_the_first_of_a_batch_always(make, values, ke
     assert one.count == 0
 
 
+def test_a_record_that_ends_at_the_limit_fits(make):
+    size = filled(make).append(NOW_MS, None, b"last")
+    column = Column(struct.pack("=2i", 0, 4), b"last")
+    for limit, taken in ((size - 1, 0), (size, 1)):
+        assert filled(make).extend([b"last"], None, NOW_MS, 0, limit) == taken
+        assert filled(make).extend_columns(column, None, NOW_MS, 0, 1, limit) == taken
+
+
 ARROW_TYPES = [pa.binary(), pa.large_binary(), pa.string(), pa.large_string()]
 
 
