@@ -60,7 +60,6 @@ class Sending(Generic[K_in, V_in]):
         self._clock_s = clock_s
         self._has_kernel_clock = clock_s is time.monotonic  # the kernel looks at that one itself
         self._next_turn_s = 0.0
-        self._pass_at_s = float("inf")  # when others are to have a turn of the event loop
         self._wall_offset_s = time.time() - clock_s()
         self._is_closed = False
 
@@ -194,7 +193,7 @@ class Sending(Generic[K_in, V_in]):
                 self._turn()
             if producing.is_full:
                 yield self._room()
-            elif now_s >= self._pass_at_s:
+            elif self._holds_up(now_s):
                 yield Pass()
 
     def _room(self) -> Until:
@@ -228,6 +227,10 @@ class Sending(Generic[K_in, V_in]):
     def _turn(self) -> None:
         """Of the engine."""
         raise NotImplementedError
+
+    def _holds_up(self, _now_s: float) -> bool:
+        """Whether others are to have a turn of an event loop."""
+        return False
 
     def _turn_at(self, now_s: float, next_s: float) -> None:
         """Records take the slow way, which turns the engine, from a time on; and what the time of the day is now."""
