@@ -29,9 +29,9 @@ from headrace.client.engine.offsets import EARLIEST, offsets_for
 from headrace.client.engine.tasks import Procedure, Task
 from headrace.client.failures import WaitTimedOut, error_of, is_retriable
 from headrace.client.group_thread import GroupThread
+from headrace.client.in_hand import BackgroundCommit, InHand, epoch_of
 from headrace.client.offset_store import Committed
 from headrace.client.reading import Run, decoder_of, runs_of
-from headrace.client.records import Record
 from headrace.client.serializers import Deserializer, UndecodableRecord
 from headrace.client.steps import Call, Done, Heard, Step, Steps, Until, Whole
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
@@ -47,43 +47,6 @@ Name = TopicPartition | tuple[str, int]
 
 class CommitFailed(KafkaError):
     """A commit was refused: the group has given the partitions to another member, or is about to."""
-
-
-class InHand:
-    """Records that the caller has: one list of one partition.
-
-    end        the offset after them
-    serial     of the subject's position; another one: the caller moved it meanwhile, and the list counts for nothing
-    iterator   by which the caller goes through them, where it takes them one by one
-    """
-
-    __slots__ = ("end", "end_epoch", "iterator", "run", "serial", "subject")
-
-    def __init__(self, subject: Subject, run: Run, serial: int) -> None:
-        self.subject = subject
-        self.run = run
-        self.end = run[-1].offset + 1
-        self.end_epoch = _epoch(run[-1])
-        self.serial = serial
-        self.iterator: Iterator[Any] | None = None
-
-
-class _Background:
-    """A commit that nobody waits for."""
-
-    __slots__ = ("offsets", "stored")
-
-    def __init__(self, offsets: dict[TopicPartition, Position], stored: Task[None] | Future[None]) -> None:
-        self.offsets = offsets
-        self.stored = stored
-
-    @property
-    def is_done(self) -> bool:
-        return self.stored.is_done if isinstance(self.stored, Task) else self.stored.done()
-
-    @property
-    def failure(self) -> BaseException | None:
-        return self.stored.failure if isinstance(self.stored, Task) else self.stored.exception()
 
 
 class Consuming:
@@ -131,7 +94,7 @@ class Consuming:
         self._start_at: dict[TopicPartition, int] = {}
         self._to_begin: dict[TopicPartition, None] = {}  # read, but not from where they are to begin yet
         self._commit_due_s = clock_s() + options.auto_commit_s
-        self._committing: _Background | None = None
+        self._committing: BackgroundCommit | None = None
         self._coordinator = None if options.group is None else Coordinator(engine.requests, options.group)
         self._counts: dict[str, int] = {}  # partitions of topics that are read whole
         self._metadata_version = -1
@@ -255,7 +218,7 @@ class Consuming:
                 run, self._undecodable = self._decode(run)
                 if not run:
                     if self._undecodable is None and not self.in_hand and not self._gathering:  # all were skipped
-                        self._moved(chunk.subject, last.offset + 1, _epoch(last), chunk.serial)
+                        self._moved(chunk.subject, last.offset + 1, epoch_of(last), chunk.serial)
                     continue
             return self._first_of(InHand(chunk.subject, run, chunk.serial), max_records)
 
@@ -278,13 +241,23 @@ class Consuming:
                 if is_last_done:
                     self._moved(one.subject, one.end, one.end_epoch, one.serial)
                 continue
-            left = one.iterator.__length_hint__()  # type: ignore[attr-defined]  # a list's iterator has it
-            done = len(one.run) - left - (not is_last_done)
-            if done > 0:
-                last = one.run[done - 1]
-                self._moved(one.subject, last.offset + 1, _epoch(last), one.serial)
-            if left:
+            if self._gone_through(one, is_last_done):
                 self.in_hand.append(one)
+
+    def _gone_through(self, one: InHand, is_last_done: bool) -> int:
+        """The records of a list that the caller has come past are done; returns how many are left."""
+        left: int = one.iterator.__length_hint__()  # type: ignore[union-attr]  # a list's iterator has it
+        done = len(one.run) - left - (not is_last_done)
+        if done > 0:
+            last = one.run[done - 1]
+            self._moved(one.subject, last.offset + 1, epoch_of(last), one.serial)
+        return left
+
+    def note_progress(self) -> None:
+        """Positions are as of now, also in the middle of a list: before the record that the caller has."""
+        for one in self.in_hand:
+            if one.iterator is not None:
+                self._gone_through(one, is_last_done=False)
 
     def _moved(self, subject: Subject, offset: int, epoch: int, serial: int) -> None:
         if subject.serial != serial or offset <= subject.position:
@@ -301,10 +274,12 @@ class Consuming:
 
     @property
     def positions(self) -> dict[TopicPartition, int]:
+        self.note_progress()
         return {name: subject.position for name, subject in self.fetching.subjects.items() if subject.position >= 0}
 
     def position(self, topic: str, partition: int) -> Steps[int]:
         subject = self.subject(topic, partition)
+        self.note_progress()
         if subject.name in self._to_begin:
             yield Whole(self.act, COMMIT_S)
         yield Until(
@@ -441,7 +416,7 @@ class Consuming:
         if self._dirty and self._clock_s() >= self._commit_due_s:
             self._commit_due_s = self._clock_s() + self.options.auto_commit_s
             offsets = dict(self._dirty)
-            self._committing = _Background(offsets, self._store(offsets))
+            self._committing = BackgroundCommit(offsets, self._store(offsets))
 
     # What goes on beside
 
@@ -551,6 +526,7 @@ class Consuming:
 
     def health(self) -> dict[str, Any]:
         """Where each partition stands."""
+        self.note_progress()
         subjects = self.fetching.subjects.values()
         return {
             "partitions": {
@@ -588,7 +564,3 @@ class Consuming:
                 yield Heard(member.ended, timeout_s, "the group's thread to end")
             except HeadraceError:
                 pass  # the session timeout says the same
-
-
-def _epoch(record: Record[Any, Any]) -> int:
-    return NO_EPOCH if record.leader_epoch is None else record.leader_epoch
