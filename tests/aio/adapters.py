@@ -8,7 +8,7 @@ import headrace.client
 
 # of asyncio's objects as well: they don't wait
 PLAIN = {"seek", "start_at", "seek_to_beginning", "seek_to_end", "pause", "resume", "health", "to_arrow"}
-MAKERS = {"producer", "consumer"}
+MAKERS = {"producer", "consumer", "admin"}
 
 
 class Awaited:

@@ -1,7 +1,7 @@
 """Consumers of both APIs, by the same scenarios.
 
-Holds: aio/consumer.py, aio/consumer_batch.py, client/kafka_consumer.py, client/consuming.py, client/consumer_batch.py, client/group_thread.py,
-client/reading.py
+Holds: aio/consumer.py, aio/consumer_batch.py, client/kafka_consumer.py, client/consuming.py, client/consumer_batch.py,
+client/group_thread.py, client/reading.py, client/in_hand.py
 """
 
 import asyncio
@@ -42,11 +42,15 @@ def test_a_record_is_done_when_the_next_is_asked_for(api, node, new_topic):
 
     async def scenario():
         kafka = api.Kafka(node.bootstrap)
-        with pytest.raises(ZeroDivisionError):
+
+        async def fail_at(offset):
             async with kafka.consumer(topic, group=group, start="earliest") as consumer:
                 async for record in consumer:
-                    if record.offset == 4:
+                    if record.offset == offset:
                         raise ZeroDivisionError
+
+        with pytest.raises(ZeroDivisionError):
+            await fail_at(4)
         async with kafka.consumer(topic, group=group) as consumer:
             async for record in consumer:
                 if record.offset == 7:
@@ -103,9 +107,13 @@ def test_what_was_gathered_before_a_failure_comes_before_it(api, node, new_topic
     async def scenario():
         async with api.Kafka(node.bootstrap).consumer(topic, value=Str(), start="earliest") as consumer:
             found = []
-            with pytest.raises(UndecodableRecord) as failure:
+
+            async def gather():
                 async for batch in consumer.batches(100, max_wait=1.0):
                     found.append([record.value for record in batch.records])
+
+            with pytest.raises(UndecodableRecord) as failure:
+                await gather()
             assert consumer.positions[topic, 0] == 2
             consumer.seek(topic, 0, failure.value.offset + 1)
             return found, [record.value for record in await consumer.poll(DEADLINE_S)]
@@ -239,8 +247,7 @@ def test_callbacks_say_where_to_begin_and_failures_of_theirs_are_raised(api, nod
         kafka = api.Kafka(node.bootstrap)
         async with kafka.consumer(topic, group=group, on_assigned=api.callback(begin)) as consumer:
             with pytest.raises(ZeroDivisionError):
-                while True:
-                    await consumer.poll(SECOND_S)
+                await take(consumer, 1)
             return await take(consumer, 4)
 
     assert run(scenario()) == [6, 7, 8, 9]

@@ -138,7 +138,7 @@ def test_a_full_buffer_that_stays_so_is_an_error_and_the_record_is_not_sent(api,
         producing = producer.target_or_self._producing
         producing.turn = lambda *_args, **_named: None  # nothing leaves
         await producer.send(topic, b"x" * 1_200)
-        with pytest.raises(WaitTimedOut, match="room in buffer.memory"):
+        with pytest.raises(WaitTimedOut, match=r"room in buffer\.memory"):
             await producer.send(topic, b"y" * 1_200)
         del producing.turn
         await producer.close()
