@@ -202,7 +202,7 @@ class BlockingDriver:
         except OSError as failure:
             self.engine.requests.drop(link, NotSent(f"{link.address}: {failure}"), now_s)
             return
-        addresses = list(
+        addresses: list[tuple[socket.AddressFamily, tuple[str, int]]] = list(
             dict.fromkeys((family, (str(at[0]), int(at[1]))) for family, _kind, _proto, _name, at in found)
         )
         one = self._by_link[link] = _Socket(link, addresses)

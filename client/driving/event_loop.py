@@ -370,8 +370,8 @@ class EventLoopDriver:
         except TimeoutError:
             self._not_connected(link, f"no connection within {CONNECT_TIMEOUT_S:g} s")
         except OSError as failure:
-            is_system = failure.errno is not None and failure.errno > 0  # not the resolver's
-            self._not_connected(link, os.strerror(failure.errno) if is_system else str(failure.strerror or failure))
+            number = failure.errno or 0  # below 0: the resolver's
+            self._not_connected(link, os.strerror(number) if number > 0 else str(failure.strerror or failure))
         except UnicodeError as failure:  # no name of a host
             self._not_connected(link, str(failure))
         finally:

@@ -38,4 +38,4 @@ def test_a_topic_is_made_changed_emptied_and_deleted(api, node):
     assert retention == "2000000"
     assert starts == {(name, 1): 3}
     assert committed[name, 1].offset == 4
-    assert len(topic.partitions) == 3
+    assert topic.partitions == 3

@@ -60,10 +60,11 @@ def test_a_node_is_killed_and_nothing_is_lost_or_doubled(api, mortal_node):
                 node.kill_tree()
                 with contextlib.suppress(HeadraceError):  # a commit that found no node
                     found += await consumer.poll(0.2)
+                node.launch()  # of this thread: what another starts ends with it
                 if api.is_async:
-                    await asyncio.to_thread(node.start)
+                    assert await asyncio.to_thread(node.wait_ready, DEADLINE_S) == "ready"
                 else:
-                    node.start()
+                    assert node.wait_ready(DEADLINE_S) == "ready"
         metas = [await one for one in deliveries]
         wanted = {b"%d" % index for index in range((KILLS + 1) * WAVE)}
         async with asyncio.timeout(DEADLINE_S):
