@@ -132,7 +132,12 @@ def confluent_producer(bootstrap: str, topic: str) -> object:
     import confluent_kafka
 
     producer = confluent_kafka.Producer(
-        {"bootstrap.servers": bootstrap, "enable.idempotence": True, "linger.ms": 5, "queue.buffering.max.messages": 1_000_000}
+        {
+            "bootstrap.servers": bootstrap,
+            "enable.idempotence": True,
+            "linger.ms": 5,
+            "queue.buffering.max.messages": 1_000_000,
+        }
     )
     producer.produce(topic, VALUE)
     producer.flush()
@@ -178,7 +183,12 @@ def confluent_consumer(bootstrap: str, topic: str) -> object:
     import confluent_kafka
 
     consumer = confluent_kafka.Consumer(
-        {"bootstrap.servers": bootstrap, "group.id": uuid.uuid4().hex, "auto.offset.reset": "earliest", "enable.auto.commit": False}
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": uuid.uuid4().hex,
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+        }
     )
     consumer.assign([confluent_kafka.TopicPartition(topic, 0, 0)])
     while consumer.poll(1.0) is None:
@@ -329,7 +339,9 @@ def aiokafka_consume(bootstrap: str, topic: str, records: int) -> Callable[[], N
     import aiokafka
 
     async def measured() -> float:
-        consumer = aiokafka.AIOKafkaConsumer(topic, bootstrap_servers=bootstrap, auto_offset_reset="earliest", group_id=None)
+        consumer = aiokafka.AIOKafkaConsumer(
+            topic, bootstrap_servers=bootstrap, auto_offset_reset="earliest", group_id=None
+        )
         await consumer.start()
         left, began = records, 0.0
         async for record in consumer:
@@ -459,9 +471,20 @@ def main() -> None:
     if "import" in chosen:
         imports = {client: [import_ms(client) for _ in range(options.rounds)] for client in IMPORTS}
         found = {client: statistics.median(some) for client, some in imports.items()}
-        rows.append({"load": "import", "unit": "ms", **found, "aim_ms": IMPORT_AIM_MS, "is_met": found["headrace"] < IMPORT_AIM_MS})
+        rows.append(
+            {
+                "load": "import",
+                "unit": "ms",
+                **found,
+                "aim_ms": IMPORT_AIM_MS,
+                "is_met": found["headrace"] < IMPORT_AIM_MS,
+            }
+        )
     for one in rows:
-        print(json.dumps(one) if options.json else " ".join(f"{key}={_shown(value)}" for key, value in one.items()), flush=True)
+        print(
+            json.dumps(one) if options.json else " ".join(f"{key}={_shown(value)}" for key, value in one.items()),
+            flush=True,
+        )
 
 
 def row(load: str, figures: dict[str, list[float]], aim: float) -> dict[str, object]:

@@ -34,16 +34,22 @@ def run_confluent(bootstrap, topic, group, assignor="range"):
         }
     )
     consumer.subscribe([topic])
+    is_refused = (
+        False  # with a cooperative assignor what was refused is not read again: it is committed in the next generation
+    )
     while True:
         messages = [one for one in consumer.consume(50, timeout=0.2) if not one.error()]
-        if not messages:
+        if not messages and not (is_refused and assignor == "cooperative-sticky" and consumer.assignment()):
             continue
-        say(read=[[one.partition(), one.offset()] for one in messages])
+        if messages:
+            say(read=[[one.partition(), one.offset()] for one in messages])
         try:
             rows = consumer.commit(asynchronous=False)
             say(committed={row.partition: row.offset for row in rows if row.error is None and row.offset >= 0})
+            is_refused = False
         except KafkaException as failure:
             say(refused=str(failure))
+            is_refused = True
 
 
 def run_headrace(bootstrap, topic, group, assignor="range"):

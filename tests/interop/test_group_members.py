@@ -98,7 +98,9 @@ ASSIGNORS = {
 def check_together(directory, node, assignor, others):
     """Our members and others in turn, in one group."""
     commands = {"ours": lambda topic, group: [*MEMBER, "headrace", node.bootstrap, topic, group, assignor], **others}
-    everyone = run_group(directory, node.bootstrap, commands, seed=6)
+    everyone = run_group(
+        directory, node.bootstrap, commands, seed=0
+    )  # the other, which starts quicker, is killed first
     assert not faults_of(everyone)
     assert sum(any("committed" in line for line in member.lines()) for member in everyone) >= 2
 
