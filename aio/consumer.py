@@ -97,7 +97,7 @@ class KafkaConsumer(Generic[K, V]):
                 state.all_done()
 
     async def poll(self, timeout: float = 0.0, max_records: int | None = None) -> list[Record[K, V]]:
-        """Records of one partition, `max.poll.records` at most; an empty list if none come in so many seconds. Those of the last
+        """Records of one partition, `max.poll.records` at most; an empty list if none come within `timeout` seconds. Those of the last
         call are done.
 
         raises   KafkaError, LogTruncation, UndecodableRecord, CorruptRecord
@@ -240,7 +240,7 @@ class KafkaConsumer(Generic[K, V]):
 
 
 def _left(driver: EventLoopDriver, member: GroupThread | None) -> None:
-    """Of a consumer that nobody has any more: its thread and its connections end. From any thread."""
+    """Of a consumer that is closed, or was dropped: its thread and its connections end. From any thread."""
     if member is not None:
         member.stop_soon()
     driver.close_soon()

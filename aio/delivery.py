@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Delivery(NamedTuple):
-    """A record on its way. It may be awaited never, once, or by several."""
+    """A record that was sent. It may be awaited never, once, or by several tasks."""
 
     producer: KafkaProducer[Any, Any]
     batch: Batch
@@ -37,7 +37,7 @@ class Delivery(NamedTuple):
         return metadata_of(self.batch, self.place)
 
     async def result(self, timeout: float | None = None) -> RecordMetadata:
-        """The same, for so many seconds at most. raises WaitTimedOut as well"""
+        """The same, within `timeout` seconds. raises WaitTimedOut as well"""
         self.batch.is_seen = True
         if not self.batch.is_done:
             await self.producer.wait_for(self.batch, timeout)

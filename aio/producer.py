@@ -5,7 +5,7 @@
         meta = await done                                             # waits until it is acknowledged
 
 Batches leave when they are full, or `linger.ms` old; one whose delivery is awaited leaves at the end of this iteration of the loop,
-where nothing of its partition is on its way. Where there is room, `await send` does not go through the loop; a caller that never has to
+where nothing of its partition is in flight. Where there is room, `await send` does not go through the loop; a caller that never has to
 wait lets other tasks have a turn every few milliseconds.
 
 A caller that is cancelled in `send` has not sent its record; one that is cancelled while it awaits a delivery has.
@@ -221,7 +221,7 @@ class KafkaProducer(Sending[K_in, V_in]):
         yield self._room()
 
     def _hasten(self) -> None:
-        """Batches whose deliveries are awaited leave, where nothing of their partitions is on its way: else they grow meanwhile."""
+        """Batches whose deliveries are awaited leave, where nothing of their partitions is in flight: else they grow meanwhile."""
         hasty, self._hasty = self._hasty, {}
         for batch in hasty:
             queue = self._routes[batch.name.topic].queues[batch.name.partition]

@@ -1,4 +1,4 @@
-"""What a blocking and an asyncio producer do alike: many records at once, flushes, what became of what nobody looked at.
+"""What a blocking and an asyncio producer do alike: many records at once, flushes, failures that no caller has seen.
 
 Each has a `send` of its own: it is what a record costs. The rest that waits is written as steps (`steps.py`), which a driver runs.
 
@@ -8,6 +8,7 @@ Source: Kafka `KafkaProducer`.
 from __future__ import annotations
 
 import time
+from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
@@ -225,9 +226,9 @@ class Sending(Generic[K_in, V_in]):
 
     # Inside
 
+    @abstractmethod
     def _turn(self) -> None:
         """Of the engine."""
-        raise NotImplementedError
 
     def _holds_up(self, _now_s: float) -> bool:
         """Whether others are to have a turn of an event loop."""

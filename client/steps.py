@@ -4,7 +4,7 @@
     yield Heard(future, timeout_s, what)    the result of what another thread does
     yield Until(is_so, timeout_s, what)     whether something became so; without `what` False where it did not in time
     yield Call(function, argument)          what a function of the user's returns; in asyncio it may be a coroutine function
-    yield Whole(steps, timeout_s)           whether these steps are done: they go on where the caller is cancelled, or time is up
+    yield Whole(steps, timeout_s)           whether these steps are done: they continue where the caller is cancelled, or time is up
     yield Pass()                            after the event loop had a turn
 
 A driver runs them (`BlockingDriver.run`, `EventLoopDriver.run`). What fails is raised in the generator, where it waits. What is not
@@ -47,7 +47,7 @@ class Call(NamedTuple):
 
 
 class Whole(NamedTuple):
-    """Steps that are not left half done. One run of them at a time: who asks meanwhile waits for that one."""
+    """Steps that are not left half done. One run of them at a time: another caller waits for that one."""
 
     steps: Callable[[], Generator[Any, Any, None]]
     timeout_s: float

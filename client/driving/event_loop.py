@@ -2,12 +2,12 @@
 
     buffer_updated, connection_made, a timer, wake  ->  one turn of the engine, by `call_soon`, however many of them there were
     turn                                            ->  connections to open, bytes to write, a timer for when to turn again at the latest
-                                                    ->  who waits looks whether what it waits for is so
+                                                    ->  callers are woken whose conditions hold
 
 All of it runs in the loop's thread; `wake` may be called from any. Bytes are received where the engine wants them
 (`BufferedProtocol`), and written without being copied where the socket takes them; what it doesn't take waits in the engine's queue.
 
-A caller that is cancelled leaves the engine as it is: what it waited for goes on, and is found done by the next who asks.
+A caller that is cancelled leaves the engine as it is: what it waited for continues, and the next caller finds it done.
 
 Source: asyncio's `BufferedProtocol`, PEP 3156.
 """
@@ -202,7 +202,7 @@ class EventLoopDriver:
         return await self.wait_until(step.is_so, step.timeout_s, step.what)
 
     async def wait(self, task: Task[T], timeout_s: float | None = None) -> T:
-        """The task's result. It goes on where its caller is cancelled.
+        """The task's result. It continues where its caller is cancelled.
 
         raises   its failure; WaitTimedOut
         """
@@ -393,7 +393,7 @@ class EventLoopDriver:
     # The end
 
     def close(self) -> None:
-        """Close everything; who still waits fails. What was sent and not answered is left to the broker."""
+        """Close everything; calls that still wait fail. What was sent and not answered is left to the broker."""
         if self.is_closed:
             return
         self.engine.close(ConnectionFailed("the client was closed"))
@@ -439,6 +439,6 @@ def _settle(future: asyncio.Future[bool], is_done: bool = True) -> None:
 
 
 def _look_at(running: asyncio.Task[None]) -> None:
-    """Its failure is of no use to anyone any more: asyncio is not to report it."""
+    """Its failure is not reported: the client is closed."""
     if not running.cancelled():
         running.exception()
