@@ -1,7 +1,4 @@
-"""The admin of both APIs, by one scenario.
-
-Holds: aio/admin.py
-"""
+"""The admin of both APIs, by one scenario."""
 
 import pytest
 

@@ -1,6 +1,6 @@
 """What only an event loop brings: cancellation, tasks beside each other, Ctrl-C, a client that is left without a close.
 
-Holds: aio/kafka.py, aio/__init__.py, client/driving/event_loop.py
+Holds: aio/kafka.py, client/driving/event_loop.py, client/forks.py
 """
 
 import asyncio
