@@ -29,7 +29,7 @@ import uuid
 from collections.abc import Callable
 from pathlib import Path
 
-from bench.nodes import Headrace
+from bench.nodes import Headrace, write_byte_code
 
 VALUE = b"x" * 100
 LIST = 500
@@ -447,6 +447,7 @@ def main() -> None:
     unknown = [name for name in chosen if name not in LOADS and name != "import"]
     if unknown:
         parser.error(f"--only: {unknown[0]!r} is not one of {', '.join([*LOADS, 'import'])}")
+    write_byte_code()  # as pip does where it installs
     rows = []
     with tempfile.TemporaryDirectory(prefix="headrace-bench-clients-") as directory:
         node = Headrace(Path(directory) / "node")

@@ -6,6 +6,8 @@ after it, and restarted if it dies. Everything is in one directory and kept acro
     DIR/logs         the node's log directory
     DIR/zookeeper    ZooKeeper's data, configuration, log and last port
 
+Where there is no Java, ZooKeeper is the one in Python (`dev_zookeeper.py`).
+
 With --nodes, each node is a child, see `node/local_cluster.py`; a directory of one kind is not taken for the other.
 """
 
@@ -73,6 +75,8 @@ def dev(
 ) -> int:
     """Run one node, or several, with a ZooKeeper of their own. Ctrl-C stops all.
 
+    It needs no Java: where there is none, ZooKeeper is a small one in Python, for trying only.
+
     It runs in the foreground. When ready, it prints this line, then a kcat command to try:
 
     [bold]ready bootstrap=HOST:PORT zookeeper=HOST:PORT dir=DIR[/bold]
@@ -88,7 +92,7 @@ def dev(
 
 
 def _dev_node(directory: Path, port: int, zookeeper: str, changes: list[str]) -> int:
-    from headrace.node.embedded_zookeeper import EmbeddedZooKeeper
+    from headrace.cli.dev_zookeeper import own_zookeeper
     from headrace.node.log_dirs import LogDirs
     from headrace.node.logging_setup import set_up_logging
     from headrace.node.settings_file import checked, parse_changes
@@ -104,9 +108,9 @@ def _dev_node(directory: Path, port: int, zookeeper: str, changes: list[str]) ->
     embedded = None
     try:
         if is_embedded:
-            embedded = EmbeddedZooKeeper(directory.absolute() / "zookeeper")
+            embedded, needed = own_zookeeper(directory.absolute() / "zookeeper")
             embedded.start()
-            settings = settings.with_values({"zookeeper.connect": embedded.connect})
+            settings = settings.with_values({"zookeeper.connect": embedded.connect, **needed})
         return Supervisor(
             settings,
             on_ready=print_hint,

@@ -21,7 +21,7 @@ def dev_nodes(directory: Path, count: int, port: int, zookeeper: str, changes: l
     zookeeper   HOST:PORT; '': one of their own
     raises      ConfigError, ZooKeeperFailed
     """
-    from headrace.node.embedded_zookeeper import EmbeddedZooKeeper
+    from headrace.cli.dev_zookeeper import own_zookeeper
     from headrace.node.local_cluster import LocalCluster, settings_of_nodes
     from headrace.node.logging_setup import set_up_logging
     from headrace.node.settings_file import checked, parse_changes
@@ -31,11 +31,12 @@ def dev_nodes(directory: Path, count: int, port: int, zookeeper: str, changes: l
     settings = [checked(one) for one in settings_of_nodes(directory, count, port, given)]
     refuse_other_kind(directory, NODE_PATTERN, "one node: run it without --nodes")
     _warn_of_others(directory, count)
-    embedded = EmbeddedZooKeeper(directory / "zookeeper") if "zookeeper.connect" not in given else None
+    embedded = None
     try:
-        if embedded is not None:
+        if "zookeeper.connect" not in given:
+            embedded, needed = own_zookeeper(directory / "zookeeper")
             embedded.start()
-            settings = [one.with_values({"zookeeper.connect": embedded.connect}) for one in settings]
+            settings = [one.with_values({"zookeeper.connect": embedded.connect, **needed}) for one in settings]
         connect = settings[0]["zookeeper.connect"]
 
         def on_ready(addresses: list[str]) -> None:

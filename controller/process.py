@@ -73,7 +73,7 @@ from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.session_file import SessionFile
 from headrace.controller.zookeeper.tasks import Task, Tasks
 from headrace.controller.zookeeper.znodes import BadZnode, Registration
-from headrace.errors import HeadraceError, NotAvailable
+from headrace.errors import ConfigError, HeadraceError, NotAvailable
 from headrace.limits import (
     CONTROLLER_REQUESTS_PER_CYCLE_MAX,
     IDLE_WAIT_MAX_MS,
@@ -295,6 +295,12 @@ class ControllerProcess(duty_cycle.Process):
         zk, wiring, settings, known = self._zk, self._seat.wiring, self._settings, self._agent.known
         zk.save_session()
         session_id = zk.session_id
+        if not settings["headrace.testing.zookeeper"] and await zk.is_for_testing():
+            raise ConfigError(
+                "zookeeper.connect",
+                settings["zookeeper.connect"],
+                "is a ZooKeeper for testing only (headrace.testing.zookeeper); name an ensemble of Apache's",
+            )
         if known.cluster_id:
             await registration.cluster_id(zk, known.cluster_id)
         await zk.ensure_all(znodes.PERSISTENT_PATHS)

@@ -43,6 +43,29 @@ IDLE_WAIT_MAX_MS: Final = 250  # no sleep is longer, so a lost wake-up costs thi
 TIMED_WAIT_MAX_MS: Final = 100  # of a partition worker in which something waits for its time
 DRAIN_MAX_MS: Final = 2_600  # of a process that stops, for what it has taken
 
+# The ZooKeeper in Python (`testing/zookeeper/`)
+TESTING_FRAME_BYTES_MAX: Final = 0xFFFFF  # jute.maxbuffer as ZooKeeper has it
+TESTING_CONNECTIONS_MAX: Final = 4_096
+TESTING_UNSENT_BYTES_MAX: Final = 64 << 20  # to a client that doesn't read; then its connection is closed
+TESTING_SESSIONS_MAX: Final = 10_000
+TESTING_SESSION_TICKS_MIN: Final = 2  # of a session's timeout
+TESTING_SESSION_TICKS_MAX: Final = 20
+TESTING_LONG_SESSION_TICKS_MAX: Final = 60  # of `headrace dev`, as it sets up Apache's server
+TESTING_WATCHES_MAX: Final = 1_000_000
+TESTING_MULTI_OPERATIONS_MAX: Final = 50_000  # of one multi, or multiRead
+TESTING_ZOOKEEPER_RESTART_FIRST_MS: Final = 500  # before one that died again is restarted; doubled each time
+TESTING_ZOOKEEPER_RESTART_MAX_MS: Final = 10_000
+TESTING_STOP_MAX_MS: Final = 5_000  # of its clean stop; then it is killed
+TESTING_JOURNAL_BYTES_MAX: Final = 64 << 20  # then it is written again, as the tree is
+
+# Nodes of tests (`testing/`)
+TESTING_CLUSTERS_MAX: Final = 32  # of one keeper, at a time
+TESTING_START_MS_MAX: Final = 60_000  # until every node of a cluster serves
+TESTING_NODE_STOP_MS_MAX: Final = 20_000  # of a node's clean stop; then it is killed
+TESTING_ANSWER_MS_MAX: Final = 120_000  # of the keeper to one command
+TESTING_CLIENT_WAIT_MS_MAX: Final = 30_000  # of a test, for a topic or a process to be as it should
+TESTING_COMMAND_BYTES_MAX: Final = 1 << 20
+
 # Connections to other nodes (`runtime/peers.py`)
 PEERS_MAX: Final = 4_096  # of one process
 PEER_REQUESTS_MAX: Final = 256  # of one peer, sent or waiting: as many as it would take of us
@@ -497,6 +520,12 @@ assert PEER_REQUESTS_TOTAL_MAX + PEERS_MAX <= DEADLINES_MAX
 assert PEER_BACKOFF_FIRST_MS <= PEER_BACKOFF_MAX_MS <= PEER_SETUP_MS
 assert FRAME_PATIENCE_MS < TRICKLE_DEADLINE_MS
 assert 0 < PEER_TRACES_MAX <= PEER_LINES_MAX
+assert 0 < TESTING_SESSION_TICKS_MIN <= TESTING_SESSION_TICKS_MAX <= TESTING_LONG_SESSION_TICKS_MAX
+assert LOCAL_STOP_MAX_MS < TESTING_NODE_STOP_MS_MAX
+assert TESTING_START_MS_MAX + TESTING_NODE_STOP_MS_MAX < TESTING_ANSWER_MS_MAX
+assert TESTING_ZOOKEEPER_RESTART_FIRST_MS <= TESTING_ZOOKEEPER_RESTART_MAX_MS
+assert TESTING_FRAME_BYTES_MAX < TESTING_UNSENT_BYTES_MAX
+assert TESTING_FRAME_BYTES_MAX < TESTING_JOURNAL_BYTES_MAX
 assert GROUPS_NAMED_MANY < GROUPS_NAMED_MAX
 assert RECEIVE_BYTES_HEAD <= RECEIVE_BYTES_FIRST <= RECEIVE_BYTES_BUSY <= RECEIVE_BYTES_KEPT
 assert RECEIVE_BYTES_KEPT <= FRAME_BYTES_AT_ONCE_MAX <= RESPONSE_BYTES_MAX

@@ -138,6 +138,7 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("zookeeper.connect", _S, "127.0.0.1:2181", "ZooKeeper ensemble, host:port[,host:port...][/chroot]."),
     Setting("zookeeper.session.timeout.ms", _I, "18000", "Session timeout requested from ZooKeeper.", 1000, _INT_MAX),
     Setting("zookeeper.connection.timeout.ms", _I, "18000", "How long a start waits for the ZooKeeper connection.", 1, _INT_MAX),
+    Setting("headrace.testing.zookeeper", _B, "false", "Accept a ZooKeeper that is for testing only, as `headrace dev` starts where there is no Java."),
     # Requests
     Setting("socket.request.max.bytes", _I, "104857600", "Largest request frame.", 1024, _INT_MAX),
     Setting("queued.max.request.bytes", _L, "-1", "Memory for request frames above 128 KiB over all connections, divided among network workers, at least one largest frame each. -1: two.", -1, _LONG_MAX),

@@ -21,6 +21,7 @@ SOURCES = [
     "arrow",
     "load",
     "migration",
+    "testing",
     "cli",
     "bench",
     "examples",

@@ -51,6 +51,7 @@ from headrace.controller.zookeeper.tasks import Future, Tasks
 from headrace.controller.zookeeper.transaction import Action, Transaction
 from headrace.errors import ConfigError
 from headrace.limits import READS_IN_FLIGHT_MAX
+from headrace.testing_marker import TESTING_MARKER
 
 CALL_TIMEOUT_MS = 10_000
 CONNECT_REPLY_S = 3.0  # for the reply to a connection's first request
@@ -240,6 +241,10 @@ class ZkSession:
                     self._watches.pop(path, None)  # nothing is watched: it would be kept for ever
             found += [None if one.failure is not None else _node_of(one.result()) for one in asked]
         return found
+
+    async def is_for_testing(self) -> bool:
+        """Whether the server says of itself that it is for testing only."""
+        return await self._call(self._client.exists_async, TESTING_MARKER) is not None
 
     async def sync(self) -> None:
         """Have our server catch up with the leader of the ensemble: what is read after that is not older than what anybody knows now."""

@@ -1,16 +1,14 @@
-"""A controller's surroundings: real shared memory, a fake ZooKeeper, a fake partition worker; one real ZooKeeper."""
-
-import shutil
+"""A controller's surroundings: real shared memory, a fake ZooKeeper, a fake partition worker; real ZooKeepers."""
 
 import pytest
 
-from headrace.node.embedded_zookeeper import EmbeddedZooKeeper
 from headrace.shm.fabric import Fabric
 from headrace.shm.seat import Seat
 from tests.controller.fake_node import Node, settings_of
 from tests.controller.fake_owner import FakeOwner
 from tests.controller.fake_zk import FakeEnsemble
 from tests.support.waiting import DEADLINE_S
+from tests.support.zookeepers import ZOOKEEPERS, new_zookeeper
 
 
 @pytest.fixture
@@ -42,12 +40,10 @@ def new_node(tmp_path, ensemble):
         fabric.destroy()
 
 
-@pytest.fixture(scope="session")
-def zookeeper(tmp_path_factory):
-    """One real server for all tests that want one; each takes a chroot of its own."""
-    if shutil.which("java") is None:
-        pytest.skip("no java on the PATH: the embedded ZooKeeper can't run")
-    server = EmbeddedZooKeeper(tmp_path_factory.mktemp("zookeeper"))
+@pytest.fixture(scope="session", params=ZOOKEEPERS)
+def zookeeper(request, tmp_path_factory):
+    """One real server of each kind for all tests that want one; each takes a chroot of its own."""
+    server = new_zookeeper(request.param, tmp_path_factory.mktemp("zookeeper"))
     server.start()
     server.wait_until_ready(DEADLINE_S)
     yield server

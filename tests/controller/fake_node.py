@@ -37,6 +37,7 @@ def settings_of(log_dir: Path, **changes: str) -> Settings:
             "headrace.request.ring.bytes": "65536",
             "message.max.bytes": "16384",
             "headrace.partitions.max": "64",
+            "headrace.testing.zookeeper": "true",
             "auto.leader.rebalance.enable": "false",  # a task of it never ends
             **{key.replace("_", "."): value for key, value in changes.items()},
         }

@@ -22,7 +22,6 @@ from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.session import CALL_TIMEOUT_MS
 from headrace.controller.zookeeper.session_file import SESSION_FILE
 from headrace.errors import ErrorCode, NotAvailable
-from headrace.node.embedded_zookeeper import EmbeddedZooKeeper
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_response, encode_request
@@ -40,6 +39,7 @@ from tests.support.fake_seat import FakeSeat
 from tests.support.session_thief import end_session
 from tests.support.waiting import DEADLINE_S, stop_whole, wait_until
 from tests.support.zookeeper_client import ZooKeeperClient
+from tests.support.zookeepers import ZOOKEEPERS, new_zookeeper
 
 SESSION_MS = 30_000  # no restart takes that long on any machine: what a kill must not cost is not lost to a slow one
 REQUEST_MS = 600_000  # an answer before DEADLINE_S did not wait for this
@@ -166,10 +166,10 @@ class Node:
         self.fabric.destroy()
 
 
-@pytest.fixture
-def server(tmp_path):
+@pytest.fixture(params=ZOOKEEPERS)
+def server(request, tmp_path):
     """A ZooKeeper of the test's own, which it may stop."""
-    server = EmbeddedZooKeeper(tmp_path / "zookeeper")
+    server = new_zookeeper(request.param, tmp_path / "zookeeper")
     server.start()
     yield server
     server.stop()
@@ -438,6 +438,15 @@ def test_a_log_directory_of_another_cluster_ends_with_78(new_node):
     node.start(wait=False)
     assert node.wait_exit() == 78
     assert node.said("belongs to cluster another")
+
+
+@pytest.mark.parametrize("server", ["python"], indirect=True)
+def test_a_zookeeper_for_testing_is_refused_with_78_and_nothing_is_written(new_node, server):
+    node = new_node(connect=server.connect, headrace_testing_zookeeper="false")
+    node.start(wait=False)
+    assert node.wait_exit() == 78
+    assert node.said(f"zookeeper.connect={server.connect}") or node.said("for testing only")
+    assert look(server.connect, "/brokers") is None
 
 
 def test_a_broker_id_that_another_node_holds_is_waited_for_and_ends_with_1(new_node, tmp_path):

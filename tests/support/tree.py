@@ -18,6 +18,7 @@ SOURCES = [
     "arrow",
     "load",
     "migration",
+    "testing",
     "cli",
 ]
 CODE = [path for folder in SOURCES for path in sorted((ROOT / folder).rglob("*.py"))]

@@ -81,11 +81,9 @@ def unconnected():
 
 
 @pytest.fixture(params=["real", "fake"])
-def zk(request):
-    """The same expectations of both."""
-    if request.param == "fake":
-        return Waited(FakeEnsemble().session())
-    return request.getfixturevalue("new_session")()
+def zk(request, new_session):
+    """The same expectations of the real ones and of the fake."""
+    return Waited(FakeEnsemble().session()) if request.param == "fake" else new_session()
 
 
 def transaction_of(*operations):

@@ -1,0 +1,1 @@
+"""A Kafka for tests: a pytest plugin, nodes of a test's own, and the ZooKeeper below them."""

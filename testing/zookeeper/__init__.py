@@ -1,0 +1,1 @@
+"""A small ZooKeeper server in Python, for tests and for trying."""

@@ -1,0 +1,1 @@
+"""The server as plain data: no socket, no clock, no file."""
