@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.headrace-setup
 LINKS := build/typing/headrace
-FOLDERS := shm runtime log client aio workers controller node spark arrow load migration testing cli systemd
+FOLDERS := shm runtime log client aio classic workers controller node spark arrow load migration testing cli systemd
 STUBBED := $(addprefix $(LINKS)/,settings.py protocol/messages.py protocol/codec.py)
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
@@ -42,7 +42,7 @@ DOTS = (for _ in 0 1 2 3 4 5 6 7 8 9; do for _ in 0 1 2 3 4 5 6 7 8 9; do for _ 
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup core check-tools demo test heavy matrix lint links stubs bench bench-compare interop swap scenarios chaos load-chaos query-chaos sink-chaos foreign readme systemd clean
+.PHONY: help setup core check-tools demo test heavy matrix lint links stubs bench bench-compare interop swap scenarios chaos load-chaos query-chaos sink-chaos classic-chaos foreign readme systemd clean
 
 help: ## this text
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -123,6 +123,9 @@ interop: $(STAMP) core ## Kafka's own tools and other clients against a node (ne
 
 swap: $(STAMP) core ## SWAPS=30 of Kafka brokers and nodes in one cluster, SWAP_SEED=7, judged (needs mvn; some fifteen minutes)
 	$(BIN)/python -m tests.interop.swap_campaign --swaps $(SWAPS) $(if $(SWAP_SEED),--seed $(SWAP_SEED))
+
+classic-chaos: $(STAMP) core ## STEPS=200 of classic consumers of ours beside Kafka 0.8.2's in one group, SEED=7, judged (needs mvn; some half an hour)
+	$(BIN)/python -m tests.chaos.classic_campaign --steps $(if $(filter command line,$(origin STEPS)),$(STEPS),200) $(if $(SEED),--seed $(SEED))
 
 scenarios: $(STAMP) core ## Kafka's system tests re-enacted against three nodes, or PEER=kafka; ONLY="throttl" (needs mvn; some half an hour)
 	PEER=$(PEER) $(BIN)/python -m pytest -m scenario --timeout=900 $(if $(ONLY),-k "$(ONLY)") tests/scenarios

@@ -20,6 +20,8 @@ EXAMPLES = """
 headrace import-07 /var/kafka-logs-07 clicks --bootstrap-servers kafka1:9092
 
 headrace import-07 /mnt/old clicks --from page-views --compression zstd --skip-damaged
+
+headrace import-07 /var/kafka-logs-07 clicks --consumers zk07:2181 --broker-id 3
 """
 
 
@@ -67,6 +69,17 @@ def import_07(
     is_read_back: Annotated[
         bool, typer.Option("--read-back/--no-read-back", help="Read the topic back at the end and compare checksums.")
     ] = True,
+    consumers: Annotated[
+        str,
+        typer.Option(
+            metavar="ZOOKEEPER",
+            help="host:port[/chroot] of 0.7's ZooKeeper: carry over the offsets of its consumer groups.",
+        ),
+    ] = "",
+    broker_id: Annotated[
+        int | None,
+        typer.Option(min=0, metavar="N", help="Broker whose log DIR is, if groups have offsets of several brokers."),
+    ] = None,
     is_quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Don't show progress.")] = False,
 ) -> int:
     """Import the logs of Kafka 0.7 into a topic.
@@ -75,6 +88,9 @@ def import_07(
     run the same command again: it resumes where it stopped, without duplicates or gaps. If the source has grown, it imports the rest.
 
     At the end it prints a line for each partition: messages, bytes, a checksum over them, and whether the topic reads back equal.
+
+    With --consumers the offsets of consumer groups, which are bytes in 0.7, become committed offsets of the topic. A group that is as far
+    or further already is left as it is; one with members is refused.
 
     Exit codes: 0 imported and equal, 1 stopped (the reason is on standard error) or not equal.
     """
@@ -91,6 +107,8 @@ def import_07(
         batch_bytes=batch_bytes,
         is_damage_skipped=is_damage_skipped,
         is_read_back=is_read_back,
+        consumers=consumers,
+        broker_id=broker_id,
     )
     report = ImportReport(is_quiet)
     try:

@@ -9,6 +9,7 @@ from headrace.cli.printable import printable
 from headrace.cli.progress import ProgressLine, bytes_text
 from headrace.limits import DAMAGES_SHOWN_MAX
 from headrace.log.kafka07.log_07 import Damage
+from headrace.migration.consumers_07 import GroupOffset
 from headrace.migration.import_07_run import ReadBack
 from headrace.migration.import_07_state import PartitionProgress
 
@@ -52,6 +53,17 @@ class ImportReport:
         result = "equal" if is_equal else f"DIFFERENT: {found.count} messages, checksum {found.checksum:08x}"
         self._print(f"{text}, read back: {result}")
         return is_equal
+
+    def consumer(self, found: GroupOffset) -> None:
+        text = f"group {found.group}: partition {found.partition}, byte {found.byte}"
+        at = f" is offset {found.offset}" if found.offset >= 0 else ""
+        self._print(
+            printable(
+                f"{text}{at}, not stored: {found.reason}"
+                if found.reason
+                else f"{text} is offset {found.offset}, stored"
+            )
+        )
 
     def total(self, topic: str, rows: Iterable[PartitionProgress]) -> None:
         rows = list(rows)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import select
 import socket
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from headrace.client.failures import ConnectionFailed
@@ -23,29 +23,45 @@ from headrace.protocol.codec import decode_response
 from headrace.protocol.frames import build_request
 from headrace.protocol.stream import ResponseReader, next_correlation_id
 
-__all__ = ["CLIENT_ID", "Connection", "ConnectionFailed", "wait_for_answers"]
+__all__ = ["CLIENT_ID", "Connection", "ConnectionFailed", "Versions", "wait_for_answers"]
 
 CLIENT_ID = "headrace"
 
 T = TypeVar("T")
+Versions = Mapping[int, tuple[int, int]]  # by API key: lowest, highest
 
 
 class Connection:
-    """A socket and the versions that its broker supports."""
+    """A socket and the versions that its broker supports.
 
-    def __init__(self, host: str, port: int, timeout_s: float = 30.0, client_id: str = CLIENT_ID) -> None:
+    assumed   those of a broker from before ApiVersions (0.9 and older), which hangs up when it is asked; None: such a broker is refused
+    """
+
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        timeout_s: float = 30.0,
+        client_id: str = CLIENT_ID,
+        assumed: Versions | None = None,
+    ) -> None:
         self.address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         self._timeout_s = timeout_s
         self._client_id = client_id
         self._correlation_id = 0
         self._responses = ResponseReader(self.address)
+        self._socket = self._connected(host, port)
+        self._served: Versions
         try:
-            self._socket = socket.create_connection((host, port), timeout=timeout_s)
-        except OSError as failure:
-            raise ConnectionFailed(f"{self.address}: {failure}") from None
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        answer = self.request(ApiKey.API_VERSIONS, 0, messages.ApiVersionsRequest())
-        self._served = {entry.api_key: (entry.min_version, entry.max_version) for entry in answer.api_keys}
+            answer = self.request(ApiKey.API_VERSIONS, 0, messages.ApiVersionsRequest())
+        except ConnectionFailed:
+            if assumed is None:
+                raise
+            self._responses = ResponseReader(self.address)
+            self._socket = self._connected(host, port)
+            self._served = assumed
+        else:
+            self._served = {entry.api_key: (entry.min_version, entry.max_version) for entry in answer.api_keys}
 
     def version(self, api_key: int, low: int, high: int) -> int:
         """The highest version in low..high that the broker supports.
@@ -115,6 +131,15 @@ class Connection:
     def close(self) -> None:
         self._responses.give_up()
         self._socket.close()
+
+    def _connected(self, host: str, port: int) -> socket.socket:
+        """raises   ConnectionFailed"""
+        try:
+            connected = socket.create_connection((host, port), timeout=self._timeout_s)
+        except OSError as failure:
+            raise ConnectionFailed(f"{self.address}: {failure}") from None
+        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return connected
 
     def _receive_response(self, deadline_s: float) -> Any:
         """The next response; what is decoded of it may be kept, so it leaves the reader's memory."""

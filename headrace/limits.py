@@ -301,6 +301,7 @@ LEADER_TRIES_MAX: Final = 3  # at a partition without a leader, where the others
 EPOCH_STEPS_MAX: Final = 32  # questions for the leader epoch of a record, from the present one down
 EMPTY_FETCHES_MAX: Final = 20  # in a row: 10 s without a byte below an end that was there when it was frozen
 RESPONSE_BYTES_MAX: Final = 256 << 20
+CLASSIC_BUFFER_BYTES_MAX: Final = 64 << 20  # what the buffer of a SimpleConsumer doubles up to
 JOINS_MAX: Final = 30  # in a row, each overtaken by the next rebalance
 
 # Network workers

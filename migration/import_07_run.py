@@ -19,6 +19,7 @@ from headrace.client.cluster import Cluster
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.limits import IMPORTED_BATCH_RECORDS_MAX
 from headrace.log.kafka07.log_07 import Carried, Damage, Log07, partitions_07
+from headrace.migration.consumers_07 import ConsumerOffsets07, GroupOffset, read_offsets_07
 from headrace.migration.import_07_state import BadState, ImportState, PartitionProgress, StateFile
 from headrace.migration.import_topic import ImportTopic, Writer, following
 
@@ -31,7 +32,11 @@ class Damaged(HeadraceError):
 
 @dataclass(frozen=True, slots=True)
 class ImportPlan:
-    """What was asked for. `timestamp` is "import", "file" or "none"."""
+    """What was asked for. `timestamp` is "import", "file" or "none".
+
+    consumers   connect string of the ZooKeeper that has the offsets of 0.7's consumers; empty: they stay there
+    broker_id   whose log the directory is; None: there is one broker only
+    """
 
     directory: Path
     source_topic: str
@@ -42,6 +47,8 @@ class ImportPlan:
     batch_bytes: int
     is_damage_skipped: bool
     is_read_back: bool
+    consumers: str = ""
+    broker_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +76,9 @@ class Report(Protocol):
     def partition(self, partition: int, row: PartitionProgress, found: ReadBack | None) -> bool:
         """A partition is done; None: not read back. Returns whether the topic has what the source had."""
 
+    def consumer(self, found: GroupOffset) -> None:
+        """The offset of a group in a partition is stored, or is not."""
+
     def total(self, topic: str, rows: Iterable[PartitionProgress]) -> None:
         """All partitions are done."""
 
@@ -79,11 +89,16 @@ def run(plan: ImportPlan, cluster: Cluster, report: Report) -> bool:
         logs = partitions_07(plan.directory, plan.source_topic)
     except OSError as failure:
         raise HeadraceError(f"{plan.directory}: {failure.strerror or failure}") from None
+    groups = read_offsets_07(plan.consumers, plan.source_topic, plan.broker_id) if plan.consumers else {}
     states = StateFile(plan.state_file)
     target = ImportTopic(cluster, plan.topic)
     try:
         target.prepare(max(logs) + 1)
-        return _Import(plan, logs, states, target, report).run()
+        one = _Import(plan, logs, states, target, report)
+        is_equal = one.run()
+        state = one.state
+        carried = ConsumerOffsets07(cluster, target, logs, state.partitions, state.producer_id, report).carry(groups)
+        return is_equal and carried
     except OSError as failure:
         raise HeadraceError(str(failure)) from None
     finally:
@@ -103,6 +118,11 @@ class _Import:
         self._bytes_all = sum(log.size_bytes() for log in logs.values())
         self._bytes_before = 0  # of partitions that are done
         self._state = self._open_state()
+
+    @property
+    def state(self) -> ImportState:
+        """How far the import is."""
+        return self._state
 
     def run(self) -> bool:
         for number, log in self._logs.items():

@@ -12,8 +12,8 @@ from headrace.compiled_build import BuildFailed, build, read_besides, sources
 from headrace.compiled_core import CompiledCore, directory
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("headrace", "protocol", "shm", "runtime", "log", "client", "workers", "controller", "node", "spark", "arrow", "migration",
-            "cli", "systemd", "bench")  # fmt: skip
+PACKAGES = ("headrace", "protocol", "shm", "runtime", "log", "client", "classic", "workers", "controller", "node", "spark", "arrow",
+            "migration", "cli", "systemd", "bench")  # fmt: skip
 # of these a list does as well as the generator that was written: all is consumed at once, and it is short
 CONSUMERS = {
     "sum", "any", "all", "tuple", "list", "set", "frozenset", "sorted", "dict", "max", "min", "join", "dict.fromkeys", "update",

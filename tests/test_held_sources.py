@@ -10,6 +10,7 @@ from tests.support.held_sources import ROOT, files_of_tests, holders, namesake, 
 UNHELD: dict[str, str] = {}
 # tests beside sources that hold none in particular, and what they are about
 ABOUT_MORE = {
+    "tests/classic/test_guide.py": "the programs of docs/classic.md",
     "tests/spark/test_examples.py": "the jobs of examples/, which is not shipped",
     "tests/spark/test_extra.py": "what `import headrace.spark` says where the extra is missing",
     "tests/spark/test_job_script.py": "the lines of README, and how the package is found",

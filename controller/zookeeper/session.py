@@ -1,4 +1,4 @@
-"""The ZooKeeper session: the only place that imports kazoo. No call blocks: what has come is awaited (`tasks.py`).
+"""The ZooKeeper session: the only place of a node that imports kazoo. No call blocks: what has come is awaited (`tasks.py`).
 
 Runs in: the controller process. kazoo has threads of its own: they put what has come on a queue, note what changed, and ring
 our doorbell, nothing else (KAFKA-6879: work inside of session callbacks deadlocks).

@@ -11,6 +11,7 @@ SOURCES = [
     "log",
     "client",
     "aio",
+    "classic",
     "workers",
     "controller",
     "node",
