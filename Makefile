@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.headrace-setup
 LINKS := build/typing/headrace
-FOLDERS := shm runtime log client aio classic workers controller node spark arrow load migration testing cli systemd
+FOLDERS := shm runtime log client aio classic workers controller node spark arrow load migration mirror testing cli systemd
 STUBBED := $(addprefix $(LINKS)/,settings.py protocol/messages.py protocol/codec.py)
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
@@ -42,7 +42,7 @@ DOTS = (for _ in 0 1 2 3 4 5 6 7 8 9; do for _ in 0 1 2 3 4 5 6 7 8 9; do for _ 
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup core check-tools demo test heavy matrix lint links stubs bench bench-compare interop swap scenarios chaos load-chaos query-chaos sink-chaos classic-chaos foreign readme systemd clean
+.PHONY: help setup core check-tools demo test heavy matrix lint links stubs bench bench-compare interop swap scenarios chaos load-chaos query-chaos sink-chaos classic-chaos mirror-chaos client-chaos foreign readme systemd clean
 
 help: ## this text
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -160,6 +160,12 @@ query-chaos: $(STAMP) ## QUERIES=2000 of one table under kills, deletes and merg
 
 sink-chaos: $(STAMP) ## KILLS=100 in mid-write of a Spark query with an exactly-once sink, SEED=7, judged (needs some twenty minutes); WITHOUT=1: without the option the kills have to leave doubles; FOREACH=1: written by foreachBatch
 	$(BIN)/python -m tests.chaos.sink_campaign --kills $(or $(KILLS),100) $(if $(SEED),--seed $(SEED)) $(if $(WITHOUT),--without) $(if $(FOREACH),--foreach)
+
+mirror-chaos: $(STAMP) ## KILLS=200 of a mirror, both nodes' processes and ZooKeepers, SEED=7, judged (some ten minutes)
+	$(BIN)/python -m tests.chaos.mirror_campaign --kills $(or $(KILLS),200) $(if $(SEED),--seed $(SEED))
+
+client-chaos: $(STAMP) ## FAULTS=1000 of nodes and of our own clients, SEED=7, judged: nothing lost, nothing doubled, in order (some twenty minutes)
+	$(BIN)/python -m tests.chaos.client_campaign --faults $(FAULTS) $(if $(SEED),--seed $(SEED))
 
 foreign: $(STAMP) ## other people's suites against a node, or PEER=kafka; BROKERS=3; SUITES="kgo trogdor" (needs mvn, go, cargo, gcc)
 	$(BIN)/python -m tests.foreign.run --peer $(PEER) --brokers $(BROKERS) $(SUITES)

@@ -18,6 +18,7 @@ from headrace.cli import (
     groups,
     import_07,
     load,
+    mirror,
     outcome,
     produce,
     settings,
@@ -52,6 +53,7 @@ app.command(epilog=consume.EXAMPLES)(consume.consume)
 app.add_typer(groups.app)
 app.add_typer(cluster.app)
 app.add_typer(load.app)
+app.add_typer(mirror.app)
 app.add_typer(spark.app)
 app.command(epilog=settings.EXAMPLES)(settings.settings)
 app.command(epilog=version.EXAMPLES)(version.version)

@@ -20,6 +20,7 @@ PLACES = {
     "headrace.slice": "etc/systemd/system/headrace.slice",
     "spark.slice": "etc/systemd/system/spark.slice",
     "spark-worker.service": "etc/systemd/system/spark-worker.service",
+    "headrace-mirror@.service": "etc/systemd/system/headrace-mirror@.service",
     "spark-worker.env": "etc/headrace/spark-worker.env",
     "spark.sysusers.conf": "etc/sysusers.d/headrace-spark.conf",
     "headrace.sysusers.conf": "etc/sysusers.d/headrace.conf",

@@ -7,6 +7,9 @@ partition's name. A fetch that stays empty below its end gives up after
 EMPTY_FETCHES_MAX answers.
 
 A topic's id tells a topic from another of its name, deleted and created again; brokers before Metadata v10 (KIP-516) return none.
+
+Brokers of Kafka 0.10.0 and later are supported. Before Metadata v4 (0.11) a request that names an unknown topic creates it where the
+broker is configured so. Such a broker is asked for all topics instead, and the answer is filtered.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from __future__ import annotations
 import functools
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
 from headrace.client.connection import CLIENT_ID, Connection
@@ -34,6 +37,12 @@ RETRY_PAUSE_FIRST_S = 0.05
 RETRY_PAUSE_MAX_S = 1.0
 FETCH_WAIT_MS = 500
 FETCH_BYTES = 4 << 20
+FETCH_VERSIONS = (
+    2,
+    12,
+)  # v2: Kafka 0.10.0, its answers hold message sets of v0 and v1; from v13 on topics are named by their ids
+METADATA_VERSIONS = (1, 12)
+VERSION_OF_NO_CREATION = 4  # of Metadata
 PORT_MAX = 65_535
 _ADDRESS = re.compile(r"(?:\[(?P<literal>[0-9A-Fa-f:.%\w]+)\]|(?P<name>[^][/\s]+)):(?P<port>[0-9]{1,9})")
 
@@ -97,14 +106,16 @@ class Cluster:
             topics=None if topics is None else [_topic_wanted(name) for name in topics],
             allow_auto_topic_creation=False,
         )
-        answer = self.ask_any(ApiKey.METADATA, (4, 12), request)
+        answer = self.ask_any(
+            ApiKey.METADATA, METADATA_VERSIONS, request, lambda version: _metadata_request(version, request)
+        )
         self.cluster_id = answer.cluster_id or ""
         self.controller_id = answer.controller_id
         self.brokers = {
             broker.node_id: Broker(broker.node_id, broker.host, broker.port, broker.rack) for broker in answer.brokers
         }
         found = []
-        for topic in answer.topics:
+        for topic in answer.topics if topics is None else _named(answer.topics, topics):
             name = topic.name
             if topic.error_code or name is None:
                 raise error_of(topic.error_code or ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {name}")
@@ -244,7 +255,7 @@ class Cluster:
                     request_type.ListOffsetsPartition(partition_index=name.partition, timestamp=wanted[name])
                 )
             connection = self.connection(leader)
-            version = connection.version(ApiKey.LIST_OFFSETS, 1, 7)
+            version = connection.version(ApiKey.LIST_OFFSETS, 0, 7)
             answer = connection.request(
                 ApiKey.LIST_OFFSETS,
                 version,
@@ -265,7 +276,7 @@ class Cluster:
                             raise failure
                         failed[name] = failure
                         continue
-                    found[name] = row.offset
+                    found[name] = row.offset if version else next(iter(row.old_style_offsets), -1)
                     if wanted[name] == LATEST and row.leader_epoch >= 0:
                         self.leader_epochs[name] = row.leader_epoch
         return found
@@ -275,7 +286,7 @@ class Cluster:
     ) -> tuple[memoryview, list[tuple[int, int]]]:
         request_type = messages.FetchRequest
         connection = self.connection(self.leader(name))
-        version = connection.version(ApiKey.FETCH, 4, 12)
+        version = connection.version(ApiKey.FETCH, *FETCH_VERSIONS)
         bytes_max = bytes_max or FETCH_BYTES
         row = request_type.FetchPartition(partition=name.partition, fetch_offset=offset, partition_max_bytes=bytes_max)
         answer = connection.request(
@@ -325,15 +336,25 @@ class Cluster:
         """A new connection, owned by the caller; raises ConnectionFailed."""
         return Connection(host, port, self._timeout_s, self._client_id)
 
-    def ask_any(self, api_key: int, versions: tuple[int, int], request: messages.Request[T]) -> T:
-        """Send a request to the first broker that responds, over a new connection; raises ConnectionFailed if none does."""
+    def ask_any(
+        self,
+        api_key: int,
+        versions: tuple[int, int],
+        request: messages.Request[T],
+        form_of: Callable[[int], messages.Request[T]] | None = None,
+    ) -> T:
+        """Send a request to the first broker that responds, over a new connection; raises ConnectionFailed if none does.
+
+        form_of   the request for a version, where versions differ in more than their fields
+        """
         failures = []
         addresses = [(broker.host, broker.port) for broker in self.brokers.values()] + self._bootstrap
         for host, port in addresses:
             try:
                 connection = self.connect(host, port)
                 try:
-                    return connection.request(api_key, connection.version(api_key, *versions), request)
+                    version = connection.version(api_key, *versions)
+                    return connection.request(api_key, version, request if form_of is None else form_of(version))
                 finally:
                     connection.close()
             except (ConnectionFailed, BadFrame) as failure:
@@ -381,6 +402,23 @@ def _whole_batches(data: memoryview) -> tuple[int, int]:
             next_offset += int.from_bytes(data[position + 23 : position + 27], "big")
         position += size
     return position, next_offset
+
+
+def _metadata_request(version: int, request: messages.MetadataRequest) -> messages.MetadataRequest:
+    """Before v4 the broker may create a topic that it is asked for; v1 to v3 list all topics instead."""
+    if version >= VERSION_OF_NO_CREATION or not request.topics:
+        return request
+    return messages.MetadataRequest(topics=None)
+
+
+def _named(
+    rows: Sequence[messages.MetadataResponse.MetadataResponseTopic], names: Sequence[str]
+) -> list[messages.MetadataResponse.MetadataResponseTopic]:
+    """The rows of these topics; one that the answer lacks is unknown."""
+    by_name = {row.name: row for row in rows}
+    unknown = messages.MetadataResponse.MetadataResponseTopic
+    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return [by_name.get(name) or unknown(error_code=code, name=name, partitions=[]) for name in dict.fromkeys(names)]
 
 
 def _topic_wanted(name: str) -> messages.MetadataRequest.MetadataRequestTopic:

@@ -2,7 +2,7 @@
 
 A request has one deadline for all of its response. A connection on which anything failed is closed: a late response would be
 taken for that of the next request. `send` and `receive` are the two halves of `request`, for callers with other work to do
-in between than to wait; one request at a time is in flight.
+in between than to wait. CLIENT_IN_FLIGHT_MAX requests may be in flight; responses come in the order of the requests.
 
 Used by Spark's driver and tasks, and by tools; never by the node's own hot path. One thread at a time.
 """
@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 from headrace.client.failures import ConnectionFailed
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
+from headrace.limits import CLIENT_IN_FLIGHT_MAX
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_response
@@ -95,7 +96,7 @@ class Connection:
         raises   ConnectionFailed
         """
         responses = self._responses
-        assert not responses, "one request at a time"
+        assert len(responses) < CLIENT_IN_FLIGHT_MAX, "too many requests in flight"
         self._correlation_id = correlation_id = next_correlation_id(self._correlation_id)
         try:
             self._socket.settimeout(self._timeout_s)
@@ -123,6 +124,16 @@ class Connection:
         except HeadraceError:
             self.close()
             raise
+
+    @property
+    def in_flight(self) -> int:
+        """Requests that a response is due for."""
+        return len(self._responses)
+
+    @property
+    def has_begun_response(self) -> bool:
+        """Whether bytes of the next response are here already: `select` knows nothing of them."""
+        return bool(self._responses) and self._responses.buffered_bytes > 0
 
     def fileno(self) -> int:
         """For `select`: readable once a response begins to arrive, or the broker hung up; -1 when closed."""

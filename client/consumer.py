@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from headrace.client.cluster import EARLIEST, LATEST, Cluster, error_of
+from headrace.client.cluster import EARLIEST, FETCH_VERSIONS, LATEST, Cluster, error_of
 from headrace.client.connection import Connection, ConnectionFailed, wait_for_answers
 from headrace.errors import BadFrame, ErrorCode, HeadraceError, KafkaError
 from headrace.ids import TopicPartition
@@ -158,7 +158,7 @@ class Consumer:
         )
         try:
             connection = self._cluster.connection(node_id)
-            connection.send(ApiKey.FETCH, connection.version(ApiKey.FETCH, 4, 12), request)
+            connection.send(ApiKey.FETCH, connection.version(ApiKey.FETCH, *FETCH_VERSIONS), request)
         except ConnectionFailed as failure:
             self._note_failure(offsets, failure)
             return

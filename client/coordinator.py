@@ -81,7 +81,7 @@ class CoordinatorClient:
         """raises   KafkaError, ConnectionFailed"""
         if self._connection is None or self._connection.fileno() < 0:
             request = messages.FindCoordinatorRequest(key=self.group_id, key_type=KEY_TYPE_GROUP)
-            answer = self._cluster.ask_any(ApiKey.FIND_COORDINATOR, (1, 3), request)
+            answer = self._cluster.ask_any(ApiKey.FIND_COORDINATOR, (0, 3), request)
             if answer.error_code:
                 raise error_of(answer.error_code, f"coordinator of group {self.group_id}")
             self._connection = self._cluster.connect(answer.host, answer.port)

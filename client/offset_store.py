@@ -9,10 +9,13 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from headrace.client.cluster import error_of
-from headrace.client.coordinator import CoordinatorClient
+from headrace.client.coordinator import MOVED, CoordinatorClient
 from headrace.ids import NO_GENERATION, TopicPartition
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
+
+VERSION_OF_KAFKA_OFFSETS = 1  # of OffsetFetch; v0 reads ZooKeeper
+VERSION_OF_ALL_TOPICS = 2  # the first that can ask for all partitions of a group
 
 
 class Committed(NamedTuple):
@@ -49,7 +52,8 @@ def committed(
             by_topic.setdefault(name.topic, []).append(name.partition)
         topics = [kind.OffsetFetchRequestTopic(topic, indexes) for topic, indexes in by_topic.items()]
     request = kind(group_id=coordinator.group_id, topics=topics, groups=[])
-    answer = coordinator.ask(ApiKey.OFFSET_FETCH, (2, 7), request, lambda response: int(response.error_code))
+    lowest = VERSION_OF_ALL_TOPICS if names is None else VERSION_OF_KAFKA_OFFSETS
+    answer = coordinator.ask(ApiKey.OFFSET_FETCH, (lowest, 7), request, _group_code)
     if answer.error_code:
         raise error_of(answer.error_code, f"offsets of group {coordinator.group_id}")
     found = {}
@@ -101,6 +105,12 @@ def commit_topics(
         )
         topics.setdefault(name.topic, []).append(row)
     return [kind.OffsetCommitRequestTopic(topic, rows) for topic, rows in topics.items()]
+
+
+def _group_code(answer: messages.OffsetFetchResponse) -> int:
+    """The error of the whole group; before v2 the coordinator reports it with each partition."""
+    rows = (row.error_code for topic in answer.topics for row in topic.partitions if row.error_code in MOVED)
+    return int(answer.error_code) or next(rows, 0)
 
 
 def _first_code(answer: messages.OffsetCommitResponse) -> int:

@@ -297,12 +297,28 @@ SEARCH_07_BYTES_MAX: Final = 1 << 30
 # Clients
 TOPICS_PER_REQUEST_MAX: Final = 500  # whose settings our admin asks for at once
 CLIENT_RETRIES_MAX: Final = 10
+CLIENT_IN_FLIGHT_MAX: Final = (
+    5  # requests of one connection; a broker knows the last five batches of a producer (KIP-98)
+)
 LEADER_TRIES_MAX: Final = 3  # at a partition without a leader, where the others can be read without it
 EPOCH_STEPS_MAX: Final = 32  # questions for the leader epoch of a record, from the present one down
 EMPTY_FETCHES_MAX: Final = 20  # in a row: 10 s without a byte below an end that was there when it was frozen
 RESPONSE_BYTES_MAX: Final = 256 << 20
 CLASSIC_BUFFER_BYTES_MAX: Final = 64 << 20  # what the buffer of a SimpleConsumer doubles up to
 JOINS_MAX: Final = 30  # in a row, each overtaken by the next rebalance
+
+# Mirrors
+MIRROR_WORKERS_MAX: Final = 64  # processes of one mirror
+MIRROR_SOURCES_MAX: Final = 64  # clusters that one mirror reads
+MIRROR_LANE_BYTES_MAX: Final = 8 << 20  # of one partition, fetched and not acknowledged
+MIRROR_BYTES_MAX: Final = 128 << 20  # the same, of one process
+MIRROR_PIECE_BYTES_MAX: Final = 512 << 10  # of records of v0 and v1 that become one batch, uncompressed
+MIRROR_ENTRIES_MAX: Final = 2_000  # of one batch of the translation topic; some 400 bytes each
+MIRROR_CLAIMS_MAX: Final = 5  # tries to claim a partition, each overtaken by another mirror
+MIRROR_FAILURES_MAX: Final = 20  # of one partition in a row, before it is stopped
+MIRROR_TAIL_WAIT_S: Final = 30.0  # for what a leader has to be replicated
+MIRROR_PATH_MAX: Final = 64  # clusters that a topic came through
+MIRROR_INTERVAL_MS_MAX: Final = 86_400_000  # between two looks at topics, groups, positions; of a lease
 
 # Network workers
 TEMPLATES_MAX: Final = 4096

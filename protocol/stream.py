@@ -274,6 +274,11 @@ class ResponseReader(FrameReader):
         self._asked.append(_new(Asked, (correlation_id, api_key, version, what, into)))
 
     @property
+    def buffered_bytes(self) -> int:
+        """Received and not taken: of the next response, and of what comes after it."""
+        return self._target_bytes if self._target is not None else self._end - self._start
+
+    @property
     def missing_bytes(self) -> int:
         """Of the response that has begun to arrive, what the socket still has to bring; 0 where that is not known."""
         if self._target is not None:

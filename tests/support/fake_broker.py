@@ -299,19 +299,25 @@ class FakeBroker:
                 kind.ListOffsetsTopicResponse(
                     name=topic.name,
                     partitions=[
-                        kind.ListOffsetsPartitionResponse(
-                            partition_index=row.partition_index,
-                            error_code=error,
-                            offset=self._offset_at(
-                                TopicPartition(topic.name, row.partition_index), row.timestamp, request.isolation_level
-                            ),
-                            leader_epoch=self.leader_epoch(TopicPartition(topic.name, row.partition_index)),
+                        self._listed(
+                            TopicPartition(topic.name, row.partition_index), row, request.isolation_level, error
                         )
                         for row in topic.partitions
                     ],
                 )
                 for topic in request.topics
             ]
+        )
+
+    def _listed(self, name: TopicPartition, row: Any, isolation_level: int | None, error: int) -> Any:
+        """In both forms: v0 has a list of offsets."""
+        offset = self._offset_at(name, row.timestamp, isolation_level or 0)
+        return messages.ListOffsetsResponse.ListOffsetsPartitionResponse(
+            partition_index=name.partition,
+            error_code=error,
+            old_style_offsets=[offset],
+            offset=offset,
+            leader_epoch=self.leader_epoch(name),
         )
 
     def _offset_at(self, name: TopicPartition, timestamp: int, isolation_level: int) -> int:
@@ -435,7 +441,7 @@ class FakeBroker:
         for (group, name), (offset, metadata) in self.committed.items():
             if group == request.group_id:
                 epoch = self.committed_epochs.get((group, name), -1)
-                row = kind.OffsetFetchResponsePartition(name.partition, offset, epoch, metadata)
+                row = kind.OffsetFetchResponsePartition(name.partition, offset, epoch, metadata, error)
                 topics.setdefault(name.topic, []).append(row)
         return kind(error_code=error, topics=[kind.OffsetFetchResponseTopic(*one) for one in topics.items()])
 

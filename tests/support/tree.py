@@ -20,6 +20,7 @@ SOURCES = [
     "load",
     "migration",
     "testing",
+    "mirror",
     "cli",
 ]
 CODE = [path for folder in SOURCES for path in sorted((ROOT / folder).rglob("*.py"))]

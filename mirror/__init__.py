@@ -1,0 +1,1 @@
+"""Topics of other clusters, copied into one: `headrace mirror`."""

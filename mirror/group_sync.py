@@ -1,0 +1,85 @@
+"""Committed offsets of groups, carried over: each translated exactly, by the entries of the journal.
+
+Never ahead of what is copied (a translation ends at the position), never backwards, and never into a group that has members at the target:
+the coordinator refuses a commit from outside then, and such a group is left out before.
+
+Source: Kafka `MirrorCheckpointTask` (KIP-382, KIP-545).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+from headrace.client.admin import Admin
+from headrace.client.cluster import Cluster
+from headrace.client.coordinator import CoordinatorClient
+from headrace.client.offset_store import committed_offsets
+from headrace.errors import ErrorCode, KafkaError
+from headrace.ids import TopicPartition
+from headrace.mirror.identity import LaneName
+from headrace.mirror.journal import LaneNotes
+from headrace.mirror.settings import MirrorSettings
+
+NO_MEMBERS = ("Empty", "Dead")
+ALIVE = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.REBALANCE_IN_PROGRESS})
+
+log = logging.getLogger("headrace.mirror")
+
+
+class GroupSync:
+    """Of one source."""
+
+    def __init__(self, settings: MirrorSettings, source: Cluster, source_id: str, target: Cluster) -> None:
+        self._settings = settings
+        self._source = source
+        self._source_id = source_id
+        self._target = target
+        self._written: dict[str, dict[TopicPartition, int]] = {}  # source offsets at the last comparison, by group
+
+    def run(self, lanes: Mapping[LaneName, LaneNotes]) -> int:
+        """One comparison; returns how many offsets were carried over. raises   KafkaError, ConnectionFailed"""
+        notes = {
+            name.source_partition: one
+            for name, one in lanes.items()
+            if name.mirror == self._settings.name and name.source == self._source_id and one.position is not None
+        }
+        moved = 0
+        for group in Admin(self._source).list_groups():
+            if group.protocol_type in ("", "consumer") and self._settings.groups.fullmatch(group.group_id):
+                moved += self._carry(group.group_id, notes)
+        return moved
+
+    def _carry(self, group_id: str, notes: Mapping[TopicPartition, LaneNotes]) -> int:
+        offsets = _committed(self._source, group_id, sorted(notes))
+        wanted: dict[TopicPartition, int] = {}
+        for name, offset in offsets.items():
+            translated = notes[name].translation.translate(offset)
+            if translated is not None:
+                wanted[TopicPartition(self._settings.target_topic(name.topic), name.partition)] = translated
+        if not wanted or self._written.get(group_id) == wanted:
+            return 0
+        admin = Admin(self._target)
+        if admin.describe_group(group_id).state not in NO_MEMBERS:
+            return 0
+        there = _committed(self._target, group_id, sorted(wanted))
+        due = {name: offset for name, offset in wanted.items() if offset > there.get(name, -1)}
+        try:
+            if due:
+                admin.alter_group_offsets(group_id, due)
+        except KafkaError as failure:
+            if failure.code not in ALIVE:
+                raise
+            return 0
+        self._written[group_id] = wanted
+        if due:
+            log.info("group carried over group=%s partitions=%d", group_id, len(due))
+        return len(due)
+
+
+def _committed(cluster: Cluster, group_id: str, names: list[TopicPartition]) -> dict[TopicPartition, int]:
+    coordinator = CoordinatorClient(cluster, group_id)
+    try:
+        return committed_offsets(coordinator, names)
+    finally:
+        coordinator.close()

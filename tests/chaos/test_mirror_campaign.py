@@ -1,0 +1,15 @@
+"""A few kills of the mirror's campaign, so that the campaign itself works; `make mirror-chaos` has the many."""
+
+import pytest
+
+from tests.chaos.mirror_campaign import Campaign
+
+SEED = 11
+KILLS = 6
+
+
+@pytest.mark.timeout(280)
+def test_a_short_campaign_finds_nothing(tmp_path):
+    campaign = Campaign(tmp_path, SEED)
+    assert campaign.run(KILLS) == []
+    assert sum(campaign.done.values()) == KILLS

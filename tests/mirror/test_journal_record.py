@@ -1,0 +1,81 @@
+"""Records of the journal: what is written is read back, and what no mirror wrote is refused by name.
+
+Holds: mirror/identity.py
+"""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headrace.mirror.identity import (
+    DATA_EPOCH,
+    LaneName,
+    data_producer_id,
+    journal_identity,
+    ordinal_of,
+    sequence_of,
+    share_of,
+)
+from headrace.mirror.journal_record import (
+    CorruptJournal,
+    Entry,
+    Gap,
+    Origin,
+    Position,
+    decode,
+    encode_entry,
+    encode_gap,
+    encode_origin,
+    encode_position,
+    encode_withdrawal,
+)
+
+LANE = LaneName("m", "source", "clicks", 3)
+NUMBERS = st.integers(0, 2**62)
+
+
+@given(st.tuples(NUMBERS, NUMBERS, NUMBERS, NUMBERS, NUMBERS, NUMBERS), st.text(max_size=8))
+def test_an_entry_is_read_back(numbers, digest):
+    entry = Entry(*numbers, digest)
+    assert decode(*encode_entry(LANE, entry)) == (LANE, entry, False)
+    lane, found, is_withdrawn = decode(*encode_withdrawal(LANE, entry))
+    assert (lane, found.source, found.life, is_withdrawn) == (LANE, entry.source, entry.life, True)
+
+
+@given(st.tuples(NUMBERS, NUMBERS, st.integers(-1, 2**62), NUMBERS, NUMBERS))
+def test_positions_gaps_and_origins_are_read_back(numbers):
+    position = Position(*numbers, "id", 4, 5, "holder", True)
+    assert decode(*encode_position(LANE, position)) == (LANE, position, False)
+    gap = Gap(numbers[0], numbers[1], numbers[3], "retention", 7)
+    assert decode(*encode_gap(LANE, gap)) == (LANE, gap, False)
+    origin = Origin("clicks", ("a", "b"))
+    assert decode(*encode_origin(origin)) == (None, origin, False)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [(None, b"{}"), (b"x", b"{}"), (b'["entry", "m"]', b"{}"), (b'["what", "m", "s", "t", 0]', b"{}"), (b"[]", None)],
+)
+def test_a_record_that_no_mirror_wrote_is_refused(key, value):
+    with pytest.raises(CorruptJournal, match="__headrace_mirror"):
+        decode(key, value)
+
+
+@given(NUMBERS, st.integers(-(2**30), 2**30 - 1))
+def test_an_ordinal_is_found_by_its_sequence(ordinal, distance):
+    assert ordinal_of(sequence_of(ordinal + distance), ordinal) == ordinal + distance
+
+
+def test_ids_are_out_of_every_clusters_reach_and_differ():
+    ids = {data_producer_id(LANE._replace(partition=index)) for index in range(100)}
+    ids |= {journal_identity(LANE, life)[0] for life in (0, 32_000)}
+    assert len(ids) == 102
+    assert all(1 << 62 <= one < 1 << 63 for one in ids)
+    assert journal_identity(LANE, 31_999)[1] + 1 == 32_000 > DATA_EPOCH
+    assert journal_identity(LANE, 1)[0] == journal_identity(LANE, 2)[0]
+
+
+def test_each_partition_falls_to_one_process():
+    shares = [share_of(LANE._replace(partition=index), 4) for index in range(1_000)]
+    assert set(shares) == {0, 1, 2, 3}
+    assert min(map(shares.count, range(4))) > 150

@@ -1,0 +1,116 @@
+"""A mirror as a process of a test, killed and started again; what two clusters hold, compared record by record."""
+
+import json
+import signal
+import subprocess
+import sys
+
+from headrace.client.cluster import EARLIEST, LATEST, Cluster
+from headrace.client.consumer import Consumer
+from headrace.ids import TopicPartition
+from tests.support import children
+
+DEADLINE_S = 40
+
+
+class MirrorProcess:
+    """`headrace mirror` between servers, with a state directory of its own."""
+
+    def __init__(self, directory, sources, target, **settings):
+        directory.mkdir(parents=True, exist_ok=True)
+        self.directory = directory
+        self.sources, self.target = sources, target
+        self.config = directory / "mirror.properties"
+        given = {
+            "mirror.source.bootstrap.servers": "|".join(sources),
+            "mirror.target.bootstrap.servers": target,
+            "mirror.state.dir": str(directory),
+            "mirror.checkpoint.interval.ms": "200",
+            "mirror.refresh.interval.ms": "500",
+            "mirror.groups.interval.ms": "500",
+            "mirror.lease.ms": "300",
+            **{name.replace("_", "."): value for name, value in settings.items()},
+        }
+        self.config.write_text("".join(f"{key}={value}\n" for key, value in given.items()))
+        self._process = None
+
+    def _command(self, *arguments):
+        return [sys.executable, "-m", "headrace.cli.main", "mirror", "--config", str(self.config), *arguments]
+
+    def start(self):
+        with open(self.directory / "mirror.log", "a") as log:
+            self._process = children.start(self._command(), stdout=log, stderr=log)
+
+    def kill(self):
+        """At once, as a power loss would."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+
+    def signal(self, number):
+        self._process.send_signal(number)
+
+    def is_running(self):
+        return self._process is not None and self._process.poll() is None
+
+    def has_ended(self):
+        """Whether it ended by itself."""
+        return self._process is not None and self._process.poll() is not None
+
+    def stop(self):
+        """SIGTERM; returns the exit code."""
+        process, self._process = self._process, None
+        return children.end(process) if process is not None else None
+
+    def wait(self):
+        """The exit code of one that ends by itself."""
+        process, self._process = self._process, None
+        return process.wait(timeout=DEADLINE_S)
+
+    def finish(self):
+        """Copy up to the present ends; returns the exit code."""
+        with open(self.directory / "mirror.log", "a") as log:
+            return subprocess.run(self._command("--once"), stdout=log, stderr=log, timeout=DEADLINE_S).returncode
+
+    def log(self):
+        return (self.directory / "mirror.log").read_text()
+
+    def status(self):
+        """(exit code, what it says of each process)."""
+        command = [
+            sys.executable,
+            "-m",
+            "headrace.cli.main",
+            "mirror",
+            "status",
+            "--config",
+            str(self.config),
+            "--json",
+        ]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S)
+        return done.returncode, json.loads(done.stdout)
+
+
+def records_of(bootstrap, topic, is_read_committed=False):
+    """Partition -> its records, from the first to the last."""
+    with Cluster(bootstrap) as cluster:
+        cluster.refresh([topic])
+        names = [name for name in cluster.partitions if name.topic == topic]
+        starts = cluster.offsets(dict.fromkeys(names, EARLIEST))
+        ends = cluster.offsets(dict.fromkeys(names, LATEST), is_read_committed)
+        consumer = Consumer(cluster, starts, ends, is_read_committed)
+        found = {name.partition: [] for name in names}
+        while not consumer.is_done:
+            for name, records in consumer.poll():
+                found[name.partition] += records
+        return found
+
+
+def contents(records):
+    """What has to be kept of records."""
+    return [(one.timestamp_ms, one.key, one.value, one.headers) for one in records]
+
+
+def partition(topic, index=0):
+    return TopicPartition(topic, index)
