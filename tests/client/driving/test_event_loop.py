@@ -1,5 +1,4 @@
-"""The asyncio driver against a broker that is a few lines: how often it turns, what becomes of what does not connect, or stops to read.
-"""
+"""The asyncio driver against a broker that is a few lines: how often it turns, what becomes of what does not connect, or stops to read."""
 
 import asyncio
 import struct
