@@ -8,7 +8,7 @@ Avro, Protobuf and a schema registry are in `schema_serializers.py`, which impor
 
 from __future__ import annotations
 
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, overload
 
 import msgspec
 
@@ -77,7 +77,16 @@ class Str:
 class Json(Generic[T]):
     """JSON by msgspec: `Json(Order)` of a Struct, dataclass or TypedDict checks what it decodes; `Json()` takes anything."""
 
-    def __init__(self, kind: type[T] | Any = Any) -> None:
+    @overload
+    def __init__(self: Json[Any]) -> None: ...
+
+    @overload
+    def __init__(self, kind: type[T]) -> None: ...
+
+    @overload
+    def __init__(self: Json[Any], kind: Any) -> None: ...
+
+    def __init__(self, kind: Any = Any) -> None:
         self._encode = msgspec.json.Encoder().encode
         self._decode = msgspec.json.Decoder(kind).decode
 

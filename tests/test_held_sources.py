@@ -19,6 +19,7 @@ ABOUT_MORE = {
 # folders whose tests run whole nodes: what they hold they do not import
 WHOLE_NODES = (
     "tests/e2e/",
+    "tests/aio/",
     "tests/interop/",
     "tests/chaos/",
     "tests/spark_hosts/",

@@ -1,0 +1,1 @@
+"""What turns an engine: sockets on a thread that waits, or on an event loop of asyncio."""

@@ -29,9 +29,10 @@ from headrace.client.engine.batches import VERSION_OF_BATCHES, Batch, Identity, 
 from headrace.client.engine.link import Answer
 from headrace.client.engine.metadata import Metadata, TopicState
 from headrace.client.engine.requests import Requests
+from headrace.client.engine.routes import Queue, Route
 from headrace.client.engine.tasks import Pause, Procedure, Task, Tasks, first_to_answer, retry_pause_s
 from headrace.client.failures import ConnectionFailed, error_of, is_retriable
-from headrace.client.send_path import SendPath, SendRoute, SendTarget
+from headrace.client.send_path import SendPath
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.ids import NO_LEADER, NO_PRODUCER_ID, TopicPartition
 from headrace.protocol import messages
@@ -82,52 +83,6 @@ class ProducingOptions:
             raise ValueError(f"delivery.timeout.ms: {self.delivery_timeout_ms}: below linger.ms ({self.linger_ms})")
 
 
-class Queue:
-    """The batches of one partition that are not done, in order."""
-
-    __slots__ = (
-        "identity",
-        "in_flight",
-        "is_recovering",
-        "is_renewing",
-        "name",
-        "open",
-        "retry_at_s",
-        "target",
-        "waiting",
-    )
-
-    def __init__(self, name: TopicPartition) -> None:
-        self.name = name
-        self.open: Batch | None = None
-        self.target = SendTarget()
-        self.waiting: deque[Batch] = deque()
-        self.in_flight: list[Batch] = []
-        self.identity = Identity()
-        self.retry_at_s = 0.0
-        self.is_recovering = False  # after a failure: one batch at a time
-        self.is_renewing = False  # a new producer id is asked for
-
-
-class Route:
-    """A topic as its producer sees it.
-
-    queues      of all partitions, those that were used
-    available   partitions with a leader, or all where none has
-    sticky      where records without a key go until its batch is full; None: to be chosen
-    """
-
-    __slots__ = ("available", "count", "fast", "queues", "sticky", "topic")
-
-    def __init__(self, topic: str) -> None:
-        self.topic = topic
-        self.fast = SendRoute()
-        self.count = 0
-        self.queues: list[Queue | None] = []
-        self.available: list[int] = []
-        self.sticky: Queue | None = None
-
-
 class Producing:
     """All that one producer has not seen acknowledged.
 
@@ -170,6 +125,7 @@ class Producing:
         self._ready: dict[Queue, None] = {}  # with closed batches to send
         self._node_requests: dict[int, int] = {}  # in flight, by node
         self._expire_at_s = 0.0
+        self._has_sent = False  # the last time
         self._linger_s = options.linger_ms / 1000
 
     # Taking records
@@ -250,9 +206,11 @@ class Producing:
             if queue.open is batch:
                 if batch.created_s > until_s:
                     break
-                if not batch.builder.count:  # type: ignore[union-attr]
-                    break  # its first record was refused, or is being added
-                self._close(queue)
+                assert batch.builder is not None
+                if batch.builder.count:
+                    self._close(queue)
+                else:
+                    self._discard(queue, batch)
             lingering.popleft()
         if self._metadata.version != self._metadata_version:
             self._follow_metadata()
@@ -261,6 +219,8 @@ class Producing:
             self._expire(now_s)
         if self._ready:
             self._send(now_s)
+            while self.options.acks == ACKS_NONE and self._has_sent and self._ready:  # what is sent is done
+                self._send(now_s)
 
     def next_s(self, now_s: float) -> float:
         """When `turn` has something to do at the latest."""
@@ -271,6 +231,12 @@ class Producing:
             times.append(self._expire_at_s)
             times += [queue.retry_at_s for queue in self._ready if queue.retry_at_s > now_s]
         return min(times)
+
+    def unfinished(self) -> list[Batch]:
+        """The batches that are not done."""
+        queues = [queue for route in self.routes.values() for queue in route.queues if queue is not None]
+        found = [batch for queue in queues for batch in (*queue.in_flight, *queue.waiting)]
+        return found + [queue.open for queue in queues if queue.open is not None]
 
     def fail_all(self, failure: HeadraceError) -> None:
         """The producer is closed without waiting."""
@@ -346,6 +312,13 @@ class Producing:
         self.is_due = True
         self.path.next_turn_ns = 0
 
+    def _discard(self, queue: Queue, batch: Batch) -> None:
+        """An open batch whose first record was refused."""
+        queue.target.close()
+        queue.open = None
+        self.outstanding -= 1
+        batch.settle(None)
+
     def _send(self, now_s: float) -> None:
         if self._is_idempotent and self._identity is None:
             self._ask_identity()
@@ -376,6 +349,7 @@ class Producing:
                 continue
             by_node.setdefault(node, []).append((queue, batch))
             sizes[node] = sizes.get(node, 0) + batch.size
+        self._has_sent = bool(by_node)
         for node, chosen in by_node.items():
             self._send_to(node, chosen, now_s)
         if is_stale:

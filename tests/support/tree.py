@@ -10,6 +10,7 @@ SOURCES = [
     "runtime",
     "log",
     "client",
+    "aio",
     "classic",
     "workers",
     "controller",
