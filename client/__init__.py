@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from headrace.client.delivery import Delivery, DeliveryFailed
-    from headrace.client.driving.blocking import WaitTimedOut
     from headrace.client.engine.fetching import LogTruncation
     from headrace.client.engine.offsets import EARLIEST, LATEST
-    from headrace.client.failures import ConnectionFailed
+    from headrace.client.failures import ConnectionFailed, WaitTimedOut
     from headrace.client.forks import ForkedClient
     from headrace.client.kafka import Kafka
     from headrace.client.kafka_consumer import CommitFailed, KafkaConsumer
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from headrace.client.serializers import Bytes, Json, Str, UndecodableRecord
 
 _HOMES = {
-    "Delivery": "delivery", "DeliveryFailed": "delivery", "WaitTimedOut": "driving.blocking", "LogTruncation": "engine.fetching",
+    "Delivery": "delivery", "DeliveryFailed": "delivery", "WaitTimedOut": "failures", "LogTruncation": "engine.fetching",
     "EARLIEST": "engine.offsets", "LATEST": "engine.offsets", "ConnectionFailed": "failures", "ForkedClient": "forks", "Kafka": "kafka",
     "CommitFailed": "kafka_consumer", "KafkaConsumer": "kafka_consumer", "KafkaProducer": "kafka_producer", "Record": "records",
     "RecordMetadata": "records", "Bytes": "serializers", "Json": "serializers", "Str": "serializers", "UndecodableRecord": "serializers",

@@ -1,4 +1,4 @@
-"""Many records at once, for Arrow and for whoever works in batches."""
+"""Many records at once, for Arrow and for programs that work in batches."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class ConsumerBatch(Generic[K, V]):
+class Records(Generic[K, V]):
     """Records of several partitions, those of one in order."""
 
-    def __init__(self, consumer: KafkaConsumer[K, V], runs: list[list[Record[K, V]]]) -> None:
-        self._consumer = consumer
+    def __init__(self, runs: list[list[Record[K, V]]]) -> None:
         self._runs = runs
 
     def __len__(self) -> int:
@@ -33,10 +32,6 @@ class ConsumerBatch(Generic[K, V]):
     @property
     def records(self) -> list[Record[K, V]]:
         return list(self)
-
-    def commit(self) -> None:
-        """Commit after these records. raises as `KafkaConsumer.commit`"""
-        self._consumer.commit()
 
     def to_arrow(self) -> pyarrow.RecordBatch:
         """Columns topic, partition, offset, timestamp (UTC), key, value; binary keys and values where they are bytes.
@@ -56,6 +51,18 @@ class ConsumerBatch(Generic[K, V]):
             for column, kind in zip(columns, kinds, strict=True)
         ]
         return pyarrow.RecordBatch.from_arrays(arrays, names=names)
+
+
+class ConsumerBatch(Records[K, V]):
+    """Records of a blocking consumer."""
+
+    def __init__(self, consumer: KafkaConsumer[K, V], runs: list[list[Record[K, V]]]) -> None:
+        super().__init__(runs)
+        self._consumer = consumer
+
+    def commit(self) -> None:
+        """Commit after these records. raises as `KafkaConsumer.commit`"""
+        self._consumer.commit()
 
 
 def _is_bytes(column: list[Any]) -> bool:

@@ -1,4 +1,4 @@
-"""What a client's request ends with where there is no response, or an error code in it."""
+"""What a client's request or wait ends with where there is no response, or an error code in it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,10 @@ class ConnectionFailed(HeadraceError):
 
 class NotSent(ConnectionFailed):
     """No connection: the request was not handled."""
+
+
+class WaitTimedOut(HeadraceError):
+    """What was waited for did not happen in time; the text says what it waits for."""
 
 
 def error_of(error_code: int, what: str) -> KafkaError:

@@ -33,6 +33,7 @@ class GroupThread:
     """A member of a group, and the thread that it lives in.
 
     notify   called in that thread, when there is an event or a failure
+    ended    done when the thread is about to end
     """
 
     def __init__(self, engine: Engine, options: MembershipOptions, notify: Callable[[], None]) -> None:
@@ -43,6 +44,7 @@ class GroupThread:
         self._commands: deque[tuple[Command[Any], Future[Any]]] = deque()
         self._is_stopping = False
         self._failure: HeadraceError | None = None
+        self.ended: Future[None] = Future()
         self._thread = threading.Thread(target=self._run, name=f"headrace-group-{options.group_id}", daemon=True)
         self._thread.start()
 
@@ -61,9 +63,7 @@ class GroupThread:
 
         def command(membership: Membership) -> Task[None]:
             action(membership)
-            task: Task[None] = Task(None, None, "a word to the member")
-            task.settle(None)
-            return task
+            return _done("a word to the member")
 
         self.call(command)
 
@@ -78,6 +78,20 @@ class GroupThread:
         """Why there is no member any more."""
         return self._failure or self._membership.failure
 
+    @property
+    def has_failed(self) -> bool:
+        return self.failure is not None
+
+    def acknowledge(self, event: Event) -> Future[None]:
+        """The event was acted on; a second time does nothing."""
+
+        def command(membership: Membership) -> Task[None]:
+            if membership.events and membership.events[0] is event:
+                membership.acknowledge()
+            return _done("a word to the member")
+
+        return self.call(command)
+
     def polled(self) -> None:
         """The consumer is alive."""
         self._membership.polled()
@@ -87,10 +101,14 @@ class GroupThread:
         waits = "; ".join(self._engine.waits_for()) or "nothing"
         return f"group {membership.options.group_id}: {membership.state.value}, generation {membership.generation}; waits for {waits}"
 
-    def stop(self) -> None:
-        """End the thread; the member was told to leave before, or stays until its session is over."""
+    def stop_soon(self) -> None:
+        """Have the thread end; the member has left before, or stays in its group until its session is over. From any thread."""
         self._is_stopping = True
         self._driver.wake()
+
+    def stop(self) -> None:
+        """The same, and wait for it."""
+        self.stop_soon()
         if self._thread is not threading.current_thread():
             self._thread.join(JOIN_S)
 
@@ -106,7 +124,8 @@ class GroupThread:
             while not self._is_stopping:
                 while self._commands:
                     command, future = self._commands.popleft()
-                    self._start(command, future)
+                    if future.set_running_or_notify_cancel():
+                        self._start(command, future)
                 self._driver.turn(TURN_S)
                 first = membership.events[0] if membership.events else None
                 if (first is not seen and first is not None) or membership.failure is not None:
@@ -120,7 +139,9 @@ class GroupThread:
             self._driver.close()
             while self._commands:
                 _command, future = self._commands.popleft()
-                future.set_exception(self._failure or ConnectionFailed("the member has left its group"))
+                if future.set_running_or_notify_cancel():
+                    future.set_exception(self._failure or ConnectionFailed("the member has left its group"))
+            self.ended.set_result(None)
 
     def _start(self, command: Command[Any], future: Future[Any]) -> None:
         def done(task: Task[Any]) -> None:
@@ -131,3 +152,10 @@ class GroupThread:
 
         self._engine.tasks.now_s = self._driver.clock_s()
         command(self._membership).on_done(done)
+
+
+def _done(what: str) -> Task[None]:
+    """A task that was done at once."""
+    task: Task[None] = Task(None, None, what)
+    task.settle(None)
+    return task

@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from headrace.client.delivery import Delivery, DeliveryFailed
-from headrace.client.driving.blocking import BlockingDriver, WaitTimedOut
+from headrace.client.driving.blocking import BlockingDriver
 from headrace.client.engine.batches import RECORD_OVERHEAD_BYTES, Batch
 from headrace.client.engine.engine import Engine
 from headrace.client.engine.producing import Producing, ProducingOptions, Queue, Route

@@ -2,6 +2,7 @@
 
     turn(wait_s)      one turn of the engine, and one look at the sockets, of at most so long
     wait(task, ...)   turns, until a task is done
+    run(steps)        what a facade shares with the asyncio one (`client/steps.py`)
 
 One thread at a time drives an engine. `wake` may be called from any: it ends the look at the sockets.
 
@@ -17,24 +18,21 @@ import select
 import socket
 import time
 from collections.abc import Callable
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from headrace.client.engine.engine import Engine
 from headrace.client.engine.link import Link, LinkState, closed_by_broker
 from headrace.client.engine.requests import CONNECT_TIMEOUT_S
 from headrace.client.engine.tasks import Task
-from headrace.client.failures import ConnectionFailed, NotSent
-from headrace.errors import HeadraceError, KafkaError
+from headrace.client.failures import ConnectionFailed, NotSent, WaitTimedOut
+from headrace.client.steps import Call, Done, Heard, Step, Steps, Whole
+from headrace.errors import KafkaError
 
 WAIT_MAX_S: Final = 1.0  # of one look at the sockets
 RECEIVES_MAX: Final = 16  # of one socket in one turn
 
 T = TypeVar("T")
 _IN_PROGRESS: Final = (errno.EINPROGRESS, errno.EWOULDBLOCK, errno.EINTR)
-
-
-class WaitTimedOut(HeadraceError):
-    """What was waited for did not happen in time; the text says what it waits for."""
 
 
 class _Socket:
@@ -116,6 +114,37 @@ class BlockingDriver:
                 raise WaitTimedOut(f"{what}: not done within {timeout_s:g} s; waits for {self.describe()}")
             self.turn(min(left_s, WAIT_MAX_S))
         return True
+
+    def run(self, steps: Steps[T]) -> T:
+        """Their result. raises what they raise"""
+        value: Any = None
+        failure: BaseException | None = None
+        while True:
+            try:
+                step = steps.send(value) if failure is None else steps.throw(failure)
+            except StopIteration as end:
+                result: T = end.value
+                return result
+            value = failure = None
+            try:
+                value = self._perform(step)
+            except BaseException as raised:  # the steps have to hear of a KeyboardInterrupt as well
+                failure = raised
+
+    def _perform(self, step: Step) -> Any:
+        if isinstance(step, Done):
+            return self.wait(step.task, step.timeout_s)
+        if isinstance(step, Call):
+            return step.function(step.argument)
+        if isinstance(step, Whole):
+            self.run(step.steps())
+            return True
+        if isinstance(step, Heard):
+            future = step.future
+            future.add_done_callback(lambda _future: self.wake())
+            self.wait_until(future.done, step.timeout_s, step.what)
+            return future.result(0)
+        return self.wait_until(step.is_so, step.timeout_s, step.what)
 
     def describe(self) -> str:
         return "; ".join(self.engine.waits_for()) or "nothing"

@@ -1,0 +1,594 @@
+"""What a blocking and an asyncio consumer do alike: records in hand, positions, commits, what a rebalance asks for.
+
+    chunk --decoded--> a list of records --handed out--> in hand --done--> position moves --committed-->
+
+A list is of one partition. Lists that were taken and not handed out, because a caller was interrupted or wanted fewer, are kept in
+`_taken`, and come next. What waits is written as steps (`steps.py`), which a driver runs.
+
+Positions. `position` of a partition is after the last record that is done. At least once: positions are committed every
+`auto.commit.interval.ms`, before partitions go to another member, and at the end. At most once: before records are handed out. Exactly
+once: never, `start_at` says where to begin. A position stays to be committed until a commit of it has succeeded.
+
+Source: Kafka `KafkaConsumer`, `ConsumerCoordinator`.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future
+from typing import Any, Final
+
+from headrace.client.consumer_options import ConsumerOptions, Delivery, OnError
+from headrace.client.engine.coordinator import Coordinator, Position, fetch_committed, store_committed
+from headrace.client.engine.engine import Engine
+from headrace.client.engine.fetching import Chunk, Fetching, Subject
+from headrace.client.engine.membership import Assigned, Lost, Revoked
+from headrace.client.engine.offsets import EARLIEST, offsets_for
+from headrace.client.engine.tasks import Procedure, Task
+from headrace.client.failures import WaitTimedOut, error_of, is_retriable
+from headrace.client.group_thread import GroupThread
+from headrace.client.offset_store import Committed
+from headrace.client.reading import Run, decoder_of, runs_of
+from headrace.client.records import Record
+from headrace.client.serializers import Deserializer, UndecodableRecord
+from headrace.client.steps import Call, Done, Heard, Step, Steps, Until, Whole
+from headrace.errors import ErrorCode, HeadraceError, KafkaError
+from headrace.ids import NO_EPOCH, TopicPartition
+
+WAIT_S: Final = 1.0  # of one look, while records are waited for: the group hears as often that the consumer is alive
+COMMIT_S: Final = 30.0  # for a commit that is waited for
+CLOSE_S: Final = 10.0  # for the last commit, and as long to leave the group
+INTERRUPTED_S: Final = 1.0  # the same, after Ctrl-C
+
+Name = TopicPartition | tuple[str, int]
+
+
+class CommitFailed(KafkaError):
+    """A commit was refused: the group has given the partitions to another member, or is about to."""
+
+
+class InHand:
+    """Records that the caller has: one list of one partition.
+
+    end        the offset after them
+    serial     of the subject's position; another one: the caller moved it meanwhile, and the list counts for nothing
+    iterator   by which the caller goes through them, where it takes them one by one
+    """
+
+    __slots__ = ("end", "end_epoch", "iterator", "run", "serial", "subject")
+
+    def __init__(self, subject: Subject, run: Run, serial: int) -> None:
+        self.subject = subject
+        self.run = run
+        self.end = run[-1].offset + 1
+        self.end_epoch = _epoch(run[-1])
+        self.serial = serial
+        self.iterator: Iterator[Any] | None = None
+
+
+class _Background:
+    """A commit that nobody waits for."""
+
+    __slots__ = ("offsets", "stored")
+
+    def __init__(self, offsets: dict[TopicPartition, Position], stored: Task[None] | Future[None]) -> None:
+        self.offsets = offsets
+        self.stored = stored
+
+    @property
+    def is_done(self) -> bool:
+        return self.stored.is_done if isinstance(self.stored, Task) else self.stored.done()
+
+    @property
+    def failure(self) -> BaseException | None:
+        return self.stored.failure if isinstance(self.stored, Task) else self.stored.exception()
+
+
+class Consuming:
+    """One consumer, but for who waits and how.
+
+    in_hand          what the caller has
+    commit_failure   of the last commit that nobody waited for
+    turn             of the driver: asks for the next chunk while this one is read
+    wake             of the driver, for the group's thread
+    """
+
+    def __init__(
+        self,
+        make_engine: Callable[[], Engine],
+        engine: Engine,
+        options: ConsumerOptions,
+        key: Deserializer[Any] | None,
+        value: Deserializer[Any] | None,
+        on_error: OnError,
+        on_assigned: Callable[[Any], Any] | None,
+        on_revoked: Callable[[Any], Any] | None,
+        clock_s: Callable[[], float],
+        turn: Callable[[], None],
+        wake: Callable[[], None],
+    ) -> None:
+        self.options = options
+        self.engine = engine
+        self.fetching = Fetching(engine.requests, engine.tasks, engine.metadata, options.fetching)
+        engine.parts.append(self.fetching)
+        self.in_hand: list[InHand] = []
+        self.commit_failure: HeadraceError | None = None
+        self.member: GroupThread | None = None
+        self._clock_s = clock_s
+        self._turn = turn
+        self._decode = decoder_of(key, value, on_error)
+        self._on_assigned, self._on_revoked = on_assigned, on_revoked
+        self._chunk: Chunk | None = None
+        self._runs: Iterator[Run] = iter(())
+        self._undecodable: UndecodableRecord | None = None
+        self._taken: deque[InHand] = deque()
+        self._gathering: list[InHand] = []  # for a batch
+        self._failure: HeadraceError | None = None  # to be raised once a batch before it was handed out
+        self._is_taking = False
+        self._dirty: dict[TopicPartition, Position] = {}  # done, not committed
+        self._start_at: dict[TopicPartition, int] = {}
+        self._to_begin: dict[TopicPartition, None] = {}  # read, but not from where they are to begin yet
+        self._commit_due_s = clock_s() + options.auto_commit_s
+        self._committing: _Background | None = None
+        self._coordinator = None if options.group is None else Coordinator(engine.requests, options.group)
+        self._counts: dict[str, int] = {}  # partitions of topics that are read whole
+        self._metadata_version = -1
+        if options.membership is not None:
+            self.member = GroupThread(make_engine(), options.membership, wake)
+            self.member.do(lambda member: member.subscribe(options.topics, options.pattern))
+        elif options.partitions is not None:
+            self._to_begin = dict.fromkeys(options.partitions)
+            self.fetching.assign(options.partitions)
+        elif options.pattern is not None:
+            engine.metadata.want_all()
+            engine.metadata.mark_stale()
+        else:
+            engine.metadata.want(options.topics)
+            engine.metadata.mark_stale()
+
+    # Taking records
+
+    def take_up(self, timeout: float | None, max_records: int) -> Steps[InHand | None]:
+        """The next list of records, not in hand yet; None: there was none in so many seconds.
+
+        raises   KafkaError, LogTruncation, UndecodableRecord, CorruptRecord
+        """
+        if self._is_taking:
+            raise RuntimeError("two callers wait for records of one consumer at once: give each a consumer")
+        self._is_taking = True
+        try:
+            deadline_s = float("inf") if timeout is None else self._clock_s() + timeout
+            has_looked = False
+            while True:
+                has_acted = True
+                if self.has_to_act:
+                    has_acted = yield Whole(self.act, min(WAIT_S, max(0.0, deadline_s - self._clock_s())))
+                self._look_after()
+                found = self._next_run(max_records) if has_acted else None
+                if found is not None:
+                    if self.options.delivery is Delivery.AT_MOST_ONCE:
+                        yield from self._commit_before(found)
+                    if found.serial == found.subject.serial:
+                        return found
+                    continue
+                left_s = deadline_s - self._clock_s()
+                if left_s <= 0 and has_looked:
+                    return None
+                has_looked = True
+                self._turn()
+                if has_acted:
+                    yield Until(self._has_news, min(WAIT_S, max(0.0, left_s)), "")
+        finally:
+            self._is_taking = False
+
+    def gather(self, max_records: int, max_wait: float) -> Steps[list[InHand]]:
+        """Lists of all partitions, at least one: what comes within `max_wait` seconds of the first."""
+        gathered = self._gathering
+        try:
+            first = yield from self.take_up(None, max_records)
+            assert first is not None
+            gathered.append(first)
+            count = len(first.run)
+            deadline_s = self._clock_s() + max_wait
+            while count < max_records and (left_s := deadline_s - self._clock_s()) > 0:
+                try:
+                    found = yield from self.take_up(left_s, max_records - count)
+                except HeadraceError as failure:
+                    self._failure = failure  # after what comes before it
+                    break
+                if found is None:
+                    break
+                gathered.append(found)
+                count += len(found.run)
+        except BaseException:
+            self._taken.extendleft(reversed(gathered))
+            raise
+        finally:
+            self._gathering = []
+        return gathered
+
+    def _commit_before(self, found: InHand) -> Steps[None]:
+        """At most once: what is handed out is committed."""
+        self._taken.appendleft(found)  # in case the caller is interrupted, or the commit fails
+        yield from self.commit_now({found.subject.name: (found.end, found.end_epoch, "")}, COMMIT_S)
+        if self._taken and self._taken[0] is found:
+            self._taken.popleft()
+
+    def _has_news(self) -> bool:
+        """Whether a look for records would find something else than before."""
+        return self.fetching.has_something or self.has_to_act or (self.member is not None and self.member.has_failed)
+
+    def _next_run(self, max_records: int) -> InHand | None:
+        """The next list of records that is here. raises what a partition failed with"""
+        taken = self._taken
+        while True:
+            while taken:
+                found = taken.popleft()
+                if found.serial == found.subject.serial:
+                    return self._first_of(found, max_records)
+            if self._failure is not None:
+                failure, self._failure = self._failure, None
+                raise failure
+            chunk = self._chunk
+            if chunk is not None and chunk.serial != chunk.subject.serial:
+                chunk = self._chunk = None  # moved, or another member's by now
+                self._undecodable = None
+            if chunk is None:
+                self.engine.tasks.now_s = self._clock_s()
+                chunk = self._chunk = self.fetching.take()
+                if chunk is None:
+                    return None
+                self._runs = runs_of(chunk)
+                self._turn()
+            if self._undecodable is not None:
+                raise self._undecodable
+            run = next(self._runs, None)
+            if run is None:
+                self._chunk = None
+                if not self.in_hand and not self._gathering:
+                    self._moved(chunk.subject, chunk.next_offset, chunk.subject.position_epoch, chunk.serial)
+                continue
+            if self._decode is not None:
+                last = run[-1]
+                run, self._undecodable = self._decode(run)
+                if not run:
+                    if self._undecodable is None and not self.in_hand and not self._gathering:  # all were skipped
+                        self._moved(chunk.subject, last.offset + 1, _epoch(last), chunk.serial)
+                    continue
+            return self._first_of(InHand(chunk.subject, run, chunk.serial), max_records)
+
+    def _first_of(self, found: InHand, max_records: int) -> InHand:
+        """As many as are wanted; the rest comes next."""
+        run = found.run
+        if len(run) <= max_records:
+            return found
+        self._taken.appendleft(InHand(found.subject, run[max_records:], found.serial))
+        return InHand(found.subject, run[:max_records], found.serial)
+
+    def all_done(self, is_last_done: bool = True) -> None:
+        """What was handed out is done; of a list that the caller goes through, as far as it has come.
+
+        is_last_done   whether the record, or the list, that it got last is done too
+        """
+        in_hand, self.in_hand = self.in_hand, []
+        for one in in_hand:
+            if one.iterator is None:
+                if is_last_done:
+                    self._moved(one.subject, one.end, one.end_epoch, one.serial)
+                continue
+            left = one.iterator.__length_hint__()  # type: ignore[attr-defined]  # a list's iterator has it
+            done = len(one.run) - left - (not is_last_done)
+            if done > 0:
+                last = one.run[done - 1]
+                self._moved(one.subject, last.offset + 1, _epoch(last), one.serial)
+            if left:
+                self.in_hand.append(one)
+
+    def _moved(self, subject: Subject, offset: int, epoch: int, serial: int) -> None:
+        if subject.serial != serial or offset <= subject.position:
+            return
+        subject.position, subject.position_epoch = offset, epoch
+        if self.options.group is not None and self.options.delivery is Delivery.AT_LEAST_ONCE:
+            self._dirty[subject.name] = (offset, epoch, "")
+
+    # Positions
+
+    @property
+    def assignment(self) -> tuple[TopicPartition, ...]:
+        return tuple(sorted(self.fetching.subjects))
+
+    @property
+    def positions(self) -> dict[TopicPartition, int]:
+        return {name: subject.position for name, subject in self.fetching.subjects.items() if subject.position >= 0}
+
+    def position(self, topic: str, partition: int) -> Steps[int]:
+        subject = self.subject(topic, partition)
+        if subject.name in self._to_begin:
+            yield Whole(self.act, COMMIT_S)
+        yield Until(
+            lambda: subject.position >= 0 or subject.failure is not None, COMMIT_S, f"position of {subject.name}"
+        )
+        return subject.position
+
+    def subject(self, topic: str, partition: int) -> Subject:
+        subject = self.fetching.subjects.get(TopicPartition(topic, partition))
+        if subject is None:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{topic}-{partition} is not read by this consumer")
+        return subject
+
+    def seek(self, topic: str, partition: int, offset: int) -> None:
+        if offset < 0:
+            raise ValueError(f"offset: {offset}: expected 0 or more")
+        subject = self.subject(topic, partition)
+        self._void(subject)
+        self.fetching.seek(subject.name, offset)
+
+    def start_at(self, positions: Mapping[Name, int]) -> None:
+        for name, offset in positions.items():
+            partition = TopicPartition(*name)
+            if offset < 0:
+                raise ValueError(f"offset: {offset} of {partition}: expected 0 or more")
+            self._start_at[partition] = offset
+            if partition in self.fetching.subjects:
+                self.seek(partition.topic, partition.partition, offset)
+
+    def reset(self, timestamp: int) -> None:
+        """Read all partitions from EARLIEST or LATEST."""
+        for name, subject in self.fetching.subjects.items():
+            self._void(subject)
+            self.fetching.reset(name, timestamp)
+
+    def pause(self, names: Iterable[Name]) -> None:
+        for name in names:
+            self.fetching.pause(self.subject(*name).name)
+
+    def resume(self, names: Iterable[Name]) -> None:
+        for name in names:
+            self.fetching.resume(self.subject(*name).name)
+
+    def offsets(self, at: int | datetime.datetime, names: Iterable[Name] | None) -> Steps[dict[TopicPartition, int]]:
+        """The first offset at or after a time of each partition; None: of those that are read."""
+        wanted = self.assignment if names is None else tuple(TopicPartition(*name) for name in names)
+        timestamp = int(at.timestamp() * 1000) if isinstance(at, datetime.datetime) else at
+        asked = offsets_for(
+            self.engine.tasks,
+            self.engine.metadata,
+            dict.fromkeys(wanted, timestamp),
+            self.options.fetching.is_read_committed,
+        )
+        found = yield Done(self.engine.start(asked, "offsets"))
+        return {name: row.offset for name, row in found.items()}
+
+    def _void(self, subject: Subject) -> None:
+        """What was read of it counts for nothing, it is about to be moved."""
+        self.in_hand = [one for one in self.in_hand if one.subject is not subject]
+        self._dirty.pop(subject.name, None)
+        self._to_begin.pop(subject.name, None)
+
+    # Commits
+
+    def commit(self, offsets: Mapping[Name, int] | None) -> Steps[None]:
+        """These, or what is done and was not committed, with what is in hand."""
+        if self.options.group is None:
+            raise ValueError("commit: the consumer has no group")
+        if offsets is None:
+            self.all_done()
+            yield from self.commit_now(dict(self._dirty), COMMIT_S)
+        else:
+            wanted = {TopicPartition(*name): (offset, NO_EPOCH, "") for name, offset in offsets.items()}
+            yield from self.commit_now(wanted, COMMIT_S)
+
+    def committed(self, names: Iterable[Name] | None) -> Steps[dict[TopicPartition, Committed]]:
+        if self._coordinator is None:
+            raise ValueError("committed: the consumer has no group")
+        wanted = list(self.assignment) if names is None else [TopicPartition(*name) for name in names]
+        asked = self.engine.start(fetch_committed(self._coordinator, wanted), "committed offsets")
+        found: dict[TopicPartition, Committed] = yield Done(asked, COMMIT_S)
+        return found
+
+    def commit_now(self, offsets: dict[TopicPartition, Position], timeout_s: float) -> Steps[None]:
+        """raises   CommitFailed, where the group has rebalanced; KafkaError, ConnectionFailed"""
+        if not offsets:
+            return
+        self._commit_due_s = self._clock_s() + self.options.auto_commit_s
+        if self.member is not None:
+            self.member.polled()
+        stored = self._store(offsets)
+        text = f"commit in group {self.options.group}"
+        step: Step = Done(stored, timeout_s) if isinstance(stored, Task) else Heard(stored, timeout_s, text)
+        try:
+            yield step
+        except WaitTimedOut:
+            text = f"{text}: not answered within {timeout_s:g} s"
+            raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, text) from None
+        except KafkaError as failure:
+            if failure.code in (
+                ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID
+            ):  # fmt: skip
+                raise CommitFailed(failure.code, failure.message) from None
+            raise
+        self._is_committed(offsets)
+
+    def _store(self, offsets: dict[TopicPartition, Position]) -> Task[None] | Future[None]:
+        if self.member is not None:
+            return self.member.call(lambda member: member.commit(offsets))
+        return self.engine.start(self._stored(offsets), "commit")
+
+    def _stored(self, offsets: Mapping[TopicPartition, Position]) -> Procedure[None]:
+        assert self._coordinator is not None
+        code = yield from store_committed(self._coordinator, offsets)
+        if code:
+            raise error_of(code, f"commit in group {self.options.group}")
+
+    def _is_committed(self, offsets: Mapping[TopicPartition, Position]) -> None:
+        for name, at in offsets.items():
+            if self._dirty.get(name) == at:
+                del self._dirty[name]
+
+    def _commit_behind(self) -> None:
+        """Commit what is done, without waiting; one at a time."""
+        committing = self._committing
+        if committing is not None:
+            if not committing.is_done:
+                return
+            failure = committing.failure
+            self.commit_failure = failure if isinstance(failure, HeadraceError) else None
+            if failure is None:
+                self._is_committed(committing.offsets)
+            self._committing = None
+        if self._dirty and self._clock_s() >= self._commit_due_s:
+            self._commit_due_s = self._clock_s() + self.options.auto_commit_s
+            offsets = dict(self._dirty)
+            self._committing = _Background(offsets, self._store(offsets))
+
+    # What goes on beside
+
+    @property
+    def has_to_act(self) -> bool:
+        """Whether a rebalance, or another number of partitions, waits for us."""
+        if self.member is not None:
+            return self.member.first_event is not None
+        if self.options.partitions is not None:
+            return bool(self._to_begin)
+        return self.engine.metadata.version != self._metadata_version
+
+    def act(self) -> Steps[None]:
+        """Do what `has_to_act` is about. Interrupted or failed, it is done again."""
+        member = self.member
+        if member is None:
+            if self.options.partitions is not None:
+                yield from self._begin(tuple(self._to_begin))
+                self._to_begin.clear()
+            else:
+                yield from self._follow_topics()
+            return
+        while (event := member.first_event) is not None:
+            if isinstance(event, Assigned):
+                yield from self._begin(event.partitions)
+            else:
+                yield from self._leave_behind(event)
+            yield Heard(member.acknowledge(event), CLOSE_S, "the group's thread")
+
+    def _look_after(self) -> None:
+        """Between two lists: the group hears of us, commits that are due."""
+        member = self.member
+        if member is not None:
+            member.polled()
+            if member.failure is not None:
+                raise member.failure
+        if self._dirty or self._committing is not None:
+            self._commit_behind()
+
+    def _leave_behind(self, event: Revoked | Lost) -> Steps[None]:
+        """Partitions that are another member's soon, or already."""
+        if self._on_revoked is not None:
+            yield Call(self._on_revoked, event.partitions)
+        gone = set(event.partitions)
+        due = {name: at for name, at in self._dirty.items() if name in gone}
+        if due and isinstance(event, Revoked) and self.options.delivery is Delivery.AT_LEAST_ONCE:
+            try:
+                yield from self.commit_now(due, COMMIT_S)
+            except HeadraceError as failure:
+                self.commit_failure = failure  # the records come again, to the next owner
+        for name in gone:
+            self._dirty.pop(name, None)
+        self.in_hand = [one for one in self.in_hand if one.subject.name not in gone]
+        self.fetching.assign([name for name in self.fetching.subjects if name not in gone])
+
+    def _begin(self, names: tuple[TopicPartition, ...]) -> Steps[None]:
+        """Where partitions are read from: what the caller says, what is committed, `start`."""
+        self.fetching.assign(dict.fromkeys([*self.fetching.subjects, *names]))
+        unmoved = self._to_begin
+        if self.options.partitions is None:
+            unmoved.update(dict.fromkeys(names))
+        chosen: dict[TopicPartition, int] = {}
+        if self._on_assigned is not None:
+            said = (yield Call(self._on_assigned, names)) or {}
+            chosen.update({TopicPartition(*name): at for name, at in said.items()})
+        chosen.update({name: self._start_at[name] for name in names if name in self._start_at})
+        left = [name for name in names if name not in chosen]
+        known: dict[TopicPartition, Committed] = {}
+        if self._coordinator is not None and left and self.options.delivery is not Delivery.EXACTLY_ONCE:
+            known = yield Done(self.engine.start(fetch_committed(self._coordinator, left), "committed offsets"))
+        for name in names:
+            if name not in unmoved or name not in self.fetching.subjects:
+                continue  # the caller moved it while this waited
+            del unmoved[name]
+            at = known.get(name)
+            if name in chosen:
+                self.fetching.seek(name, chosen[name])
+            elif at is not None:
+                self.fetching.seek(name, at.offset, at.leader_epoch)
+            else:
+                self.fetching.reset(name, self.options.start_ms)
+
+    def _follow_topics(self) -> Steps[None]:
+        """Without a group: all partitions of the topics, those that are added from their starts."""
+        metadata, options = self.engine.metadata, self.options
+        version = metadata.version
+        for topic, state in list(metadata.topics.items()):
+            if options.pattern is not None and (state.is_internal or not options.pattern.fullmatch(topic)):
+                continue
+            if options.pattern is None and topic not in options.topics:
+                continue
+            if state.failure is not None and not is_retriable(state.failure) and topic in options.topics:
+                raise state.failure
+            before, now = self._counts.get(topic), len(state.partitions)
+            if now <= (before or 0):
+                continue
+            new = tuple(TopicPartition(topic, index) for index in range(before or 0, now))
+            yield from self._begin(new)
+            if before is not None:
+                for name in new:
+                    if name not in self._start_at:
+                        self.fetching.reset(name, EARLIEST)
+            self._counts[topic] = now
+        self._metadata_version = version
+
+    # The rest
+
+    def health(self) -> dict[str, Any]:
+        """Where each partition stands."""
+        subjects = self.fetching.subjects.values()
+        return {
+            "partitions": {
+                str(one.name): {
+                    "state": one.state.value,
+                    "position": one.position,
+                    "high_watermark": one.high_watermark,
+                    "lag": max(0, one.high_watermark - one.position)
+                    if one.high_watermark >= 0 <= one.position
+                    else None,
+                    "chunks": len(one.chunks),
+                    "paused": one.is_paused,
+                    "failure": None if one.failure is None else str(one.failure),
+                }
+                for one in subjects
+            },
+            "group": None if self.member is None else self.member.describe(),
+            "not_committed": len(self._dirty),
+            "commit_failure": None if self.commit_failure is None else str(self.commit_failure),
+        }
+
+    def close(self, timeout_s: float) -> Steps[None]:
+        """Commit what is done, and leave the group; as long for each as `timeout_s` says."""
+        self.all_done(is_last_done=False)
+        if self._dirty and self.options.delivery is Delivery.AT_LEAST_ONCE and self.options.group is not None:
+            try:
+                yield from self.commit_now(dict(self._dirty), timeout_s)
+            except HeadraceError as failure:
+                self.commit_failure = failure  # the records come again, to who has the partitions now
+        member = self.member
+        if member is not None:
+            try:
+                yield Heard(member.call(lambda membership: membership.leave()), timeout_s, "leaving the group")
+                member.stop_soon()
+                yield Heard(member.ended, timeout_s, "the group's thread to end")
+            except HeadraceError:
+                pass  # the session timeout says the same
+
+
+def _epoch(record: Record[Any, Any]) -> int:
+    return NO_EPOCH if record.leader_epoch is None else record.leader_epoch
