@@ -16,23 +16,23 @@ from __future__ import annotations
 
 import datetime
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from typing import Any, Final
 
 from headrace.client.consumer_options import ConsumerOptions, Delivery, OnError
 from headrace.client.engine.coordinator import Coordinator, Position, fetch_committed, store_committed
 from headrace.client.engine.engine import Engine
-from headrace.client.engine.fetching import Chunk, Fetching, Subject
+from headrace.client.engine.fetching import Fetching, Subject
 from headrace.client.engine.membership import Assigned, Lost, Revoked
 from headrace.client.engine.offsets import EARLIEST, offsets_for
 from headrace.client.engine.tasks import Procedure, Task
 from headrace.client.failures import WaitTimedOut, error_of, is_retriable
 from headrace.client.group_thread import GroupThread
+from headrace.client.in_hand import InHand, Reading, epoch_of
 from headrace.client.offset_store import Committed
-from headrace.client.reading import Run, decoder_of, runs_of
-from headrace.client.records import Record
-from headrace.client.serializers import Deserializer, UndecodableRecord
+from headrace.client.reading import decoder_of
+from headrace.client.serializers import Deserializer
 from headrace.client.steps import Call, Done, Heard, Step, Steps, Until, Whole
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.ids import NO_EPOCH, TopicPartition
@@ -47,25 +47,6 @@ Name = TopicPartition | tuple[str, int]
 
 class CommitFailed(KafkaError):
     """A commit was refused: the group has given the partitions to another member, or is about to."""
-
-
-class InHand:
-    """Records that the caller has: one list of one partition.
-
-    end        the offset after them
-    serial     of the subject's position; another one: the caller moved it meanwhile, and the list counts for nothing
-    iterator   by which the caller goes through them, where it takes them one by one
-    """
-
-    __slots__ = ("end", "end_epoch", "iterator", "run", "serial", "subject")
-
-    def __init__(self, subject: Subject, run: Run, serial: int) -> None:
-        self.subject = subject
-        self.run = run
-        self.end = run[-1].offset + 1
-        self.end_epoch = _epoch(run[-1])
-        self.serial = serial
-        self.iterator: Iterator[Any] | None = None
 
 
 class _Background:
@@ -120,9 +101,7 @@ class Consuming:
         self._turn = turn
         self._decode = decoder_of(key, value, on_error)
         self._on_assigned, self._on_revoked = on_assigned, on_revoked
-        self._chunk: Chunk | None = None
-        self._runs: Iterator[Run] = iter(())
-        self._undecodable: UndecodableRecord | None = None
+        self._readings: deque[Reading] = deque()  # the first of them, and those that were paused meanwhile
         self._taken: deque[InHand] = deque()
         self._gathering: list[InHand] = []  # for a batch
         self._failure: HeadraceError | None = None  # to be raised once a batch before it was handed out
@@ -218,46 +197,64 @@ class Consuming:
 
     def _has_news(self) -> bool:
         """Whether a look for records would find something else than before."""
-        return self.fetching.has_something or self.has_to_act or (self.member is not None and self.member.has_failed)
+        has_records = self.fetching.has_something or self._has_kept
+        return has_records or self.has_to_act or (self.member is not None and self.member.has_failed)
+
+    @property
+    def _has_kept(self) -> bool:
+        """Whether records that came before may be handed out now: their partition was paused, and is not any more."""
+        kept = [one.subject for one in self._taken] + [one.chunk.subject for one in self._readings]
+        return any(not subject.is_paused for subject in kept)
 
     def _next_run(self, max_records: int) -> InHand | None:
         """The next list of records that is here. raises what a partition failed with"""
         taken = self._taken
         while True:
-            while taken:
-                found = taken.popleft()
+            for found in list(taken):
+                if found.subject.is_paused:
+                    continue
+                taken.remove(found)
                 if found.serial == found.subject.serial:
                     return self._first_of(found, max_records)
             if self._failure is not None:
                 failure, self._failure = self._failure, None
                 raise failure
-            chunk = self._chunk
-            if chunk is not None and chunk.serial != chunk.subject.serial:
-                chunk = self._chunk = None  # moved, or another member's by now
-                self._undecodable = None
-            if chunk is None:
-                self.engine.tasks.now_s = self._clock_s()
-                chunk = self._chunk = self.fetching.take()
-                if chunk is None:
-                    return None
-                self._runs = runs_of(chunk)
-                self._turn()
-            if self._undecodable is not None:
-                raise self._undecodable
-            run = next(self._runs, None)
+            reading = self._reading()
+            if reading is None:
+                return None
+            chunk, run = reading.chunk, reading.next_run()
             if run is None:
-                self._chunk = None
+                self._readings.remove(reading)
                 if not self.in_hand and not self._gathering:
                     self._moved(chunk.subject, chunk.next_offset, chunk.subject.position_epoch, chunk.serial)
                 continue
             if self._decode is not None:
                 last = run[-1]
-                run, self._undecodable = self._decode(run)
+                run, reading.failure = self._decode(run)
+                reading.run = None
                 if not run:
-                    if self._undecodable is None and not self.in_hand and not self._gathering:  # all were skipped
-                        self._moved(chunk.subject, last.offset + 1, _epoch(last), chunk.serial)
+                    if reading.failure is None and not self.in_hand and not self._gathering:  # all were skipped
+                        self._moved(chunk.subject, last.offset + 1, epoch_of(last), chunk.serial)
                     continue
+            reading.run = None
             return self._first_of(InHand(chunk.subject, run, chunk.serial), max_records)
+
+    def _reading(self) -> Reading | None:
+        """The chunk that records come from next; None: there is none."""
+        for reading in list(self._readings):
+            subject = reading.chunk.subject
+            if reading.chunk.serial != subject.serial:
+                self._readings.remove(reading)  # moved, or another member's by now
+            elif not subject.is_paused:
+                return reading
+        self.engine.tasks.now_s = self._clock_s()
+        chunk = self.fetching.take()
+        if chunk is None:
+            return None
+        reading = Reading(chunk)
+        self._readings.append(reading)
+        self._turn()
+        return reading
 
     def _first_of(self, found: InHand, max_records: int) -> InHand:
         """As many as are wanted; the rest comes next."""
@@ -282,7 +279,7 @@ class Consuming:
             done = len(one.run) - left - (not is_last_done)
             if done > 0:
                 last = one.run[done - 1]
-                self._moved(one.subject, last.offset + 1, _epoch(last), one.serial)
+                self._moved(one.subject, last.offset + 1, epoch_of(last), one.serial)
             if left:
                 self.in_hand.append(one)
 
@@ -363,6 +360,9 @@ class Consuming:
 
     def _void(self, subject: Subject) -> None:
         """What was read of it counts for nothing, it is about to be moved."""
+        for one in self.in_hand:
+            if one.subject is subject and one.iterator is not None:
+                one.run.clear()  # the caller gets no more of it
         self.in_hand = [one for one in self.in_hand if one.subject is not subject]
         self._dirty.pop(subject.name, None)
         self._to_begin.pop(subject.name, None)
@@ -590,5 +590,4 @@ class Consuming:
                 pass  # the session timeout says the same
 
 
-def _epoch(record: Record[Any, Any]) -> int:
-    return NO_EPOCH if record.leader_epoch is None else record.leader_epoch
+__all__ = ["CommitFailed", "Consuming", "InHand"]

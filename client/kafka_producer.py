@@ -23,6 +23,7 @@ from headrace.client.driving.blocking import BlockingDriver
 from headrace.client.engine.batches import RECORD_OVERHEAD_BYTES, Batch
 from headrace.client.engine.engine import Engine
 from headrace.client.engine.producing import Producing, ProducingOptions, Queue, Route
+from headrace.client.failures import WaitTimedOut
 from headrace.client.forks import ForkedClient, Forks
 from headrace.client.partitioner import partition_of
 from headrace.client.records import Header
@@ -404,6 +405,8 @@ class KafkaProducer(Generic[K_in, V_in]):
             raise DeliveryFailed(records, failure)
 
     def _abandon(self) -> None:
+        self._lock, self._has_work = threading.RLock(), threading.Event()  # the sender thread may have had them
+        self._path.next_turn_ns = 0  # the next record takes the slow way, which checks
         self._driver.abandon()
 
     def _send_on(self) -> None:

@@ -35,7 +35,10 @@ class Part(Protocol):
 
 
 class Engine:
-    """One client, without its sockets."""
+    """One client, without its sockets.
+
+    clock_s   of the driver, which sets it: what is started long after the last turn begins at the time of now
+    """
 
     def __init__(
         self,
@@ -44,6 +47,7 @@ class Engine:
         security: Security | None = None,
         chance: Callable[[], float] = random.random,
     ) -> None:
+        self.clock_s: Callable[[], float] | None = None
         self.requests = Requests(bootstrap, client_id, security, chance)
         self.tasks = Tasks(self.requests)
         self.metadata = Metadata(self.requests, self.tasks)
@@ -52,6 +56,8 @@ class Engine:
 
     def start(self, procedure: Procedure[T], what: str) -> Task[T]:
         """Run a procedure; `health` names it while it waits."""
+        if self.clock_s is not None:
+            self.tasks.now_s = self.clock_s()
         task = self.tasks.start(procedure, what)
         if not task.is_done:
             self._doing[task] = None
@@ -73,14 +79,13 @@ class Engine:
 
     def close(self, failure: HeadraceError) -> None:
         """Every request and procedure ends with this."""
-        for task in list(self._doing):
-            task.cancel(failure)
+        self.tasks.close(failure)
         self.requests.close()
 
     def waits_for(self) -> Iterator[str]:
         """In words: what is not done, and what it waits for."""
-        for task in self._doing:
-            yield f"{task.what}"
+        for task in list(self._doing):  # another thread may ask
+            yield task.what
         said = self.requests.describe()
         if said != "nothing":
             yield said
