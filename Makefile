@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.headrace-setup
 LINKS := build/typing/headrace
-FOLDERS := shm runtime log client workers controller node spark arrow load migration cli systemd
+FOLDERS := shm runtime log client aio workers controller node spark arrow load migration cli systemd
 STUBBED := $(addprefix $(LINKS)/,settings.py protocol/messages.py protocol/codec.py)
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 

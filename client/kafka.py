@@ -27,6 +27,7 @@ from headrace.client.kafka_consumer import KafkaConsumer
 from headrace.client.kafka_producer import KafkaProducer
 from headrace.client.producer_options import CODECS
 from headrace.client.serializers import Deserializer, Serializer
+from headrace.errors import HeadraceError
 from headrace.ids import TopicPartition
 from headrace.protocol.compression import Codec
 
@@ -69,6 +70,9 @@ class Kafka:
     def producer(self, *, value: Serializer[V], **options: Any) -> KafkaProducer[bytes | None, V]: ...
 
     @overload
+    def producer(self, *, key: Serializer[K], **options: Any) -> KafkaProducer[K, bytes | None]: ...
+
+    @overload
     def producer(self, **options: Any) -> KafkaProducer[bytes | None, bytes | None]: ...
 
     def producer(
@@ -97,6 +101,9 @@ class Kafka:
 
     @overload
     def consumer(self, *topics: str, value: Deserializer[V], **options: Any) -> KafkaConsumer[bytes | None, V]: ...
+
+    @overload
+    def consumer(self, *topics: str, key: Deserializer[K], **options: Any) -> KafkaConsumer[K, bytes | None]: ...
 
     @overload
     def consumer(self, *topics: str, **options: Any) -> KafkaConsumer[bytes | None, bytes | None]: ...
@@ -147,9 +154,15 @@ class Kafka:
         return made
 
     def close(self) -> None:
-        """Close what was made here and is still open."""
+        """Close what was made here and is still open, all of it. raises the first failure"""
+        failures: list[HeadraceError] = []
         for made in list(self._made):
-            made.close()
+            try:
+                made.close()
+            except HeadraceError as failure:
+                failures.append(failure)
+        if failures:
+            raise failures[0]
 
 
 def producing_options(options: Mapping[str, Any]) -> ProducingOptions:

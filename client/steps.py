@@ -5,6 +5,7 @@
     yield Until(is_so, timeout_s, what)     whether something became so; without `what` False where it did not in time
     yield Call(function, argument)          what a function of the user's returns; in asyncio it may be a coroutine function
     yield Whole(steps, timeout_s)           whether these steps are done: they go on where the caller is cancelled, or time is up
+    yield Pass()                            after the event loop had a turn
 
 A driver runs them (`BlockingDriver.run`, `EventLoopDriver.run`). What fails is raised in the generator, where it waits. What is not
 done in time is raised there as `WaitTimedOut`.
@@ -52,5 +53,9 @@ class Whole(NamedTuple):
     timeout_s: float
 
 
-Step = Done | Heard | Until | Call | Whole
+class Pass(NamedTuple):
+    """Let others have a turn of the event loop."""
+
+
+Step = Done | Heard | Until | Call | Whole | Pass
 Steps = Generator[Step, Any, T]

@@ -147,20 +147,21 @@ class Link:
         """Where the next bytes go; what responses were handed out before is gone then, unless it was kept by `own`."""
         return self._reader.room()
 
-    def received(self, count: int, now_s: float) -> None:
-        """`count` bytes came into the room. Responses are handed to what asked.
+    def received(self, count: int, now_s: float) -> bool:
+        """`count` bytes came into the room. Responses are handed to what asked; False: none can be whole yet.
 
         raises   BadFrame, for bytes that are no response of Kafka's; what a handshake raises. The link is to be closed then
         """
         reader = self._reader
         if not reader.received(count):
-            return
+            return False
         while self.state is not LinkState.CLOSED and (response := reader.next_response()) is not None:
             asked, body = response
             decoded = decode_response(asked.api_key, asked.version, reader.own(body))
             pending = self._in_flight.popleft()  # after it was decoded: a bad response fails it as well
             pending.on_answer(Answer(asked.version, decoded, None))
         self.used_s = now_s
+        return True
 
     def close(self, failure: HeadraceError) -> None:
         """For good; every request without a response fails with this."""

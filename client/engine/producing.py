@@ -232,6 +232,12 @@ class Producing:
             times += [queue.retry_at_s for queue in self._ready if queue.retry_at_s > now_s]
         return min(times)
 
+    def unfinished(self) -> list[Batch]:
+        """The batches that are not done."""
+        queues = [queue for route in self.routes.values() for queue in route.queues if queue is not None]
+        found = [batch for queue in queues for batch in (*queue.in_flight, *queue.waiting)]
+        return found + [queue.open for queue in queues if queue.open is not None]
+
     def fail_all(self, failure: HeadraceError) -> None:
         """The producer is closed without waiting."""
         for route in self.routes.values():

@@ -156,6 +156,11 @@ class Requests:
     def link(self, node: int, lane: Lane = Lane.GENERAL) -> Link | None:
         return self._links.get((node, lane))
 
+    @property
+    def has_unsent(self) -> bool:
+        """Whether bytes wait for a socket."""
+        return any(link.out.unsent_bytes for link in self._links.values())
+
     def describe(self) -> str:
         """What every request waits for."""
         busy = [repr(link) for link in list(self._links.values()) if len(link)]  # another thread may ask
@@ -169,17 +174,19 @@ class Requests:
         if link.out.unsent_bytes:
             self.unsent[link] = None
 
-    def has_received(self, link: Link, count: int, now_s: float) -> None:
-        """Bytes arrived. An invalid response, or a refused handshake, closes the link."""
+    def has_received(self, link: Link, count: int, now_s: float) -> bool:
+        """Bytes arrived. An invalid response, or a refused handshake, closes the link. Returns whether there may be something to do."""
         try:
-            link.received(count, now_s)
+            if not link.received(count, now_s):
+                return False
         except HeadraceError as failure:
             self.drop(link, bad_response(link, failure), now_s)
-            return
+            return True
         if link.state is LinkState.READY:
             self._pauses.pop(link.key[0], None)
         if link.out.unsent_bytes:
             self.unsent[link] = None
+        return True
 
     def drop(self, link: Link, failure: HeadraceError, now_s: float) -> None:
         """A link broke, or could not be opened: its requests fail, the node is left alone for a while."""

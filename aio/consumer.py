@@ -1,0 +1,246 @@
+"""The asyncio consumer: records one by one, in lists, or in batches for Arrow.
+
+    async for record in consumer: ...                      done when the next is asked for
+    async for batch in consumer.batches(5000): ...         done when it is committed, or the next is asked for
+    records = await consumer.poll(timeout=1.0)             done when it polls again
+
+It fetches ahead while the loop runs. A group's membership lives in a thread (`client/group_thread.py`): no busy loop delays its heartbeats.
+What a rebalance asks for is done between two lists of records, in a task of its own: a `poll` that is cancelled, or has no time left,
+does not leave it half done. One task at a time asks for records.
+
+What it has in hand, its positions and commits: `client/consuming.py`, which the blocking consumer shares.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import time
+import weakref
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from types import TracebackType
+from typing import Any, Generic, TypeVar
+
+from headrace.aio.consumer_batch import ConsumerBatch
+from headrace.client.consumer_options import ConsumerOptions, OnError
+from headrace.client.consuming import CLOSE_S, INTERRUPTED_S, Consuming, Name
+from headrace.client.driving.event_loop import EventLoopDriver
+from headrace.client.engine.engine import Engine
+from headrace.client.engine.offsets import EARLIEST, LATEST
+from headrace.client.forks import ForkedClient, Forks
+from headrace.client.group_thread import GroupThread
+from headrace.client.offset_store import Committed
+from headrace.client.records import Record
+from headrace.client.serializers import Deserializer
+from headrace.errors import ErrorCode, KafkaError
+from headrace.ids import TopicPartition
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+Where = Mapping[TopicPartition, int] | None
+OnAssigned = Callable[[tuple[TopicPartition, ...]], Where | Awaitable[Where]]
+OnRevoked = Callable[[tuple[TopicPartition, ...]], Awaitable[None] | None]
+
+
+class KafkaConsumer(Generic[K, V]):
+    """A consumer with an engine and connections of its own, in the loop that it was made in."""
+
+    def __init__(
+        self,
+        make_engine: Callable[[], Engine],
+        options: ConsumerOptions,
+        key: Deserializer[K] | None,
+        value: Deserializer[V] | None,
+        on_error: OnError = "raise",
+        on_assigned: OnAssigned | None = None,
+        on_revoked: OnRevoked | None = None,
+        clock_s: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.options = options
+        self._clock_s = clock_s
+        engine = make_engine()
+        self._driver = driver = EventLoopDriver(engine, clock_s)
+        self._state = Consuming(
+            make_engine, engine, options, key, value, on_error, on_assigned, on_revoked, clock_s, driver.turn, driver.wake
+        )  # fmt: skip
+        self._is_closed = False
+        self._forks = Forks(self._abandon)
+        weakref.finalize(self, _left, driver, self._state.member)
+        driver.turn_soon()
+
+    async def __aenter__(self) -> KafkaConsumer[K, V]:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self._state.all_done()
+        await self._close(CLOSE_S if kind is None or issubclass(kind, Exception) else INTERRUPTED_S)
+
+    # Reading
+
+    async def __aiter__(self) -> AsyncIterator[Record[K, V]]:
+        """Records, for ever. One is done when the next is asked for; the caller's `break` leaves the last one undone, a clean end of
+        `async with` does not."""
+        state = self._state
+        while not self._is_closed:
+            if not state.in_hand:
+                await self._take_up(None, self.options.max_poll_records)
+            in_hand = state.in_hand[0]
+            if in_hand.iterator is None:
+                in_hand.iterator = iter(in_hand.run)
+            for record in in_hand.iterator:
+                yield record
+            if state.in_hand and state.in_hand[0] is in_hand:
+                state.all_done()
+
+    async def poll(self, timeout: float = 0.0, max_records: int | None = None) -> list[Record[K, V]]:
+        """Records of one partition, `max.poll.records` at most; an empty list if none come in so many seconds. Those of the last
+        call are done.
+
+        raises   KafkaError, LogTruncation, UndecodableRecord, CorruptRecord
+        """
+        self._state.all_done()
+        if not await self._take_up(timeout, max_records or self.options.max_poll_records):
+            return []
+        return self._state.in_hand[-1].run
+
+    async def batches(self, max_records: int = 5_000, max_wait: float = 0.2) -> AsyncIterator[ConsumerBatch[K, V]]:
+        """Batches of all partitions: as many records as have come, at most `max_wait` seconds after the first. One is done when it is
+        committed, or the next is asked for."""
+        state = self._state
+        while not self._is_closed:
+            await self._begin()
+            state.all_done()
+            state.in_hand += await self._driver.run(state.gather(max_records, max_wait))
+            yield ConsumerBatch(self, [one.run for one in state.in_hand])
+
+    # Positions
+
+    @property
+    def assignment(self) -> tuple[TopicPartition, ...]:
+        """The partitions that are read now."""
+        return self._state.assignment
+
+    async def position(self, topic: str, partition: int) -> int:
+        """The offset after the last record that is done; where none is yet, after it was looked up."""
+        self._check()
+        return await self._driver.run(self._state.position(topic, partition))
+
+    @property
+    def positions(self) -> dict[TopicPartition, int]:
+        """The positions that are known: to keep beside what was done with the records."""
+        return self._state.positions
+
+    def seek(self, topic: str, partition: int, offset: int) -> None:
+        """Read on at an offset."""
+        self._state.seek(topic, partition, offset)
+        self._driver.turn_soon()
+
+    def start_at(self, positions: Mapping[Name, int]) -> None:
+        """Where partitions begin, whatever is committed: positions kept beside the output. Those that are read already move there."""
+        self._state.start_at(positions)
+        self._driver.turn_soon()
+
+    def seek_to_beginning(self) -> None:
+        """Read all partitions from their starts."""
+        self._state.reset(EARLIEST)
+        self._driver.turn_soon()
+
+    def seek_to_end(self) -> None:
+        """Read all partitions from their ends, as of now."""
+        self._state.reset(LATEST)
+        self._driver.turn_soon()
+
+    def pause(self, *names: Name) -> None:
+        self._state.pause(names)
+
+    def resume(self, *names: Name) -> None:
+        self._state.resume(names)
+        self._driver.turn_soon()
+
+    async def offsets(
+        self, at: int | datetime.datetime, names: Iterable[Name] | None = None
+    ) -> dict[TopicPartition, int]:
+        """The first offset at or after a time in milliseconds, EARLIEST or LATEST; -1: no record is that late.
+
+        names   None: of the partitions that are read
+        """
+        self._check()
+        return await self._driver.run(self._state.offsets(at, names))
+
+    # Commits
+
+    async def commit(self, offsets: Mapping[Name, int] | None = None) -> None:
+        """Commit, and wait until it is stored.
+
+        offsets   next offsets; None: after all records that were handed out
+        raises    CommitFailed, where the group has rebalanced; KafkaError; ConnectionFailed
+        """
+        self._check()
+        await self._driver.run(self._state.commit(offsets))
+
+    async def committed(self, names: Iterable[Name] | None = None) -> dict[TopicPartition, Committed]:
+        """What is committed of these partitions; None: of those that are read. Those without are left out."""
+        self._check()
+        return await self._driver.run(self._state.committed(names))
+
+    # The rest
+
+    def health(self) -> dict[str, Any]:
+        """Where each partition stands, and what every wait waits for."""
+        return self._state.health() | {"waits_for": self._driver.waits_for()}
+
+    async def close(self) -> None:
+        """Commit what is done, leave the group, close the connections. A second time does nothing."""
+        await self._close(CLOSE_S)
+
+    # Inside
+
+    async def _close(self, timeout_s: float) -> None:
+        if self._is_closed:
+            return
+        self._is_closed = True
+        self._forks.forget()
+        if self._forks.is_forked:
+            return
+        try:
+            await self._driver.end_wholes()
+            await self._driver.run(self._state.close(timeout_s))
+        finally:
+            _left(self._driver, self._state.member)
+            self._driver.close()
+        await asyncio.sleep(0)  # the connections close
+
+    async def _take_up(self, timeout: float | None, max_records: int) -> bool:
+        """Wait for a list of records, and have it in hand."""
+        await self._begin()
+        found = await self._driver.run(self._state.take_up(timeout, max_records))
+        if found is not None:
+            self._state.in_hand.append(found)
+        return found is not None
+
+    async def _begin(self) -> None:
+        self._check()
+        if self._driver.holds_up(self._clock_s()):
+            await asyncio.sleep(0)
+
+    def _check(self) -> None:
+        if self._forks.is_forked:
+            raise ForkedClient("this consumer was made before a fork: make one in the child")
+        if self._is_closed:
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "the consumer is closed")
+
+    def _abandon(self) -> None:
+        self._driver.abandon()
+        if self._state.member is not None:
+            self._state.member.abandon()
+
+
+def _left(driver: EventLoopDriver, member: GroupThread | None) -> None:
+    """Of a consumer that nobody has any more: its thread and its connections end. From any thread."""
+    if member is not None:
+        member.stop_soon()
+    driver.close_soon()

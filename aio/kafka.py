@@ -1,0 +1,152 @@
+"""The way in, for asyncio: `Kafka(...)`, and from it producers and consumers.
+
+    async with Kafka("broker:9092") as kafka:
+        async with kafka.producer(value=Json(Order)) as producer: ...
+        async with kafka.consumer("orders", group="billing", value=Json(Order)) as consumer: ...
+
+Each has an engine and connections of its own, in the loop that runs where it is made.
+
+Keyword arguments are Kafka's configuration keys in snake case (`linger_ms` for `linger.ms`), and the same as in `headrace.client`.
+"""
+
+from __future__ import annotations
+
+import re
+import weakref
+from collections.abc import Iterable
+from types import TracebackType
+from typing import Any, Literal, TypeVar, overload
+
+from headrace.aio.consumer import KafkaConsumer, OnAssigned, OnRevoked
+from headrace.aio.producer import KafkaProducer
+from headrace.client.addresses import parse_addresses
+from headrace.client.connection import CLIENT_ID
+from headrace.client.consumer_options import ConsumerOptions, Delivery, OnError, Start
+from headrace.client.engine.engine import Engine
+from headrace.client.engine.link import Security
+from headrace.client.kafka import producing_options
+from headrace.client.serializers import Deserializer, Serializer
+from headrace.errors import HeadraceError
+from headrace.ids import TopicPartition
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Kafka:
+    """A cluster, by its bootstrap servers. Makes no connection itself.
+
+    security   the room for credentials; TLS and SASL come with the security issue
+    """
+
+    def __init__(
+        self, bootstrap_servers: str | Iterable[str], *, client_id: str = CLIENT_ID, security: Security | None = None
+    ) -> None:
+        self.bootstrap = parse_addresses(bootstrap_servers)
+        self.client_id = client_id
+        self.security = security
+        self._made: weakref.WeakSet[Any] = weakref.WeakSet()
+
+    async def __aenter__(self) -> Kafka:
+        return self
+
+    async def __aexit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def engine(self) -> Engine:
+        """An engine of this cluster, without parts."""
+        return Engine(list(self.bootstrap), self.client_id, self.security)
+
+    @overload
+    def producer(self, *, key: Serializer[K], value: Serializer[V], **options: Any) -> KafkaProducer[K, V]: ...
+
+    @overload
+    def producer(self, *, value: Serializer[V], **options: Any) -> KafkaProducer[bytes | None, V]: ...
+
+    @overload
+    def producer(self, *, key: Serializer[K], **options: Any) -> KafkaProducer[K, bytes | None]: ...
+
+    @overload
+    def producer(self, **options: Any) -> KafkaProducer[bytes | None, bytes | None]: ...
+
+    def producer(
+        self,
+        *,
+        key: Serializer[Any] | None = None,
+        value: Serializer[Any] | None = None,
+        max_block_ms: float = 60_000,
+        **options: Any,
+    ) -> KafkaProducer[Any, Any]:
+        """A producer; see `headrace.client.kafka.producing_options` for what it takes. raises RuntimeError, where no loop runs"""
+        made: KafkaProducer[Any, Any] = KafkaProducer(
+            self.engine(), producing_options(options), key, value, max_block_ms / 1000
+        )
+        self._made.add(made)
+        return made
+
+    @overload
+    def consumer(
+        self, *topics: str, key: Deserializer[K], value: Deserializer[V], **options: Any
+    ) -> KafkaConsumer[K, V]: ...
+
+    @overload
+    def consumer(self, *topics: str, value: Deserializer[V], **options: Any) -> KafkaConsumer[bytes | None, V]: ...
+
+    @overload
+    def consumer(self, *topics: str, key: Deserializer[K], **options: Any) -> KafkaConsumer[K, bytes | None]: ...
+
+    @overload
+    def consumer(self, *topics: str, **options: Any) -> KafkaConsumer[bytes | None, bytes | None]: ...
+
+    def consumer(
+        self,
+        *topics: str,
+        pattern: str | re.Pattern[str] | None = None,
+        partitions: Iterable[TopicPartition | tuple[str, int]] | None = None,
+        group: str | None = None,
+        key: Deserializer[Any] | None = None,
+        value: Deserializer[Any] | None = None,
+        delivery: Literal["at_most_once", "at_least_once", "exactly_once"] = "at_least_once",
+        start: Start = "latest",
+        on_error: OnError = "raise",
+        on_assigned: OnAssigned | None = None,
+        on_revoked: OnRevoked | None = None,
+        **options: Any,
+    ) -> KafkaConsumer[Any, Any]:
+        """A consumer of topics, of those that a pattern matches, or of given partitions; options as in `headrace.client`.
+
+        on_assigned, on_revoked   functions or coroutine functions; what they do is done before the next records come
+        raises                    ValueError, which names key, value and reason; RuntimeError, where no loop runs
+        """
+        made: KafkaConsumer[Any, Any] = KafkaConsumer(
+            self.engine,
+            ConsumerOptions.of(
+                topics=topics,
+                pattern=pattern,
+                partitions=partitions,
+                group=group,
+                delivery=Delivery(delivery),
+                start=start,
+                **options,
+            ),
+            key,
+            value,
+            on_error,
+            on_assigned,
+            on_revoked,
+        )
+        self._made.add(made)
+        return made
+
+    async def close(self) -> None:
+        """Close what was made here and is still open, all of it. raises the first failure"""
+        failures: list[HeadraceError] = []
+        for made in list(self._made):
+            try:
+                await made.close()
+            except HeadraceError as failure:
+                failures.append(failure)
+        if failures:
+            raise failures[0]

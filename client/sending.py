@@ -1,0 +1,258 @@
+"""What a blocking and an asyncio producer do alike: many records at once, flushes, what became of what nobody looked at.
+
+Each has a `send` of its own: it is what a record costs. The rest that waits is written as steps (`steps.py`), which a driver runs.
+
+Source: Kafka `KafkaProducer`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+from headrace.client.delivery import DeliveryFailed
+from headrace.client.engine.batches import RECORD_OVERHEAD_BYTES, Batch
+from headrace.client.engine.engine import Engine
+from headrace.client.engine.producing import Producing, ProducingOptions, Queue, Route
+from headrace.client.failures import WaitTimedOut
+from headrace.client.partitioner import partition_of
+from headrace.client.serializers import Serializer
+from headrace.client.steps import Done, Pass, Steps, Until
+from headrace.errors import ErrorCode, KafkaError
+from headrace.protocol.batch_builder import Column
+
+if TYPE_CHECKING:
+    import pyarrow
+
+K_in = TypeVar("K_in", contravariant=True)
+V_in = TypeVar("V_in", contravariant=True)
+
+CLOSE_ON_ERROR_S: Final = 5.0  # for what is buffered, where the caller's block failed
+
+Extend = Callable[
+    [Batch, int, int], int
+]  # (batch, milliseconds, from which record on) -> from which one on it has no room
+
+
+class Sending(Generic[K_in, V_in]):
+    """The producing half of an engine, with serializers and a clock."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        options: ProducingOptions,
+        key: Serializer[K_in] | None,
+        value: Serializer[V_in] | None,
+        max_block_s: float,
+        clock_s: Callable[[], float],
+        path: Any,
+    ) -> None:
+        self._engine = engine
+        self._path = path
+        self._producing = Producing(engine.requests, engine.tasks, engine.metadata, options, path=path)
+        engine.parts.append(self._producing)
+        self._routes = self._producing.routes
+        self._serialize_key = None if key is None else key.serialize
+        self._serialize_value = None if value is None else value.serialize
+        self._max_block_s = max_block_s
+        self._batch_size = options.batch_size
+        self._clock_s = clock_s
+        self._has_kernel_clock = clock_s is time.monotonic  # the kernel looks at that one itself
+        self._next_turn_s = 0.0
+        self._wall_offset_s = time.time() - clock_s()
+        self._is_closed = False
+
+    @property
+    def acknowledged(self) -> int:
+        """Records, so far."""
+        return self._producing.acknowledged
+
+    def health(self) -> dict[str, Any]:
+        """What is not acknowledged, and what it waits for."""
+        producing = self._producing
+        return {
+            "buffered_bytes": producing.buffered_bytes,
+            "batches": producing.outstanding,
+            "acknowledged": producing.acknowledged,
+            "waits_for": list(self._engine.waits_for()),
+        }
+
+    # Steps
+
+    def _learned(self, topic: str) -> Steps[Route]:
+        """raises   KafkaError, WaitTimedOut"""
+        asked = self._engine.start(self._producing.learn(topic), f"metadata of topic {topic}")
+        route: Route = yield Done(asked, self._max_block_s)
+        return route
+
+    def _many(
+        self,
+        topic: str,
+        values: Iterable[V_in | None] | pyarrow.Table | pyarrow.RecordBatch,
+        keys: Iterable[K_in | None] | None,
+        partition: int | None,
+        timestamp_ms: int | None,
+    ) -> Steps[int]:
+        """Send many records; returns how many."""
+        if hasattr(values, "column_names"):
+            return (yield from self._table(topic, values, partition, timestamp_ms))
+        listed: Any = values if isinstance(values, list | tuple) else list(values)
+        listed_keys: Any = None if keys is None else keys if isinstance(keys, list | tuple) else list(keys)
+        if listed_keys is not None and len(listed_keys) != len(listed):
+            raise ValueError(f"keys: {len(listed_keys)} for {len(listed)} values")
+        route = self._routes.get(topic) or (yield from self._learned(topic))
+        if self._serialize_value is not None:
+            serialize = self._serialize_value
+            listed = [None if one is None else serialize(topic, one) for one in listed]
+        if listed_keys is not None and self._serialize_key is not None:
+            serialize_key = self._serialize_key
+            listed_keys = [None if one is None else serialize_key(topic, one) for one in listed_keys]
+        if listed_keys is None or partition is not None:
+            yield from self._list(route, listed, listed_keys, partition, timestamp_ms)
+            return len(listed)
+        count = route.count
+        groups: dict[int, tuple[list[Any], list[Any]]] = {}
+        for value, key in zip(listed, listed_keys, strict=True):
+            index = -1 if key is None else partition_of(key, count)
+            group = groups.get(index)
+            if group is None:
+                group = groups[index] = ([], [])
+            group[0].append(value)
+            group[1].append(key)
+        for index, (some, some_keys) in groups.items():
+            is_keyed = index >= 0
+            yield from self._list(
+                route, some, some_keys if is_keyed else None, index if is_keyed else None, timestamp_ms
+            )
+        return len(listed)
+
+    def _list(
+        self, route: Route, values: Any, keys: Any, partition: int | None, timestamp_ms: int | None
+    ) -> Steps[None]:
+        limit = self._batch_size
+
+        def extend(batch: Batch, milliseconds: int, at: int) -> int:
+            assert batch.builder is not None
+            return batch.builder.extend(values, keys, milliseconds, at, limit)
+
+        yield from self._run_of(route, len(values), partition, timestamp_ms, extend)
+
+    def _table(self, topic: str, table: Any, partition: int | None, timestamp_ms: int | None) -> Steps[int]:
+        route = self._routes.get(topic) or (yield from self._learned(topic))
+        for name in table.column_names if hasattr(table, "column_names") else table.schema.names:
+            if name not in ("value", "key"):
+                raise ValueError(f"column {name!r} of the table: only 'value' and 'key' are sent")
+        for rows in table.to_batches() if hasattr(table, "to_batches") else [table]:
+            values = rows.column("value")
+            keys = rows.column("key") if "key" in rows.schema.names else None
+            if keys is not None and partition is None:
+                yield from self._many(topic, values.to_pylist(), keys.to_pylist(), None, timestamp_ms)
+                continue
+            columns = Column.of(values), None if keys is None else Column.of(keys)
+            yield from self._columns(route, *columns, len(values), partition, timestamp_ms)
+        return int(table.num_rows)
+
+    def _columns(
+        self,
+        route: Route,
+        values: Column,
+        keys: Column | None,
+        total: int,
+        partition: int | None,
+        timestamp_ms: int | None,
+    ) -> Steps[None]:
+        limit = self._batch_size
+
+        def extend(batch: Batch, milliseconds: int, at: int) -> int:
+            assert batch.builder is not None
+            return batch.builder.extend_columns(values, keys, milliseconds, at, total, limit)
+
+        yield from self._run_of(route, total, partition, timestamp_ms, extend)
+
+    def _run_of(
+        self, route: Route, total: int, partition: int | None, timestamp_ms: int | None, extend: Extend
+    ) -> Steps[None]:
+        """Records that all go to one partition, or in turn where none is given."""
+        producing = self._producing
+        at = 0
+        while at < total:
+            now_s = self._clock_s()
+            queue = producing.sticky_queue(route) if partition is None else producing.queue(route, partition)
+            batch = queue.open or producing.open_batch(queue, RECORD_OVERHEAD_BYTES, now_s)
+            milliseconds = int((now_s + self._wall_offset_s) * 1000) if timestamp_ms is None else timestamp_ms
+            assert batch.builder is not None
+            before = batch.builder.size_bytes
+            try:
+                at = extend(batch, milliseconds, at)
+            finally:
+                producing.path.add(batch.builder.size_bytes - before)
+            if at < total:
+                producing.close_full(queue)
+            if producing.is_due or now_s >= self._next_turn_s:
+                self._turn()
+            if producing.is_full:
+                yield self._room()
+            elif self._holds_up(now_s):
+                yield Pass()
+
+    def _room(self) -> Until:
+        return Until(lambda: not self._producing.is_full, self._max_block_s, "room in buffer.memory")
+
+    def _flushed(self, timeout: float | None) -> Steps[None]:
+        """Until every record sent before is acknowledged, or is out where nothing is. raises WaitTimedOut"""
+        producing, requests = self._producing, self._engine.requests
+        pending = producing.unfinished()
+        producing.turn(self._clock_s(), is_flushing=True)
+
+        def is_done() -> bool:
+            while pending and pending[-1].is_done:
+                pending.pop()
+            return not pending and not requests.has_unsent
+
+        yield Until(is_done, timeout, "flush")
+
+    def _closing(self, timeout: float | None) -> Steps[None]:
+        """What is not acknowledged in time fails."""
+        try:
+            if timeout is None or timeout > 0:
+                yield from self._flushed(timeout)
+        except WaitTimedOut as failure:
+            self._producing.fail_all(failure)
+        finally:
+            self._producing.fail_all(producer_closed())
+
+    # Inside
+
+    def _turn(self) -> None:
+        """Of the engine."""
+        raise NotImplementedError
+
+    def _holds_up(self, _now_s: float) -> bool:
+        """Whether others are to have a turn of an event loop."""
+        return False
+
+    def _turn_at(self, now_s: float, next_s: float) -> None:
+        """Records take the slow way, which turns the engine, from a time on; and what the time of the day is now."""
+        self._wall_offset_s = time.time() - now_s
+        self._next_turn_s = next_s
+        if self._has_kernel_clock:
+            self._path.wall_offset_ns = int(self._wall_offset_s * 1e9)
+            self._path.next_turn_ns = 0 if self._producing.is_due else int(next_s * 1e9)
+
+    def _queue(self, route: Route, key: bytes | None, partition: int | None) -> Queue:
+        if partition is not None:
+            return self._producing.queue(route, partition)
+        if key is not None:
+            return self._producing.queue(route, partition_of(key, route.count))
+        return self._producing.sticky_queue(route)
+
+    def _raise_unseen(self) -> None:
+        unseen = self._producing.take_unseen()
+        if unseen is not None:
+            failure, records = unseen
+            raise DeliveryFailed(records, failure)
+
+
+def producer_closed() -> KafkaError:
+    return KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "the producer is closed")
