@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from headrace.aio.admin import KafkaAdmin
     from headrace.aio.consumer import KafkaConsumer
     from headrace.aio.delivery import Delivery
     from headrace.aio.kafka import Kafka
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from headrace.client.serializers import Bytes, Json, Str, UndecodableRecord
 
 _HOMES = {
+    "KafkaAdmin": "aio.admin",
     "KafkaConsumer": "aio.consumer", "Delivery": "aio.delivery", "Kafka": "aio.kafka", "KafkaProducer": "aio.producer",
     "CommitFailed": "client.consuming", "DeliveryFailed": "client.delivery", "LogTruncation": "client.engine.fetching",
     "EARLIEST": "client.engine.offsets", "LATEST": "client.engine.offsets", "ConnectionFailed": "client.failures",
@@ -28,7 +30,7 @@ _HOMES = {
 
 __all__ = [
     "EARLIEST", "LATEST", "Bytes", "CommitFailed", "ConnectionFailed", "Delivery", "DeliveryFailed", "ForkedClient", "Json", "Kafka",
-    "KafkaConsumer", "KafkaProducer", "LogTruncation", "Record", "RecordMetadata", "Str", "UndecodableRecord", "WaitTimedOut",
+    "KafkaAdmin", "KafkaConsumer", "KafkaProducer", "LogTruncation", "Record", "RecordMetadata", "Str", "UndecodableRecord", "WaitTimedOut",
 ]  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import Any, Literal, TypeVar, overload
 
+from headrace.aio.admin import KafkaAdmin
 from headrace.aio.consumer import KafkaConsumer, OnAssigned, OnRevoked
 from headrace.aio.producer import KafkaProducer
 from headrace.client.addresses import parse_addresses
@@ -137,6 +138,12 @@ class Kafka:
             on_assigned,
             on_revoked,
         )
+        self._made.add(made)
+        return made
+
+    def admin(self) -> KafkaAdmin:
+        """An admin of topics and groups."""
+        made = KafkaAdmin(self.engine())
         self._made.add(made)
         return made
 

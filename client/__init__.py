@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from headrace.client.failures import ConnectionFailed, WaitTimedOut
     from headrace.client.forks import ForkedClient
     from headrace.client.kafka import Kafka
+    from headrace.client.kafka_admin import KafkaAdmin
     from headrace.client.kafka_consumer import CommitFailed, KafkaConsumer
     from headrace.client.kafka_producer import KafkaProducer
     from headrace.client.records import Record, RecordMetadata
@@ -19,13 +20,14 @@ if TYPE_CHECKING:
 _HOMES = {
     "Delivery": "delivery", "DeliveryFailed": "delivery", "WaitTimedOut": "failures", "LogTruncation": "engine.fetching",
     "EARLIEST": "engine.offsets", "LATEST": "engine.offsets", "ConnectionFailed": "failures", "ForkedClient": "forks", "Kafka": "kafka",
-    "CommitFailed": "kafka_consumer", "KafkaConsumer": "kafka_consumer", "KafkaProducer": "kafka_producer", "Record": "records",
+    "CommitFailed": "kafka_consumer", "KafkaAdmin": "kafka_admin",
+    "KafkaConsumer": "kafka_consumer", "KafkaProducer": "kafka_producer", "Record": "records",
     "RecordMetadata": "records", "Bytes": "serializers", "Json": "serializers", "Str": "serializers", "UndecodableRecord": "serializers",
 }  # fmt: skip
 
 __all__ = [
     "EARLIEST", "LATEST", "Bytes", "CommitFailed", "ConnectionFailed", "Delivery", "DeliveryFailed", "ForkedClient", "Json", "Kafka",
-    "KafkaConsumer", "KafkaProducer", "LogTruncation", "Record", "RecordMetadata", "Str", "UndecodableRecord", "WaitTimedOut",
+    "KafkaAdmin", "KafkaConsumer", "KafkaProducer", "LogTruncation", "Record", "RecordMetadata", "Str", "UndecodableRecord", "WaitTimedOut",
 ]  # fmt: skip
 
 

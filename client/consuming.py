@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from typing import Any, Final
 
+from headrace.client.chunk_reader import ChunkReader
 from headrace.client.consumer_options import ConsumerOptions, Delivery, OnError
 from headrace.client.engine.coordinator import Coordinator, Position, fetch_committed, store_committed
 from headrace.client.engine.engine import Engine
@@ -29,7 +30,7 @@ from headrace.client.engine.offsets import EARLIEST, offsets_for
 from headrace.client.engine.tasks import Procedure, Task
 from headrace.client.failures import WaitTimedOut, error_of, is_retriable
 from headrace.client.group_thread import GroupThread
-from headrace.client.in_hand import InHand, Reading, epoch_of
+from headrace.client.in_hand import BackgroundCommit, InHand, epoch_of
 from headrace.client.offset_store import Committed
 from headrace.client.reading import decoder_of
 from headrace.client.serializers import Deserializer
@@ -47,24 +48,6 @@ Name = TopicPartition | tuple[str, int]
 
 class CommitFailed(KafkaError):
     """A commit was refused: the group has given the partitions to another member, or is about to."""
-
-
-class _Background:
-    """A commit that nobody waits for."""
-
-    __slots__ = ("offsets", "stored")
-
-    def __init__(self, offsets: dict[TopicPartition, Position], stored: Task[None] | Future[None]) -> None:
-        self.offsets = offsets
-        self.stored = stored
-
-    @property
-    def is_done(self) -> bool:
-        return self.stored.is_done if isinstance(self.stored, Task) else self.stored.done()
-
-    @property
-    def failure(self) -> BaseException | None:
-        return self.stored.failure if isinstance(self.stored, Task) else self.stored.exception()
 
 
 class Consuming:
@@ -101,7 +84,7 @@ class Consuming:
         self._turn = turn
         self._decode = decoder_of(key, value, on_error)
         self._on_assigned, self._on_revoked = on_assigned, on_revoked
-        self._readings: deque[Reading] = deque()  # the first of them, and those that were paused meanwhile
+        self._readers: deque[ChunkReader] = deque()  # of several partitions, where some were paused meanwhile
         self._taken: deque[InHand] = deque()
         self._gathering: list[InHand] = []  # for a batch
         self._failure: HeadraceError | None = None  # to be raised once a batch before it was handed out
@@ -110,7 +93,7 @@ class Consuming:
         self._start_at: dict[TopicPartition, int] = {}
         self._to_begin: dict[TopicPartition, None] = {}  # read, but not from where they are to begin yet
         self._commit_due_s = clock_s() + options.auto_commit_s
-        self._committing: _Background | None = None
+        self._committing: BackgroundCommit | None = None
         self._coordinator = None if options.group is None else Coordinator(engine.requests, options.group)
         self._counts: dict[str, int] = {}  # partitions of topics that are read whole
         self._metadata_version = -1
@@ -197,64 +180,54 @@ class Consuming:
 
     def _has_news(self) -> bool:
         """Whether a look for records would find something else than before."""
-        has_records = self.fetching.has_something or self._has_kept
-        return has_records or self.has_to_act or (self.member is not None and self.member.has_failed)
-
-    @property
-    def _has_kept(self) -> bool:
-        """Whether records that came before may be handed out now: their partition was paused, and is not any more."""
-        kept = [one.subject for one in self._taken] + [one.chunk.subject for one in self._readings]
-        return any(not subject.is_paused for subject in kept)
+        return self.fetching.has_something or self.has_to_act or (self.member is not None and self.member.has_failed)
 
     def _next_run(self, max_records: int) -> InHand | None:
         """The next list of records that is here. raises what a partition failed with"""
         taken = self._taken
         while True:
-            for found in list(taken):
-                if found.subject.is_paused:
-                    continue
+            for found in [one for one in taken if not one.subject.is_paused]:
                 taken.remove(found)
                 if found.serial == found.subject.serial:
                     return self._first_of(found, max_records)
             if self._failure is not None:
                 failure, self._failure = self._failure, None
                 raise failure
-            reading = self._reading()
-            if reading is None:
+            reader = self._reader()
+            if reader is None:
                 return None
-            chunk, run = reading.chunk, reading.next_run()
+            chunk, run = reader.chunk, reader.next_run()
             if run is None:
-                self._readings.remove(reading)
+                self._readers.remove(reader)
                 if not self.in_hand and not self._gathering:
                     self._moved(chunk.subject, chunk.next_offset, chunk.subject.position_epoch, chunk.serial)
                 continue
             if self._decode is not None:
                 last = run[-1]
-                run, reading.failure = self._decode(run)
-                reading.run = None
+                run, reader.failure = self._decode(run)
+                reader.run = None
                 if not run:
-                    if reading.failure is None and not self.in_hand and not self._gathering:  # all were skipped
+                    if reader.failure is None and not self.in_hand and not self._gathering:  # all were skipped
                         self._moved(chunk.subject, last.offset + 1, epoch_of(last), chunk.serial)
                     continue
-            reading.run = None
+            reader.run = None
             return self._first_of(InHand(chunk.subject, run, chunk.serial), max_records)
 
-    def _reading(self) -> Reading | None:
+    def _reader(self) -> ChunkReader | None:
         """The chunk that records come from next; None: there is none."""
-        for reading in list(self._readings):
-            subject = reading.chunk.subject
-            if reading.chunk.serial != subject.serial:
-                self._readings.remove(reading)  # moved, or another member's by now
-            elif not subject.is_paused:
-                return reading
+        for reader in list(self._readers):
+            if reader.is_void:
+                self._readers.remove(reader)
+            elif not reader.chunk.subject.is_paused:
+                return reader
         self.engine.tasks.now_s = self._clock_s()
         chunk = self.fetching.take()
         if chunk is None:
             return None
-        reading = Reading(chunk)
-        self._readings.append(reading)
+        reader = ChunkReader(chunk)
+        self._readers.append(reader)
         self._turn()
-        return reading
+        return reader
 
     def _first_of(self, found: InHand, max_records: int) -> InHand:
         """As many as are wanted; the rest comes next."""
@@ -275,13 +248,23 @@ class Consuming:
                 if is_last_done:
                     self._moved(one.subject, one.end, one.end_epoch, one.serial)
                 continue
-            left = one.iterator.__length_hint__()  # type: ignore[attr-defined]  # a list's iterator has it
-            done = len(one.run) - left - (not is_last_done)
-            if done > 0:
-                last = one.run[done - 1]
-                self._moved(one.subject, last.offset + 1, epoch_of(last), one.serial)
-            if left:
+            if self._gone_through(one, is_last_done):
                 self.in_hand.append(one)
+
+    def _gone_through(self, one: InHand, is_last_done: bool) -> int:
+        """The records of a list that the caller has come past are done; returns how many are left."""
+        left: int = one.iterator.__length_hint__()  # type: ignore[union-attr]  # a list's iterator has it
+        done = len(one.run) - left - (not is_last_done)
+        if done > 0:
+            last = one.run[done - 1]
+            self._moved(one.subject, last.offset + 1, epoch_of(last), one.serial)
+        return left
+
+    def note_progress(self) -> None:
+        """Positions are as of now, also in the middle of a list: before the record that the caller has."""
+        for one in self.in_hand:
+            if one.iterator is not None:
+                self._gone_through(one, is_last_done=False)
 
     def _moved(self, subject: Subject, offset: int, epoch: int, serial: int) -> None:
         if subject.serial != serial or offset <= subject.position:
@@ -298,10 +281,12 @@ class Consuming:
 
     @property
     def positions(self) -> dict[TopicPartition, int]:
+        self.note_progress()
         return {name: subject.position for name, subject in self.fetching.subjects.items() if subject.position >= 0}
 
     def position(self, topic: str, partition: int) -> Steps[int]:
         subject = self.subject(topic, partition)
+        self.note_progress()
         if subject.name in self._to_begin:
             yield Whole(self.act, COMMIT_S)
         yield Until(
@@ -441,7 +426,7 @@ class Consuming:
         if self._dirty and self._clock_s() >= self._commit_due_s:
             self._commit_due_s = self._clock_s() + self.options.auto_commit_s
             offsets = dict(self._dirty)
-            self._committing = _Background(offsets, self._store(offsets))
+            self._committing = BackgroundCommit(offsets, self._store(offsets))
 
     # What goes on beside
 
@@ -551,6 +536,7 @@ class Consuming:
 
     def health(self) -> dict[str, Any]:
         """Where each partition stands."""
+        self.note_progress()
         subjects = self.fetching.subjects.values()
         return {
             "partitions": {
@@ -588,6 +574,3 @@ class Consuming:
                 yield Heard(member.ended, timeout_s, "the group's thread to end")
             except HeadraceError:
                 pass  # the session timeout says the same
-
-
-__all__ = ["CommitFailed", "Consuming", "InHand"]

@@ -1,17 +1,17 @@
-"""What a consumer has of a partition beyond its fetched bytes: the chunk that it reads, the lists of records that its caller has.
-
-Source: Kafka `CompletedFetch`.
-"""
+"""What a consumer has given away and waits for: lists of records, a commit."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import Future
 from typing import Any
 
-from headrace.client.engine.fetching import Chunk, Subject
-from headrace.client.reading import Run, runs_of
+from headrace.client.engine.coordinator import Position
+from headrace.client.engine.fetching import Subject
+from headrace.client.engine.tasks import Task
+from headrace.client.reading import Run
 from headrace.client.records import Record
-from headrace.ids import NO_EPOCH
+from headrace.ids import NO_EPOCH, TopicPartition
 
 
 class InHand:
@@ -33,34 +33,24 @@ class InHand:
         self.iterator: Iterator[Any] | None = None
 
 
-class Reading:
-    """A chunk whose records are being handed out.
+class BackgroundCommit:
+    """A commit that nobody waits for."""
 
-    run       that was read, and not decoded yet: what decodes it may raise
-    failure   of the records that come next; it stays until the caller moves the position
-    """
+    __slots__ = ("offsets", "stored")
 
-    __slots__ = ("chunk", "failure", "run", "runs")
+    def __init__(self, offsets: dict[TopicPartition, Position], stored: Task[None] | Future[None]) -> None:
+        self.offsets = offsets
+        self.stored = stored
 
-    def __init__(self, chunk: Chunk) -> None:
-        self.chunk = chunk
-        self.runs = runs_of(chunk)
-        self.run: Run | None = None
-        self.failure: Exception | None = None
+    @property
+    def is_done(self) -> bool:
+        return self.stored.is_done if isinstance(self.stored, Task) else self.stored.done()
 
-    def next_run(self) -> Run | None:
-        """raises   CorruptRecord, CompressionError"""
-        if self.failure is not None:
-            raise self.failure
-        if self.run is None:
-            try:
-                self.run = next(self.runs, None)
-            except Exception as failure:
-                self.failure = failure
-                raise
-        return self.run
+    @property
+    def failure(self) -> BaseException | None:
+        return self.stored.failure if isinstance(self.stored, Task) else self.stored.exception()
 
 
 def epoch_of(record: Record[Any, Any]) -> int:
-    """The leader epoch of a record, as commits carry it."""
+    """The leader epoch that a record was written in; NO_EPOCH: not known."""
     return NO_EPOCH if record.leader_epoch is None else record.leader_epoch

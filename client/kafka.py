@@ -23,6 +23,7 @@ from headrace.client.consumer_options import ConsumerOptions, Delivery, OnError,
 from headrace.client.engine.engine import Engine
 from headrace.client.engine.link import Security
 from headrace.client.engine.producing import ProducingOptions
+from headrace.client.kafka_admin import KafkaAdmin
 from headrace.client.kafka_consumer import KafkaConsumer
 from headrace.client.kafka_producer import KafkaProducer
 from headrace.client.producer_options import CODECS
@@ -150,6 +151,12 @@ class Kafka:
             on_assigned,
             on_revoked,
         )
+        self._made.add(made)
+        return made
+
+    def admin(self) -> KafkaAdmin:
+        """An admin of topics and groups."""
+        made = KafkaAdmin(self.engine())
         self._made.add(made)
         return made
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from headrace.client.delivery import DeliveryFailed
 from headrace.client.engine.batches import RECORD_OVERHEAD_BYTES, Batch
 from headrace.client.engine.engine import Engine
-from headrace.client.engine.producing import Producing, ProducingOptions, Queue, Route
+from headrace.client.engine.producing import Producing, ProducingOptions
+from headrace.client.engine.routes import Queue, Route
 from headrace.client.failures import WaitTimedOut
 from headrace.client.partitioner import partition_of
 from headrace.client.serializers import Serializer

@@ -247,7 +247,7 @@ def _decompress_lz4_frame(data: Buffer, room: int, limit: int) -> tuple[bytes, b
         rest = b""
 
 
-class _ZstdContexts(threading.local):
+class _ZstdContexts:
     """Reused, because making one costs more than a small batch; one a thread, because they hold state."""
 
     def __init__(self) -> None:
@@ -257,13 +257,14 @@ class _ZstdContexts(threading.local):
         self.decompressor = zstandard.ZstdDecompressor()
 
 
-_zstd: Final[list[_ZstdContexts]] = []
+_zstd: Final = threading.local()  # not a subclass of it: compiled, its attributes would be those of all threads
 
 
 def _zstd_contexts() -> _ZstdContexts:
-    if not _zstd:
-        _zstd.append(_ZstdContexts())
-    return _zstd[0]
+    contexts: _ZstdContexts | None = getattr(_zstd, "contexts", None)
+    if contexts is None:
+        contexts = _zstd.contexts = _ZstdContexts()
+    return contexts
 
 
 def _compress_zstd(data: Buffer) -> bytes:

@@ -18,15 +18,8 @@ DEFAULT_LEVELS: Final = {Codec.GZIP: -1, Codec.LZ4: 9, Codec.ZSTD: 3}
 LEVELS: Final = {Codec.GZIP: (-1, 9), Codec.LZ4: (1, 17), Codec.ZSTD: (-131_072, 22)}
 _GZIP_WINDOW_BITS: Final = 16 + zlib.MAX_WBITS
 
-
-class _ZstdCompressors(threading.local):
-    """By level, because making one costs more than a small batch; for each thread, because they hold state."""
-
-    def __init__(self) -> None:
-        self.by_level: dict[int, Any] = {}
-
-
-_zstd_compressors: Final = _ZstdCompressors()
+# By level, because making one costs more than a small batch; for each thread, because they hold state.
+_zstd: Final = threading.local()
 
 
 def compress_at(codec: int, data: Buffer, level: int) -> bytes:
@@ -38,7 +31,9 @@ def compress_at(codec: int, data: Buffer, level: int) -> bytes:
 
         return bytes(lz4.frame.compress(data, compression_level=level, store_size=False, block_linked=False))
     assert codec == Codec.ZSTD
-    compressors = _zstd_compressors.by_level
+    compressors: dict[int, Any] | None = getattr(_zstd, "by_level", None)
+    if compressors is None:
+        compressors = _zstd.by_level = {}
     compressor = compressors.get(level)
     if compressor is None:
         import zstandard

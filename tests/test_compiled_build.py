@@ -98,6 +98,18 @@ def test_enums_of_the_core_have_no_init():
                 assert "__init__" not in {one.name for one in node.body if isinstance(one, ast.FunctionDef)}, path
 
 
+def test_no_class_of_the_core_inherits_from_a_threads_local():
+    """mypyc lays its attributes over the base's own memory: they were one for all threads, and reading them by name was a crash."""
+    found = [
+        f"{path}: {node.name}"
+        for path in sources(ROOT).values()
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.ClassDef)
+        and {ast.unparse(base).split(".")[-1] for base in node.bases} & {"local", "_local"}
+    ]
+    assert not found
+
+
 def test_tuples_of_the_core_have_fields_that_mypyc_can_name():
     """Not `object` nor `memoryview` alone: the class would not come into being."""
     for path in sources(ROOT).values():

@@ -141,7 +141,8 @@ class EventLoopDriver:
         self.engine.turn(now_s)
         if self._conditions:
             self._look()
-        self._serve(now_s)
+        if self._serve() and self._conditions:
+            self._look()  # whether bytes are out
         self._set_timer(now_s)
 
     def _look(self) -> None:
@@ -342,10 +343,12 @@ class EventLoopDriver:
         self.engine.requests.drop(link, failure, now_s)
         self.turn_soon()
 
-    def _serve(self, now_s: float) -> None:
-        """Open, write, close, as the engine wants."""
+    def _serve(self) -> bool:
+        """Open, write, close, as the engine wants; False: it wants nothing."""
         requests = self.engine.requests
+        is_wanted = False
         while requests.wanted or requests.closed or requests.unsent:
+            is_wanted = True
             closed, requests.closed = requests.closed, []
             for link in closed:
                 self._close_link(link)
@@ -359,6 +362,7 @@ class EventLoopDriver:
                 connection = self._connections.get(link)
                 if connection is not None:
                     connection.write()
+        return is_wanted
 
     async def _connect(self, link: Link) -> None:
         try:
@@ -367,7 +371,8 @@ class EventLoopDriver:
         except TimeoutError:
             self._not_connected(link, f"no connection within {CONNECT_TIMEOUT_S:g} s")
         except OSError as failure:
-            self._not_connected(link, str(failure.strerror or failure))
+            is_system = failure.errno is not None and failure.errno > 0  # not the resolver's
+            self._not_connected(link, os.strerror(failure.errno) if is_system else str(failure.strerror or failure))
         except UnicodeError as failure:  # no name of a host
             self._not_connected(link, str(failure))
         finally:

@@ -32,6 +32,9 @@ VERSIONS: Final = (0, 12)
 EPOCHS_VERSION: Final = 9  # from which on leader epochs are right
 MAX_AGE_S: Final = 300.0  # metadata.max.age.ms
 REFRESH_PAUSE_S: Final = 0.1  # retry.backoff.ms, between two refreshes
+UNKNOWN_TOPIC_S: Final = (
+    2.0  # a topic that brokers don't know for so long is not there; a new one may not have reached all of them
+)
 REFRESH_TRIES: Final = 10  # of one task, until it fails
 
 
@@ -131,15 +134,24 @@ class Metadata:
         raises   KafkaError UNKNOWN_TOPIC_OR_PARTITION and others that are not retriable; ConnectionFailed
         """
         self.want([topic])
+        give_up_s = self._tasks.now_s + UNKNOWN_TOPIC_S
         for tries in range(1, REFRESH_TRIES + 1):
             state = self.topics.get(topic)
             if state is not None and state.failure is None:
                 return state
             if state is not None and state.failure is not None and not state.failure.code.retriable:
                 raise state.failure
+            is_unknown = (
+                state is not None
+                and state.failure is not None
+                and state.failure.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            )
+            if is_unknown and self._tasks.now_s >= give_up_s:
+                break
             if tries > 1:
                 yield Pause(retry_pause_s(tries - 1))
             yield self.refresh()
+        self.unwant([topic])
         state = self.topics.get(topic)
         if state is None or state.failure is not None:
             raise (state and state.failure) or KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {topic}")

@@ -8,7 +8,7 @@ Source: Kafka `OffsetFetcher`, `OffsetsForLeaderEpochClient`; KIP-320.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from headrace.client.engine.metadata import Metadata
@@ -201,6 +201,14 @@ def no_leader(metadata: Metadata, name: TopicPartition) -> KafkaError:
     return KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, str(name))
 
 
+def grouped(names: Iterable[TopicPartition]) -> dict[str, list[int]]:
+    """Partitions by topic."""
+    found: dict[str, list[int]] = {}
+    for name in names:
+        found.setdefault(name.topic, []).append(name.partition)
+    return found
+
+
 __all__ = [
     "EARLIEST",
     "LATEST",
@@ -208,6 +216,7 @@ __all__ = [
     "Found",
     "ask_leader",
     "epochs_question",
+    "grouped",
     "offsets_for",
     "offsets_question",
 ]

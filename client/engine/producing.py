@@ -129,6 +129,7 @@ class Producing:
         self._ready: dict[Queue, None] = {}  # with closed batches to send
         self._node_requests: dict[int, int] = {}  # in flight, by node
         self._expire_at_s = 0.0
+        self._has_sent = False  # the last time
         self._linger_s = options.linger_ms / 1000
 
     # Taking records
@@ -221,6 +222,8 @@ class Producing:
             self._expire(now_s)
         if self._ready:
             self._send(now_s)
+            while self.options.acks == ACKS_NONE and self._has_sent and self._ready:  # what is sent is done
+                self._send(now_s)
 
     def next_s(self, now_s: float) -> float:
         """When `turn` has something to do at the latest."""
@@ -347,6 +350,7 @@ class Producing:
                 continue
             by_node.setdefault(node, []).append((queue, batch))
             sizes[node] = sizes.get(node, 0) + batch.size
+        self._has_sent = bool(by_node)
         for node, chosen in by_node.items():
             self._send_to(node, chosen, now_s)
         if is_stale:

@@ -19,7 +19,7 @@ def say(**fields):
     os.write(1, (json.dumps({"t": time.monotonic_ns(), **fields}) + "\n").encode())
 
 
-def run_confluent(bootstrap, topic, group):
+def run_confluent(bootstrap, topic, group, assignor="range"):
     from confluent_kafka import Consumer, KafkaException
 
     consumer = Consumer(
@@ -30,7 +30,7 @@ def run_confluent(bootstrap, topic, group):
             "enable.auto.commit": False,
             "session.timeout.ms": SESSION_MS,
             "heartbeat.interval.ms": 500,
-            "partition.assignment.strategy": "range",
+            "partition.assignment.strategy": assignor,
         }
     )
     consumer.subscribe([topic])
@@ -43,6 +43,30 @@ def run_confluent(bootstrap, topic, group):
             rows = consumer.commit(asynchronous=False)
             say(committed={row.partition: row.offset for row in rows if row.error is None and row.offset >= 0})
         except KafkaException as failure:
+            say(refused=str(failure))
+
+
+def run_headrace(bootstrap, topic, group, assignor="range"):
+    from headrace.client import CommitFailed, Kafka
+
+    consumer = Kafka(bootstrap).consumer(
+        topic, group=group, start="earliest", auto_commit_interval_ms=3_600_000, assignors=assignor, session_timeout_ms=SESSION_MS,
+        heartbeat_interval_ms=500, max_poll_records=50,
+    )  # fmt: skip
+    ends = {}
+    while True:
+        records = consumer.poll(0.2)
+        ends = {name: end for name, end in ends.items() if name in consumer.assignment}
+        if records:
+            say(read=[[record.partition, record.offset] for record in records])
+            ends[records[-1].topic_partition] = records[-1].offset + 1
+        if not ends:
+            continue
+        try:
+            consumer.commit(ends)
+            say(committed={name.partition: end for name, end in ends.items()})
+            ends = {}
+        except CommitFailed as failure:
             say(refused=str(failure))
 
 
@@ -114,6 +138,8 @@ if __name__ == "__main__":
     client, *arguments = sys.argv[1:]
     if client == "confluent":
         run_confluent(*arguments)
+    elif client == "headrace":
+        run_headrace(*arguments)
     elif client == "kafka-python":
         run_kafka_python(*arguments)
     else:

@@ -1,4 +1,4 @@
-"""Three clients in one group: members join, die by SIGKILL, others take over. Nothing is left out, nothing done twice."""
+"""Four clients in one group: members join, die by SIGKILL, others take over. Nothing is left out, nothing done twice."""
 
 import sys
 from pathlib import Path
@@ -6,10 +6,10 @@ from pathlib import Path
 from tests.chaos.mixed_group import faults_of, run_group
 
 MEMBER = Path(__file__).parent / "group_member.py"
-CLIENTS = ["confluent", "kafka-python", "aiokafka"]
+CLIENTS = ["confluent", "kafka-python", "aiokafka", "headrace"]
 
 
-def test_members_of_three_clients_share_one_group_and_die(node, tmp_path):
+def test_members_of_four_clients_share_one_group_and_die(node, tmp_path):
     def command(client):
         return lambda topic, group: [sys.executable, str(MEMBER), client, node.bootstrap, topic, group]
 

@@ -1,7 +1,8 @@
-"""Groups of the Java client, franz-go and kafkajs: members die by SIGKILL, nothing is left out, nothing done twice."""
+"""Groups of the Java client, franz-go, kafkajs and ours: members die by SIGKILL, nothing is left out, nothing done twice."""
 
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -83,3 +84,38 @@ def test_a_group_of_franz_go(node, tmp_path, franz_go):
 )
 def test_a_group_of_the_java_client(node, tmp_path, java, assignor):
     check(tmp_path, node, java, assignor)
+
+
+MEMBER = [sys.executable, str(Path(__file__).parent.parent / "e2e" / "group_member.py")]
+ASSIGNORS = {
+    "range": "RangeAssignor",
+    "roundrobin": "RoundRobinAssignor",
+    "sticky": "StickyAssignor",
+    "cooperative-sticky": "CooperativeStickyAssignor",
+}
+
+
+def check_together(directory, node, assignor, others):
+    """Our members and others in turn, in one group."""
+    commands = {"ours": lambda topic, group: [*MEMBER, "headrace", node.bootstrap, topic, group, assignor], **others}
+    everyone = run_group(directory, node.bootstrap, commands, seed=6)
+    assert not faults_of(everyone)
+    assert sum(any("committed" in line for line in member.lines()) for member in everyone) >= 2
+
+
+@pytest.mark.parametrize("assignor", ASSIGNORS)
+def test_ours_beside_the_java_client(node, tmp_path, java, assignor):
+    others = {"java": lambda topic, group: [*java, node.bootstrap, topic, group, ASSIGNORS[assignor]]}
+    check_together(tmp_path, node, assignor, others)
+
+
+@pytest.mark.parametrize("assignor", ["range", "roundrobin", "cooperative-sticky"])
+def test_ours_beside_librdkafka(node, tmp_path, assignor):
+    command = [*MEMBER, "confluent", node.bootstrap]
+    check_together(tmp_path, node, assignor, {"librdkafka": lambda topic, group: [*command, topic, group, assignor]})
+
+
+def test_ours_beside_franz_go(node, tmp_path, franz_go):
+    check_together(
+        tmp_path, node, "cooperative-sticky", {"franz": lambda topic, group: [*franz_go, node.bootstrap, topic, group]}
+    )

@@ -212,3 +212,14 @@ def test_blocks_of_a_xerial_stream_are_bounded_by_what_comes_out_of_them():
             decompress(Codec.SNAPPY, xerial(*blocks))
     with pytest.raises(CompressionError):
         decompress(Codec.SNAPPY, xerial(b""))
+
+
+def test_no_two_threads_share_a_context_of_zstd():
+    from concurrent.futures import ThreadPoolExecutor
+
+    from headrace.protocol.compression import _zstd_contexts
+
+    mine = _zstd_contexts()
+    with ThreadPoolExecutor(1) as others:
+        assert others.submit(_zstd_contexts).result() is not mine
+    assert _zstd_contexts() is mine

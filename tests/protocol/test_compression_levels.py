@@ -43,10 +43,10 @@ def test_the_levels_of_kafkas_defaults_are_those_of_a_codec_that_nobody_tuned():
 
 
 def test_compressors_that_are_kept_are_bounded(monkeypatch):
-    monkeypatch.setattr(compression_levels, "_zstd_compressors", compression_levels._ZstdCompressors())
+    monkeypatch.setattr(compression_levels._zstd, "by_level", {}, raising=False)
     for level in range(-2 * COMPRESSORS_MAX, 0):
         compress_at(Codec.ZSTD, b"x", level)
-        assert len(compression_levels._zstd_compressors.by_level) <= COMPRESSORS_MAX
+        assert len(compression_levels._zstd.by_level) <= COMPRESSORS_MAX
 
 
 def test_no_two_threads_share_a_compressor(text):
@@ -54,7 +54,7 @@ def test_no_two_threads_share_a_compressor(text):
 
     def used():
         compress_at(Codec.ZSTD, text, 5)
-        return compression_levels._zstd_compressors.by_level[5]
+        return compression_levels._zstd.by_level[5]
 
     mine = used()
     with ThreadPoolExecutor(1) as others:

@@ -1,0 +1,108 @@
+"""The asyncio admin: topics, their settings, groups and their offsets.
+
+Source: Kafka `Admin`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Final, TypeVar
+
+from headrace.client.driving.event_loop import EventLoopDriver
+from headrace.client.engine.administration import Administration, Group, Setting, TopicDescription
+from headrace.client.engine.engine import Engine
+from headrace.client.engine.metadata import Broker
+from headrace.client.engine.tasks import Procedure
+from headrace.client.forks import ForkedClient, Forks
+from headrace.client.offset_store import Committed
+from headrace.ids import TopicPartition
+
+T = TypeVar("T")
+TIMEOUT_S: Final = 60.0
+
+
+class KafkaAdmin:
+    """An admin with an engine and connections of its own, in the loop it was made in. Calls raise KafkaError, ConnectionFailed."""
+
+    def __init__(self, engine: Engine, timeout_s: float = TIMEOUT_S) -> None:
+        self._driver = EventLoopDriver(engine)
+        self._engine = engine
+        self._asked = Administration(engine)
+        self._timeout_s = timeout_s
+        self._forks = Forks(self._abandon)
+
+    async def __aenter__(self) -> KafkaAdmin:
+        return self
+
+    async def __aexit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def brokers(self) -> list[Broker]:
+        return await self._run(self._asked.brokers(), "brokers")
+
+    async def topics(self) -> list[TopicDescription]:
+        """All topics, in order of their names."""
+        return await self._run(self._asked.topics(), "topics")
+
+    async def create_topic(
+        self, name: str, partitions: int = -1, replication_factor: int = -1, configs: Mapping[str, str] | None = None
+    ) -> None:
+        """Create a topic; it can be used when this returns. -1: the cluster's default, from Kafka 2.4 on."""
+        await self._run(
+            self._asked.create_topic(name, partitions, replication_factor, configs or {}), f"creation of topic {name}"
+        )
+
+    async def delete_topic(self, name: str) -> None:
+        await self._run(self._asked.delete_topic(name), f"deletion of topic {name}")
+
+    async def create_partitions(self, name: str, count: int) -> None:
+        """Grow a topic to so many partitions."""
+        await self._run(self._asked.create_partitions(name, count), f"partitions of topic {name}")
+
+    async def settings(self, topic: str) -> dict[str, Setting]:
+        return await self._run(self._asked.settings(topic), f"settings of topic {topic}")
+
+    async def alter_settings(self, topic: str, changes: Mapping[str, str | None]) -> None:
+        """Set settings of a topic; None: back to the default. Others stay."""
+        await self._run(self._asked.alter_settings(topic, changes), f"settings of topic {topic}")
+
+    async def delete_records(self, before: Mapping[TopicPartition | tuple[str, int], int]) -> dict[TopicPartition, int]:
+        """Delete records below these offsets (-1: all there are now); returns where the logs begin then."""
+        wanted = {TopicPartition(*name): offset for name, offset in before.items()}
+        return await self._run(self._asked.delete_records(wanted), "deletion of records")
+
+    async def groups(self) -> list[str]:
+        """The ids of all groups."""
+        return await self._run(self._asked.groups(), "groups")
+
+    async def group(self, group_id: str) -> Group:
+        return await self._run(self._asked.group(group_id), f"group {group_id}")
+
+    async def delete_group(self, group_id: str) -> None:
+        await self._run(self._asked.delete_group(group_id), f"deletion of group {group_id}")
+
+    async def committed(self, group_id: str) -> dict[TopicPartition, Committed]:
+        """What a group has committed."""
+        return await self._run(self._asked.committed(group_id), f"offsets of group {group_id}")
+
+    async def commit(self, group_id: str, offsets: Mapping[TopicPartition | tuple[str, int], int]) -> None:
+        """Set the offsets of a group without members."""
+        wanted = {TopicPartition(*name): offset for name, offset in offsets.items()}
+        await self._run(self._asked.commit(group_id, wanted), f"offsets of group {group_id}")
+
+    async def close(self) -> None:
+        """Close the connections. A second time does nothing."""
+        self._forks.forget()
+        if not self._forks.is_forked:
+            self._driver.close()
+
+    async def _run(self, procedure: Procedure[T], what: str) -> T:
+        if self._forks.is_forked:
+            raise ForkedClient("this admin was made before a fork: make one in the child")
+        return await self._driver.wait(self._engine.start(procedure, what), self._timeout_s)
+
+    def _abandon(self) -> None:
+        self._driver.abandon()
