@@ -38,7 +38,7 @@ from headrace.client.steps import Call, Done, Heard, Step, Steps, Until, Whole
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.ids import NO_EPOCH, TopicPartition
 
-WAIT_S: Final = 1.0  # of one look, while records are waited for: the group hears as often that the consumer is alive
+WAIT_S: Final = 1.0  # of one wait, while records are waited for: the group hears as often that the consumer is alive
 COMMIT_S: Final = 30.0  # for a commit that is waited for
 CLOSE_S: Final = 10.0  # for the last commit, and as long to leave the group
 INTERRUPTED_S: Final = 1.0  # the same, after Ctrl-C
@@ -113,7 +113,7 @@ class Consuming:
     # Taking records
 
     def take_up(self, timeout: float | None, max_records: int) -> Steps[InHand | None]:
-        """The next list of records, not in hand yet; None: there was none in so many seconds.
+        """The next list of records, not in hand yet; None: there was none in that time.
 
         raises   KafkaError, LogTruncation, UndecodableRecord, CorruptRecord
         """
@@ -179,7 +179,7 @@ class Consuming:
             self._taken.popleft()
 
     def _has_news(self) -> bool:
-        """Whether a look for records would find something else than before."""
+        """Whether there may be records, or something to do, that was not there before."""
         return self.fetching.has_something or self.has_to_act or (self.member is not None and self.member.has_failed)
 
     def _next_run(self, max_records: int) -> InHand | None:

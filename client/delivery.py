@@ -31,7 +31,7 @@ class DeliveryFailed(HeadraceError):
 
 
 class Delivery(NamedTuple):
-    """A record on its way."""
+    """A record in flight."""
 
     producer: KafkaProducer[Any, Any]
     batch: Batch

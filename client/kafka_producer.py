@@ -175,7 +175,7 @@ class KafkaProducer(Sending[K_in, V_in]):
     # Waiting
 
     def poll(self, timeout: float = 0.0) -> None:
-        """Send what is due and take what was answered; waits for something of that for at most so many seconds."""
+        """Send what is due and take what was answered; waits for something of that for at most that long."""
         with self._lock:
             self._check()
             self._driver.turn(timeout)

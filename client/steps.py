@@ -4,7 +4,7 @@
     yield Heard(future, timeout_s, what)    the result of what another thread does
     yield Until(is_so, timeout_s, what)     whether something became so; without `what` False where it did not in time
     yield Call(function, argument)          what a function of the user's returns; in asyncio it may be a coroutine function
-    yield Whole(steps, timeout_s)           whether these steps are done: they go on where the caller is cancelled, or time is up
+    yield Whole(steps, timeout_s)           whether these steps are done: they continue where the caller is cancelled, or time is up
     yield Pass()                            after the event loop had a turn
 
 A driver runs them (`BlockingDriver.run`, `EventLoopDriver.run`). What fails is raised in the generator, where it waits. What is not

@@ -1,0 +1,1 @@
+"""What drives an engine: see README.md."""

@@ -1,10 +1,10 @@
 """The blocking driver: sockets of one engine, turned by who waits for something. No threads.
 
-    turn(wait_s)      one turn of the engine, and one look at the sockets, of at most so long
+    turn(wait_s)      one turn of the engine, and one wait for the sockets, of at most that long
     wait(task, ...)   turns, until a task is done
     run(steps)        what a facade shares with the asyncio one (`client/steps.py`)
 
-One thread at a time drives an engine. `wake` may be called from any: it ends the look at the sockets.
+One thread at a time drives an engine. `wake` may be called from any: it ends the wait for the sockets.
 
 A name is resolved where it is needed, and blocks as the system's resolver does.
 """
@@ -28,9 +28,9 @@ from headrace.client.engine.tasks import Task
 from headrace.client.failures import ConnectionFailed, NotSent, WaitTimedOut
 from headrace.client.steps import Call, Done, Heard, Pass, Step, Steps, Whole
 from headrace.errors import KafkaError
+from headrace.limits import CLIENT_RECEIVES_MAX
 
-WAIT_MAX_S: Final = 1.0  # of one look at the sockets
-RECEIVES_MAX: Final = 16  # of one socket in one turn
+WAIT_MAX_S: Final = 1.0  # of one wait for the sockets
 
 T = TypeVar("T")
 _IN_PROGRESS: Final = (errno.EINPROGRESS, errno.EWOULDBLOCK, errno.EINTR)
@@ -67,7 +67,7 @@ class BlockingDriver:
         engine.clock_s = clock_s
 
     def wake(self) -> None:
-        """End the look at the sockets, from any thread."""
+        """End the wait for the sockets, from any thread."""
         with self._wake_lock:
             if not self.is_closed:
                 with contextlib.suppress(BlockingIOError):
@@ -261,7 +261,7 @@ class BlockingDriver:
     def _receive(self, one: _Socket, now_s: float) -> None:
         link, requests = one.link, self.engine.requests
         assert one.socket is not None
-        for _ in range(RECEIVES_MAX):
+        for _ in range(CLIENT_RECEIVES_MAX):
             room = link.room()
             try:
                 count = one.socket.recv_into(room)

@@ -7,7 +7,7 @@
 All of it runs in the loop's thread; `wake` may be called from any. Bytes are received where the engine wants them
 (`BufferedProtocol`), and written without being copied where the socket takes them; what it doesn't take waits in the engine's queue.
 
-A caller that is cancelled leaves the engine as it is: what it waited for goes on, and is found done by the next who asks.
+A caller that is cancelled leaves the engine as it is: what it waited for continues, and is done for the next caller.
 
 Source: asyncio's `BufferedProtocol`, PEP 3156.
 """
@@ -73,7 +73,7 @@ class _Connection(asyncio.BufferedProtocol):
         self._driver.lost(link, closed_by_broker(link) if exc is None else ConnectionFailed(f"{link.address}: {exc}"))
 
     def pause_writing(self) -> None:
-        pass  # `held` says so: `write` looks at what the transport has kept
+        pass  # `held` says so: `write` reads what the transport has kept
 
     def resume_writing(self) -> None:
         if self.link.state is not LinkState.CLOSED:
@@ -203,7 +203,7 @@ class EventLoopDriver:
         return await self.wait_until(step.is_so, step.timeout_s, step.what)
 
     async def wait(self, task: Task[T], timeout_s: float | None = None) -> T:
-        """The task's result. It goes on where its caller is cancelled.
+        """The task's result. It continues where its caller is cancelled.
 
         raises   its failure; WaitTimedOut
         """

@@ -66,7 +66,7 @@ class Coordinator:
         """The response, errors of the group included; asked again where the coordinator has moved, loads, or can't be reached.
 
         code_of   the group's error code in a response
-        raises    KafkaError, ConnectionFailed after so many tries; UNSUPPORTED_VERSION at once
+        raises    KafkaError, ConnectionFailed after `tries_max` tries; UNSUPPORTED_VERSION at once
         """
         for tries in range(1, tries_max + 1):
             failure: HeadraceError
@@ -197,7 +197,7 @@ def _first_code(answer: Any) -> int:
 
 
 def _code_of_fetch(answer: Any) -> int:
-    """Before v2 the group's error stands at each partition."""
+    """Before v2 each partition has the group's error."""
     if answer.error_code:
         return int(answer.error_code)
     return next((row.error_code for topic in answer.topics for row in topic.partitions if row.error_code in MOVED), 0)

@@ -3,7 +3,7 @@
 Pure: a driver says what time it is and what the sockets did, and does what the engine wants of them.
 
     driver                                         engine
-    turn(now)                                      procedures go on, timers fire, parts send
+    turn(now)                                      procedures continue, timers fire, parts send
     requests.wanted, unsent, closed                sockets to open, to write to, to close
     requests.is_connected, has_received, drop      what became of them
     next_s(now)                                    when to turn again at the latest
@@ -15,7 +15,6 @@ Model: h11, trio's memory streams. Source: Kafka `NetworkClient`, `ConsumerNetwo
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
@@ -37,6 +36,7 @@ class Part(Protocol):
 class Engine:
     """One client, without its sockets.
 
+    chance    a number from 0 to 1, by which pauses and partitions are chosen
     clock_s   of the driver, which sets it: what is started long after the last turn begins at the time of now
     """
 
@@ -44,8 +44,8 @@ class Engine:
         self,
         bootstrap: list[Address],
         client_id: str,
-        security: Security | None = None,
-        chance: Callable[[], float] = random.random,
+        security: Security | None,
+        chance: Callable[[], float],
     ) -> None:
         self.clock_s: Callable[[], float] | None = None
         self.requests = Requests(bootstrap, client_id, security, chance)

@@ -4,12 +4,12 @@
              -> VALIDATING   the leader is asked whether the log still has what was read (KIP-320)
              -> FETCHING     wanted of the leader, or of the replica that it prefers for our rack (KIP-392)
 
-A partition is asked for while it has fewer than CHUNKS_MAX chunks that were not taken. What the consumer has taken and what was
+A partition is asked for while it has fewer than CLIENT_CHUNKS_MAX chunks that were not taken. What the consumer has taken and what was
 fetched are two positions: `Subject.position` is its own, moved by its caller; `fetch_offset` is where the next fetch begins.
 
 A log that was truncated below what was read, or a topic that was deleted and created again, is reported as `LogTruncation`: never reset
 in silence.
-A failure of one partition is raised after its chunks are taken; others go on.
+A failure of one partition is raised after its chunks are taken; others continue.
 
 Source: Kafka `Fetcher`, `FetchCollector`, `SubscriptionState`.
 """
@@ -46,15 +46,14 @@ from headrace.client.engine.tasks import Procedure, Tasks
 from headrace.client.failures import ConnectionFailed, error_of, is_retriable
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.ids import NO_EPOCH, NO_LEADER, TopicPartition
+from headrace.limits import CLIENT_CHUNKS_MAX, CLIENT_FETCH_BYTES_MAX
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.messages import ZERO_UUID
 
 FETCH_VERSIONS: Final = (2, 16)
 SESSION_VERSION: Final = 7
-NAMES_VERSION_MAX: Final = 12  # topic ids from the next one on
-CHUNKS_MAX: Final = 2  # of a partition, not taken (queued.max.message.chunks)
-BYTES_MAX: Final = 256 << 20  # of one partition in one fetch, doubled up to here until a batch fits
+LAST_NAMES_VERSION: Final = 12  # topic ids from the next one on
 ANSWER_EXTRA_S: Final = 10.0  # after fetch.max.wait.ms
 RETRY_S: Final = 0.1
 PREFERRED_S: Final = 300.0  # how long a preferred replica is read from (metadata.max.age.ms)
@@ -228,7 +227,7 @@ class Fetching:
         ):
             self._withdraw(subject)
             return
-        if len(subject.chunks) >= CHUNKS_MAX:
+        if len(subject.chunks) >= CLIENT_CHUNKS_MAX:
             self._withdraw(subject)
             return
         now_s = self._tasks.now_s
@@ -414,7 +413,7 @@ class Fetching:
         self._requests.ask(
             node_id,
             ApiKey.FETCH,
-            (low, NAMES_VERSION_MAX if node.session.without else high),
+            (low, LAST_NAMES_VERSION if node.session.without else high),
             message,
             lambda answer: self._answered(node_id, node, answer),
             now_s,
@@ -483,7 +482,7 @@ class Fetching:
             node.session.answered(body.session_id)
         for topic in body.responses:
             topic_name = (
-                topic.topic if answer.version <= NAMES_VERSION_MAX else self._topic_names.get(topic.topic_id, "")
+                topic.topic if answer.version <= LAST_NAMES_VERSION else self._topic_names.get(topic.topic_id, "")
             )
             for row in topic.partitions:
                 name = TopicPartition(topic_name, row.partition_index)
@@ -537,11 +536,11 @@ class Fetching:
         self._place(subject)
 
     def _ask_for_more(self, subject: Subject) -> None:
-        if subject.bytes_max >= BYTES_MAX:
-            text = f"{subject.name}: the message at offset {subject.fetch_offset} is larger than {BYTES_MAX} bytes"
+        if subject.bytes_max >= CLIENT_FETCH_BYTES_MAX:
+            text = f"{subject.name}: the message at offset {subject.fetch_offset} is larger than {CLIENT_FETCH_BYTES_MAX} bytes"
             self._fail(subject, KafkaError(ErrorCode.MESSAGE_TOO_LARGE, text))
             return
-        subject.bytes_max = min(2 * subject.bytes_max, BYTES_MAX)
+        subject.bytes_max = min(2 * subject.bytes_max, CLIENT_FETCH_BYTES_MAX)
         self._place(subject)
 
     def _take_error(self, subject: Subject, node_id: int, row: Any) -> None:

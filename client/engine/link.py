@@ -2,7 +2,7 @@
 
     WANTED       a driver is to open it; requests wait
     CONNECTING   the driver is at it
-    GREETING     connected: ApiVersions, then what security asks for, are on their way; requests wait still
+    GREETING     connected: ApiVersions, then what security asks for, are in flight; requests wait
     READY        requests are written at once, several in flight; a broker answers in their order
     CLOSED       for good: what had no response has failed; the next request to that broker makes a new link
 

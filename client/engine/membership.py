@@ -10,7 +10,7 @@ What the consumer has to do comes as events, in order. It does an event's part, 
     Lost(partitions)       stop reading; they are another member's already, commits are refused
 
 Eager protocols revoke everything before each join. Cooperative ones (KIP-429) revoke what the new assignment takes away, after it, and
-join again at once; reading goes on meanwhile. A group is cooperative where all assignors that it offers are.
+join again at once; reading continues meanwhile. A group is cooperative where all assignors that it offers are.
 
 A consumer that was not heard of (`polled`) for `max.poll.interval.ms` leaves the group, until it is heard of again.
 
@@ -41,8 +41,8 @@ from headrace.protocol.apis import ApiKey
 PROTOCOL_TYPE: Final = "consumer"
 JOIN_EXTRA_S: Final = 10.0  # after the rebalance timeout, which a join may take
 LEAVE_TIMEOUT_S: Final = 5.0
-STEP_S: Final = 0.1  # between two looks of a member that waits for its consumer
-TOPICS_S: Final = 1.0  # between two looks whether the topics have changed
+STEP_S: Final = 0.1  # between two checks of a member that waits for its consumer
+TOPICS_S: Final = 1.0  # between two checks whether the topics have changed
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,9 +21,7 @@ Source: Kafka `RecordAccumulator`, `Sender`, `TransactionManager`; KIP-98, KIP-3
 
 from __future__ import annotations
 
-import random
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -47,7 +45,7 @@ ACKS_NONE, ACKS_LEADER, ACKS_ALL = 0, 1, -1
 PRODUCE_VERSIONS: Final = (2, 11)
 ZSTD_VERSION: Final = 7
 ANSWER_EXTRA_S: Final = 2.0  # after request.timeout.ms, which the broker may use up
-EXPIRY_STEP_S: Final = 0.1  # between two looks for batches that are too old
+EXPIRY_STEP_S: Final = 0.1  # between two scans for batches that are too old
 _NOT_THERE: Final = frozenset(
     {ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID, ErrorCode.INVALID_PRODUCER_EPOCH}
 )
@@ -101,7 +99,6 @@ class Producing:
         tasks: Tasks,
         metadata: Metadata,
         options: ProducingOptions,
-        choose: Callable[[int], int] = random.randrange,
         path: Any = None,
     ) -> None:
         self.options = options
@@ -121,7 +118,7 @@ class Producing:
         self._metadata = metadata
         self._metadata_version = -1
         self._order = 0
-        self._choose = choose
+        self._chance = requests.chance
         self._is_idempotent = options.is_idempotent if options.is_idempotent is not None else options.acks == ACKS_ALL
         self._identity: Identity | None = None
         self._asking_identity: Task[Identity] | None = None
@@ -157,7 +154,7 @@ class Producing:
     def sticky_queue(self, route: Route) -> Queue:
         """Where records without a key go until the batch there is full."""
         if route.sticky is None:
-            route.sticky = self.queue(route, route.available[self._choose(len(route.available))])
+            route.sticky = self.queue(route, route.available[int(self._chance() * len(route.available))])
             route.fast.stick(route.sticky.target)
         return route.sticky
 
@@ -286,7 +283,7 @@ class Producing:
         route.fast.stick(None)
 
     def _hold(self, size: int) -> None:
-        """Closed batches take so many bytes more, or less."""
+        """Closed batches take this many bytes more, or less."""
         self._closed_bytes += size
         self.path.allowance = self.options.buffer_memory - self._closed_bytes
 

@@ -16,7 +16,6 @@ Source: Kafka `NetworkClient`, `ClusterConnectionStates`.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -74,8 +73,8 @@ class Requests:
         self,
         bootstrap: list[Address],
         client_id: str,
-        security: Security | None = None,
-        chance: Callable[[], float] = random.random,
+        security: Security | None,
+        chance: Callable[[], float],
     ) -> None:
         assert bootstrap
         self.bootstrap: dict[int, Address] = {bootstrap_id(index): at for index, at in enumerate(bootstrap)}
@@ -86,7 +85,7 @@ class Requests:
         self.closed: list[Link] = []
         self._client_id = client_id
         self._security = security
-        self._chance = chance
+        self.chance = chance
         self._links: dict[tuple[int, Lane], Link] = {}
         self._delayed: dict[tuple[int, Lane], list[Pending]] = {}  # for links that are not to be opened yet
         self._pauses: dict[int, _Pause] = {}
@@ -118,6 +117,7 @@ class Requests:
         if self.is_closed:
             on_answer(Answer(NO_VERSION, None, NotSent("the client is closed")))
             return
+        self._expected_s = min(self._expected_s, pending.deadline_s)
         key = (node, lane)
         link = self._links.get(key)
         if link is None:
@@ -201,7 +201,7 @@ class Requests:
         if not was_ready or pause.failed:
             pause.failed += 1
         wait_s = min(RECONNECT_FIRST_S * 2 ** min(pause.failed, 10), RECONNECT_MAX_S)
-        pause.until_s = now_s + wait_s * (1 + JITTER * (2 * self._chance() - 1))
+        pause.until_s = now_s + wait_s * (1 + JITTER * (2 * self.chance() - 1))
         link.close(failure)
 
     def turn(self, now_s: float) -> None:

@@ -34,7 +34,7 @@ class LogTruncation(HeadraceError):
     def __init__(self, partition: TopicPartition, offset: int, diverged: int, why: str) -> None:
         at = f"from offset {diverged} on" if diverged >= 0 else "at an offset that is not known"
         super().__init__(
-            f"{partition}: {why}: it was read up to offset {offset}, and is another log {at}; seek to go on"
+            f"{partition}: {why}: it was read up to offset {offset}, and is another log {at}; seek to continue"
         )
         self.partition = partition
         self.offset = offset

@@ -140,7 +140,7 @@ class Tasks:
         self._timers.clear()
 
     def fire(self, now_s: float) -> None:
-        """Go on with those whose pause is over."""
+        """Continue those whose pause is over."""
         self.now_s = now_s
         while self._timers and self._timers[0][0] <= now_s:
             _at_s, _serial, task = heapq.heappop(self._timers)
@@ -153,7 +153,7 @@ class Tasks:
         return self._timers[0][0] if self._timers else float("inf")
 
     def _step(self, task: Task[Any], value: Any, failure: HeadraceError | None) -> None:
-        """Go on with a procedure until it waits again, or ends."""
+        """Continue a procedure until it waits again, or ends."""
         while (procedure := task._procedure) is not None and not task.is_done:
             task._is_running = True
             try:
@@ -199,7 +199,7 @@ class Tasks:
 
 
 def retry_pause_s(tries: int, first_s: float = 0.05, most_s: float = 1.0) -> float:
-    """How long to wait after so many failed tries (retry.backoff.ms, retry.backoff.max.ms)."""
+    """How long to wait after this number of failed tries (retry.backoff.ms, retry.backoff.max.ms)."""
     return min(first_s * 2.0 ** min(tries - 1, 10), most_s)
 
 

@@ -20,7 +20,6 @@ class ModelProducer:
             self.engine.tasks,
             self.engine.metadata,
             ProducingOptions(**{"batch_size": 400, **options}),
-            choose=network.random.randrange,
         )
         self.engine.parts.append(self.producing)
         self.sent = {}

@@ -124,7 +124,7 @@ class Network:
     def client(self, bootstrap=None, **options):
         """An engine of a new client."""
         addresses = bootstrap or [(broker.host, broker.port) for broker in self.cluster.brokers.values()]
-        engine = Engine(addresses, "model", chance=self.random.random, **options)
+        engine = Engine(addresses, "model", None, self.random.random, **options)
         engine.tasks.now_s = self.now_s
         engine.clock_s = lambda: self.now_s
         self.engines.append(engine)

@@ -25,8 +25,8 @@ PRODUCE = (ApiKey.PRODUCE, (3, 8), messages.ProduceRequest(acks=0))
 class Wire:
     """One client's requests, and the bytes of its links."""
 
-    def __init__(self, **options):
-        self.requests = Requests([("a", 1), ("b", 2)], "me", chance=lambda: 0.5, **options)
+    def __init__(self, security=None):
+        self.requests = Requests([("a", 1), ("b", 2)], "me", security, lambda: 0.5)
         self.answers = []
         self.now_s = 100.0
 
@@ -218,6 +218,14 @@ def test_no_deadline_counts_before_the_sockets_were_read_after_a_long_absence(wi
     assert not place
     wire.answer(link, frame, FOUND)
     assert place[0].failure is None
+
+
+def test_a_caller_may_be_away_right_after_it_asked(wire):
+    wire.turn()
+    place = wire.ask(timeout_s=5.0)
+    wire.now_s += 60.0
+    wire.requests.turn(wire.now_s)
+    assert not place
 
 
 def test_an_absence_defers_a_deadline_once(wire):
