@@ -11,6 +11,7 @@ Keyword arguments are Kafka's configuration keys in snake case (`linger_ms` for 
 
 from __future__ import annotations
 
+import random
 import re
 import weakref
 from collections.abc import Iterable
@@ -58,7 +59,7 @@ class Kafka:
 
     def engine(self) -> Engine:
         """An engine of this cluster, without parts."""
-        return Engine(list(self.bootstrap), self.client_id, self.security)
+        return Engine(list(self.bootstrap), self.client_id, self.security, random.random)
 
     @overload
     def producer(self, *, key: Serializer[K], value: Serializer[V], **options: Any) -> KafkaProducer[K, V]: ...

@@ -16,14 +16,15 @@ from __future__ import annotations
 
 import datetime
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from typing import Any, Final
 
+from headrace.client.chunk_reader import ChunkReader
 from headrace.client.consumer_options import ConsumerOptions, Delivery, OnError
 from headrace.client.engine.coordinator import Coordinator, Position, fetch_committed, store_committed
 from headrace.client.engine.engine import Engine
-from headrace.client.engine.fetching import Chunk, Fetching, Subject
+from headrace.client.engine.fetching import Fetching, Subject
 from headrace.client.engine.membership import Assigned, Lost, Revoked
 from headrace.client.engine.offsets import EARLIEST, offsets_for
 from headrace.client.engine.tasks import Procedure, Task
@@ -31,13 +32,13 @@ from headrace.client.failures import WaitTimedOut, error_of, is_retriable
 from headrace.client.group_thread import GroupThread
 from headrace.client.in_hand import BackgroundCommit, InHand, epoch_of
 from headrace.client.offset_store import Committed
-from headrace.client.reading import Run, decoder_of, runs_of
-from headrace.client.serializers import Deserializer, UndecodableRecord
+from headrace.client.reading import decoder_of
+from headrace.client.serializers import Deserializer
 from headrace.client.steps import Call, Done, Heard, Step, Steps, Until, Whole
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.ids import NO_EPOCH, TopicPartition
 
-WAIT_S: Final = 1.0  # of one wait for records: the group hears as often that the consumer is alive
+WAIT_S: Final = 1.0  # of one wait, while records are waited for: the group hears as often that the consumer is alive
 COMMIT_S: Final = 30.0  # for a commit that is waited for
 CLOSE_S: Final = 10.0  # for the last commit, and as long to leave the group
 INTERRUPTED_S: Final = 1.0  # the same, after Ctrl-C
@@ -83,9 +84,7 @@ class Consuming:
         self._turn = turn
         self._decode = decoder_of(key, value, on_error)
         self._on_assigned, self._on_revoked = on_assigned, on_revoked
-        self._chunk: Chunk | None = None
-        self._runs: Iterator[Run] = iter(())
-        self._undecodable: UndecodableRecord | None = None
+        self._readers: deque[ChunkReader] = deque()  # of several partitions, where some were paused meanwhile
         self._taken: deque[InHand] = deque()
         self._gathering: list[InHand] = []  # for a batch
         self._failure: HeadraceError | None = None  # to be raised once a batch before it was handed out
@@ -114,7 +113,7 @@ class Consuming:
     # Taking records
 
     def take_up(self, timeout: float | None, max_records: int) -> Steps[InHand | None]:
-        """The next list of records, not in hand yet; None: there was none within `timeout` seconds.
+        """The next list of records, not in hand yet; None: there was none in that time.
 
         raises   KafkaError, LogTruncation, UndecodableRecord, CorruptRecord
         """
@@ -180,47 +179,55 @@ class Consuming:
             self._taken.popleft()
 
     def _has_news(self) -> bool:
-        """Whether asking for records again would find something else than before."""
+        """Whether there may be records, or something to do, that was not there before."""
         return self.fetching.has_something or self.has_to_act or (self.member is not None and self.member.has_failed)
 
     def _next_run(self, max_records: int) -> InHand | None:
         """The next list of records that is here. raises what a partition failed with"""
         taken = self._taken
         while True:
-            while taken:
-                found = taken.popleft()
+            for found in [one for one in taken if not one.subject.is_paused]:
+                taken.remove(found)
                 if found.serial == found.subject.serial:
                     return self._first_of(found, max_records)
             if self._failure is not None:
                 failure, self._failure = self._failure, None
                 raise failure
-            chunk = self._chunk
-            if chunk is not None and chunk.serial != chunk.subject.serial:
-                chunk = self._chunk = None  # moved, or another member's by now
-                self._undecodable = None
-            if chunk is None:
-                self.engine.tasks.now_s = self._clock_s()
-                chunk = self._chunk = self.fetching.take()
-                if chunk is None:
-                    return None
-                self._runs = runs_of(chunk)
-                self._turn()
-            if self._undecodable is not None:
-                raise self._undecodable
-            run = next(self._runs, None)
+            reader = self._reader()
+            if reader is None:
+                return None
+            chunk, run = reader.chunk, reader.next_run()
             if run is None:
-                self._chunk = None
+                self._readers.remove(reader)
                 if not self.in_hand and not self._gathering:
                     self._moved(chunk.subject, chunk.next_offset, chunk.subject.position_epoch, chunk.serial)
                 continue
             if self._decode is not None:
                 last = run[-1]
-                run, self._undecodable = self._decode(run)
+                run, reader.failure = self._decode(run)
+                reader.run = None
                 if not run:
-                    if self._undecodable is None and not self.in_hand and not self._gathering:  # all were skipped
+                    if reader.failure is None and not self.in_hand and not self._gathering:  # all were skipped
                         self._moved(chunk.subject, last.offset + 1, epoch_of(last), chunk.serial)
                     continue
+            reader.run = None
             return self._first_of(InHand(chunk.subject, run, chunk.serial), max_records)
+
+    def _reader(self) -> ChunkReader | None:
+        """The chunk that records come from next; None: there is none."""
+        for reader in list(self._readers):
+            if reader.is_void:
+                self._readers.remove(reader)
+            elif not reader.chunk.subject.is_paused:
+                return reader
+        self.engine.tasks.now_s = self._clock_s()
+        chunk = self.fetching.take()
+        if chunk is None:
+            return None
+        reader = ChunkReader(chunk)
+        self._readers.append(reader)
+        self._turn()
+        return reader
 
     def _first_of(self, found: InHand, max_records: int) -> InHand:
         """As many as are wanted; the rest comes next."""
@@ -338,6 +345,9 @@ class Consuming:
 
     def _void(self, subject: Subject) -> None:
         """What was read of it counts for nothing, it is about to be moved."""
+        for one in self.in_hand:
+            if one.subject is subject and one.iterator is not None:
+                one.run.clear()  # the caller gets no more of it
         self.in_hand = [one for one in self.in_hand if one.subject is not subject]
         self._dirty.pop(subject.name, None)
         self._to_begin.pop(subject.name, None)

@@ -31,7 +31,7 @@ class DeliveryFailed(HeadraceError):
 
 
 class Delivery(NamedTuple):
-    """A record on its way."""
+    """A record in flight."""
 
     producer: KafkaProducer[Any, Any]
     batch: Batch
@@ -58,11 +58,12 @@ class Delivery(NamedTuple):
         self.batch.is_seen = True
         if not self.batch.is_done:
             self.producer.wait_for(self.batch, timeout)
-        return self.batch.failure
+        return self.batch.part_of(self.place)[0].failure
 
 
 def metadata_of(batch: Batch, index: int) -> RecordMetadata:
     """Where a record of a batch that is done was stored. raises   its failure"""
+    batch, index = batch.part_of(index)
     if batch.failure is not None:
         raise batch.failure
     offset = batch.base_offset + index if batch.base_offset >= 0 else NO_OFFSET

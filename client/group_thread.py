@@ -9,6 +9,7 @@ Source: KIP-62.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -43,6 +44,7 @@ class GroupThread:
         self._notify = notify
         self._commands: deque[tuple[Command[Any], Future[Any]]] = deque()
         self._is_stopping = False
+        self._is_abandoned = False
         self._failure: HeadraceError | None = None
         self.ended: Future[None] = Future()
         self._thread = threading.Thread(target=self._run, name=f"headrace-group-{options.group_id}", daemon=True)
@@ -51,11 +53,11 @@ class GroupThread:
     def call(self, command: Command[T]) -> Future[T]:
         """Have the thread start a task; the future has its result."""
         future: Future[T] = Future()
-        if self._is_stopping or not self._thread.is_alive():
-            future.set_exception(self._failure or ConnectionFailed("the member has left its group"))
-            return future
         self._commands.append((command, future))
-        self._driver.wake()
+        if self.ended.done() or self._is_abandoned:
+            self._refuse_commands()  # the thread has had its last turn, and may not have seen this one
+        else:
+            self._driver.wake()
         return future
 
     def do(self, action: Callable[[Membership], None]) -> None:
@@ -114,7 +116,7 @@ class GroupThread:
 
     def abandon(self) -> None:
         """In a forked child: there is no thread."""
-        self._is_stopping = True
+        self._is_stopping = self._is_abandoned = True
         self._driver.abandon()
 
     def _run(self) -> None:
@@ -133,15 +135,23 @@ class GroupThread:
                 seen = first
         except HeadraceError as failure:
             self._failure = failure
-            self._notify()
+        except Exception as fault:  # of ours: the consumer reports it, where it would wait for ever
+            self._failure = HeadraceError(f"group {membership.options.group_id}: {fault!r}")
+            raise
         finally:
             self._is_stopping = True
-            self._driver.close()
-            while self._commands:
+            self._driver.close()  # what waits for the engine fails
+            self.ended.set_result(None)
+            self._refuse_commands()
+            if self._failure is not None:
+                self._notify()
+
+    def _refuse_commands(self) -> None:
+        with contextlib.suppress(IndexError):
+            while True:
                 _command, future = self._commands.popleft()
                 if future.set_running_or_notify_cancel():
                     future.set_exception(self._failure or ConnectionFailed("the member has left its group"))
-            self.ended.set_result(None)
 
     def _start(self, command: Command[Any], future: Future[Any]) -> None:
         def done(task: Task[Any]) -> None:
@@ -151,7 +161,12 @@ class GroupThread:
                 future.set_result(task.result)
 
         self._engine.tasks.now_s = self._driver.clock_s()
-        command(self._membership).on_done(done)
+        try:
+            task = command(self._membership)
+        except Exception as fault:
+            future.set_exception(fault)
+            raise
+        task.on_done(done)
 
 
 def _done(what: str) -> Task[None]:

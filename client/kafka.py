@@ -11,6 +11,7 @@ Keyword arguments are Kafka's configuration keys in snake case (`linger_ms` for 
 
 from __future__ import annotations
 
+import random
 import re
 import weakref
 from collections.abc import Callable, Iterable, Mapping
@@ -62,7 +63,7 @@ class Kafka:
 
     def engine(self) -> Engine:
         """An engine of this cluster, without parts."""
-        return Engine(list(self.bootstrap), self.client_id, self.security)
+        return Engine(list(self.bootstrap), self.client_id, self.security, random.random)
 
     @overload
     def producer(self, *, key: Serializer[K], value: Serializer[V], **options: Any) -> KafkaProducer[K, V]: ...
@@ -175,10 +176,9 @@ class Kafka:
 def producing_options(options: Mapping[str, Any]) -> ProducingOptions:
     """Options of a producer by Kafka's keys in snake case.
 
-    acks                                    "all", 0, 1
-    compression, compression_level          none, gzip, snappy, lz4, zstd (compression.type)
-    enable_idempotence                      None: where acks is all and the brokers have it
-    linger_ms, batch_size, buffer_memory, max_request_size, max_in_flight, request_timeout_ms, delivery_timeout_ms
+    `acks`: "all", 0 or 1. `compression` (compression.type): none, gzip, snappy, lz4, zstd; `compression_level`.
+    `enable_idempotence`: None, which means where acks is all and the brokers have it.
+    `linger_ms`, `batch_size`, `buffer_memory`, `max_request_size`, `max_in_flight`, `request_timeout_ms`, `delivery_timeout_ms`.
 
     raises   ValueError, which names key, value and reason
     """

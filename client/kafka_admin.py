@@ -59,7 +59,7 @@ class KafkaAdmin:
         self._run(self._asked.delete_topic(name), f"deletion of topic {name}")
 
     def create_partitions(self, name: str, count: int) -> None:
-        """Grow a topic to so many partitions."""
+        """Grow a topic to a number of partitions."""
         self._run(self._asked.create_partitions(name, count), f"partitions of topic {name}")
 
     def settings(self, topic: str) -> dict[str, Setting]:

@@ -95,7 +95,7 @@ class KafkaConsumer(Generic[K, V]):
                 state.all_done()
 
     def poll(self, timeout: float = 0.0, max_records: int | None = None) -> list[Record[K, V]]:
-        """Records of one partition, `max.poll.records` at most; an empty list if none come within `timeout` seconds. Those of the last
+        """Records of one partition, `max.poll.records` at most; an empty list if none come in that time. Those of the last
         call are done.
 
         raises   KafkaError, LogTruncation, UndecodableRecord, CorruptRecord

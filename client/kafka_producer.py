@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 SENDER_STEP_S: Final = 1.0  # of a sender thread that has nothing to do
 SENDER_STEP_MIN_S: Final = 0.001
+SENDER_STEP_MAX_S: Final = 0.05  # with a long linger.ms: a full batch does not wait for it
 _HEADER_BYTES: Final = 10  # at most: the two lengths of a header
 
 _new = tuple.__new__
@@ -174,7 +175,7 @@ class KafkaProducer(Sending[K_in, V_in]):
     # Waiting
 
     def poll(self, timeout: float = 0.0) -> None:
-        """Send what is due and take what was answered; waits for something of that for at most so many seconds."""
+        """Send what is due and take what was answered; waits for something of that for at most that long."""
         with self._lock:
             self._check()
             self._driver.turn(timeout)
@@ -250,7 +251,8 @@ class KafkaProducer(Sending[K_in, V_in]):
         self._note_turn()
 
     def _abandon(self) -> None:
-        self._path.next_turn_ns = 0  # so that the next record is refused
+        self._lock, self._has_work = threading.RLock(), threading.Event()  # the sender thread may have had them
+        self._path.next_turn_ns = 0  # the next record takes the slow way, which checks
         self._driver.abandon()
 
     def _send_on(self) -> None:
@@ -264,6 +266,6 @@ class KafkaProducer(Sending[K_in, V_in]):
                 self._driver.turn()
                 self._note_turn()
             if self._has_work.is_set():
-                time.sleep(max(SENDER_STEP_MIN_S, self._producing.options.linger_ms / 1000 / 2))
+                time.sleep(min(max(SENDER_STEP_MIN_S, self._producing.options.linger_ms / 2000), SENDER_STEP_MAX_S))
             else:
                 self._has_work.wait(SENDER_STEP_S)

@@ -57,7 +57,7 @@ class PythonSendPath:
         return None if self._slow is None else self._slow(*args, **named)
 
     def add(self, count: int, /) -> None:
-        """Open batches grew by so many bytes, or were closed (less than 0)."""
+        """Open batches grew by this many bytes, or were closed (less than 0)."""
         self.open_bytes += count
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""What a blocking and an asyncio producer do alike: many records at once, flushes, failures that no caller has seen.
+"""What a blocking and an asyncio producer do alike: many records at once, flushes, failures that the caller did not ask for.
 
 Each has a `send` of its own: it is what a record costs. The rest that waits is written as steps (`steps.py`), which a driver runs.
 
@@ -60,7 +60,7 @@ class Sending(Generic[K_in, V_in]):
         self._max_block_s = max_block_s
         self._batch_size = options.batch_size
         self._clock_s = clock_s
-        self._has_kernel_clock = clock_s is time.monotonic  # the kernel looks at that one itself
+        self._has_kernel_clock = clock_s is time.monotonic  # the kernel reads that one itself
         self._next_turn_s = 0.0
         self._wall_offset_s = time.time() - clock_s()
         self._is_closed = False

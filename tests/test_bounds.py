@@ -80,6 +80,7 @@ FORMATS = {
     "arrow/decode.py": ("LISTED_MAX", "the kernel's: so many compressed batches a walk lists"),
     "arrow/python_walk.py": ("ENTRY_BYTES_MIN INT64_MIN INT64_MAX", "a length and a magic; int64"),
     "arrow/target.py": ("BODY_MAX VIEW_INLINE_MAX", "a place among the sums; Arrow's BinaryView"),
+    "client/addresses.py": ("PORT_MAX", "a uint16"),
     "cli/settings.py": ("LONG_MAX INT_MAX", "int64, int32"),
     "cli/topics.py": ("REPLICAS_MAX", "an int16"),
     "cli/arguments.py": ("OFFSET_MAX", "int64"),

@@ -1,1 +1,1 @@
-"""What turns an engine: sockets on a thread that waits, or on an event loop of asyncio."""
+"""What drives an engine: see README.md."""

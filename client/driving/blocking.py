@@ -1,10 +1,10 @@
 """The blocking driver: sockets of one engine, turned by who waits for something. No threads.
 
-    turn(wait_s)      one turn of the engine, and one look at the sockets, of at most so long
+    turn(wait_s)      one turn of the engine, and one wait for the sockets, of at most that long
     wait(task, ...)   turns, until a task is done
     run(steps)        what a facade shares with the asyncio one (`client/steps.py`)
 
-One thread at a time drives an engine. `wake` may be called from any: it ends the look at the sockets.
+One thread at a time drives an engine. `wake` may be called from any: it ends the wait for the sockets.
 
 A name is resolved where it is needed, and blocks as the system's resolver does.
 """
@@ -16,6 +16,7 @@ import errno
 import os
 import select
 import socket
+import threading
 import time
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
@@ -27,9 +28,9 @@ from headrace.client.engine.tasks import Task
 from headrace.client.failures import ConnectionFailed, NotSent, WaitTimedOut
 from headrace.client.steps import Call, Done, Heard, Pass, Step, Steps, Whole
 from headrace.errors import KafkaError
+from headrace.limits import CLIENT_RECEIVES_MAX
 
-WAIT_MAX_S: Final = 1.0  # of one look at the sockets
-RECEIVES_MAX: Final = 16  # of one socket in one turn
+WAIT_MAX_S: Final = 1.0  # of one wait for the sockets
 
 T = TypeVar("T")
 _IN_PROGRESS: Final = (errno.EINPROGRESS, errno.EWOULDBLOCK, errno.EINTR)
@@ -57,16 +58,20 @@ class BlockingDriver:
         self._poll = select.poll()
         self._sockets: dict[int, _Socket] = {}  # by descriptor
         self._by_link: dict[Link, _Socket] = {}
+        self._connecting: dict[_Socket, None] = {}
+        self._wake_lock = threading.Lock()  # the descriptor of one that is closed may be another file's
         self._wake_fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         self._poll.register(self._wake_fd, select.POLLIN)
         self.is_closed = False
         engine.tasks.now_s = clock_s()
+        engine.clock_s = clock_s
 
     def wake(self) -> None:
-        """End the look at the sockets, from any thread."""
-        if not self.is_closed:
-            with contextlib.suppress(OSError):
-                os.eventfd_write(self._wake_fd, 1)
+        """End the wait for the sockets, from any thread."""
+        with self._wake_lock:
+            if not self.is_closed:
+                with contextlib.suppress(BlockingIOError):
+                    os.eventfd_write(self._wake_fd, 1)
 
     def turn(self, wait_s: float = 0.0) -> None:
         """Turn the engine, and handle what the sockets have; waits for something of them for at most so long."""
@@ -76,7 +81,7 @@ class BlockingDriver:
         self._serve(now_s)
         wait_s = max(0.0, min(wait_s, engine.next_s(now_s) - now_s, WAIT_MAX_S))
         found = self._poll.poll(wait_s * 1000)
-        if not found and not wait_s:
+        if not found and not wait_s and not self._connecting:
             return
         now_s = engine.tasks.now_s = clock_s()
         for fd, events in found:
@@ -87,6 +92,8 @@ class BlockingDriver:
             one = self._sockets.get(fd)
             if one is not None:
                 self._handle(one, events, now_s)
+        for one in [one for one in self._connecting if now_s >= one.deadline_s]:
+            self._try_next(one, now_s, f"no connection within {CONNECT_TIMEOUT_S:g} s")
         engine.turn(now_s)
         self._serve(now_s)
 
@@ -157,14 +164,16 @@ class BlockingDriver:
             return
         self.engine.close(ConnectionFailed("the client was closed"))
         self._close_sockets()
-        self.is_closed = True
-        os.close(self._wake_fd)
+        with self._wake_lock:
+            self.is_closed = True
+            os.close(self._wake_fd)
 
     def abandon(self) -> None:
         """In a forked child: the sockets are the parent's; let go of our copies of them, say nothing to anyone."""
         if self.is_closed:
             return
         self.is_closed = True
+        self._wake_lock = threading.Lock()  # another thread may have had it
         for one in self._by_link.values():
             if one.socket is not None:
                 one.socket.close()
@@ -189,17 +198,12 @@ class BlockingDriver:
                 one = self._by_link.get(link)
                 if one is not None and link.state in (LinkState.READY, LinkState.GREETING):
                     self._send(one, now_s)
-        late = [
-            one for one in self._by_link.values() if one.link.state is LinkState.CONNECTING and now_s >= one.deadline_s
-        ]
-        for one in late:
-            self._try_next(one, now_s, f"no connection within {CONNECT_TIMEOUT_S:g} s")
 
     def _open(self, link: Link, now_s: float) -> None:
         link.opening()
         try:
             found = socket.getaddrinfo(link.host, link.port, type=socket.SOCK_STREAM)
-        except OSError as failure:
+        except (OSError, UnicodeError) as failure:  # a label of a name may be too long
             self.engine.requests.drop(link, NotSent(f"{link.address}: {failure}"), now_s)
             return
         addresses: list[tuple[socket.AddressFamily, tuple[str, int]]] = list(
@@ -213,7 +217,11 @@ class BlockingDriver:
         self._forget_fd(one)
         while one.addresses:
             family, address = one.addresses.pop(0)
-            made = socket.socket(family, socket.SOCK_STREAM)
+            try:
+                made = socket.socket(family, socket.SOCK_STREAM)
+            except OSError as failure:  # no descriptor is left
+                why = str(failure)
+                continue
             made.setblocking(False)
             made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             code = made.connect_ex(address)
@@ -224,6 +232,7 @@ class BlockingDriver:
             one.socket = made
             one.deadline_s = now_s + CONNECT_TIMEOUT_S
             self._sockets[made.fileno()] = one
+            self._connecting[one] = None
             self._ask_poll(one, select.POLLOUT)
             return
         self._by_link.pop(one.link, None)
@@ -237,6 +246,7 @@ class BlockingDriver:
             if code:
                 self._try_next(one, now_s, os.strerror(code))
                 return
+            self._connecting.pop(one, None)
             self._ask_poll(one, select.POLLIN)
             try:
                 requests.is_connected(link, now_s)
@@ -251,7 +261,7 @@ class BlockingDriver:
     def _receive(self, one: _Socket, now_s: float) -> None:
         link, requests = one.link, self.engine.requests
         assert one.socket is not None
-        for _ in range(RECEIVES_MAX):
+        for _ in range(CLIENT_RECEIVES_MAX):
             room = link.room()
             try:
                 count = one.socket.recv_into(room)
@@ -300,6 +310,7 @@ class BlockingDriver:
                 self._forget_fd(one)
 
     def _forget_fd(self, one: _Socket) -> None:
+        self._connecting.pop(one, None)
         if one.socket is not None:
             fd = one.socket.fileno()
             if one.events:

@@ -7,7 +7,7 @@
 All of it runs in the loop's thread; `wake` may be called from any. Bytes are received where the engine wants them
 (`BufferedProtocol`), and written without being copied where the socket takes them; what it doesn't take waits in the engine's queue.
 
-A caller that is cancelled leaves the engine as it is: what it waited for continues, and the next caller finds it done.
+A caller that is cancelled leaves the engine as it is: what it waited for continues, and is done for the next caller.
 
 Source: asyncio's `BufferedProtocol`, PEP 3156.
 """
@@ -73,7 +73,7 @@ class _Connection(asyncio.BufferedProtocol):
         self._driver.lost(link, closed_by_broker(link) if exc is None else ConnectionFailed(f"{link.address}: {exc}"))
 
     def pause_writing(self) -> None:
-        pass  # `held` says so: `write` looks at what the transport has kept
+        pass  # `held` says so: `write` reads what the transport has kept
 
     def resume_writing(self) -> None:
         if self.link.state is not LinkState.CLOSED:
@@ -115,6 +115,7 @@ class EventLoopDriver:
         self._mark: asyncio.Handle | None = None  # done when the loop comes to it
         self._marked_s = 0.0
         engine.tasks.now_s = clock_s()
+        engine.clock_s = clock_s
 
     # Turns
 

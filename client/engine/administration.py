@@ -138,7 +138,7 @@ class Administration:
         )
 
     def create_partitions(self, name: str, count: int) -> Procedure[None]:
-        """Grow a topic to so many partitions."""
+        """Grow a topic to a number of partitions."""
         kind = messages.CreatePartitionsRequest
         request = kind(
             topics=[kind.CreatePartitionsTopic(name, count, None)], timeout_ms=TIMEOUT_MS, validate_only=False

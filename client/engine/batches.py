@@ -17,6 +17,7 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Final
 
+from headrace.client.engine.identity import Identity
 from headrace.client.failures import error_of
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.ids import NO_PRODUCER_ID, TopicPartition
@@ -42,20 +43,6 @@ VERSION_OF_BATCHES: Final = 3  # of Produce, from which on a request has batches
 assert _PRODUCER.size + PRODUCER_POSITION <= HEADER_BYTES
 
 
-class Identity:
-    """What a partition's batches are numbered under: a producer id, and the next sequence.
-
-    producer_id   NO_PRODUCER_ID: without idempotence
-    """
-
-    __slots__ = ("epoch", "producer_id", "sequence")
-
-    def __init__(self, producer_id: int = NO_PRODUCER_ID, epoch: int = -1, sequence: int = 0) -> None:
-        self.producer_id = producer_id
-        self.epoch = epoch
-        self.sequence = sequence
-
-
 class Batch:
     """Records of one partition, in the order they were sent.
 
@@ -63,12 +50,13 @@ class Batch:
     size          bytes, uncompressed; of one that is open the header alone
     base_offset   of the first record, once it was acknowledged; NO_OFFSET: the broker did not say
     failure       why it was not stored, or not known to be
-    is_seen       somebody looked at what became of it
+    is_seen       its failure is known to the caller: a flush does not raise it
+    parts         the halves that took its place
     """
 
     __slots__ = (
         "_encoded", "_waiters", "attempts", "base_offset", "builder", "count", "created_s", "failure", "is_closed", "is_done", "is_seen",
-        "last_failure", "log_append_time_ms", "name", "order", "sequence", "size",
+        "last_failure", "log_append_time_ms", "name", "order", "parts", "sequence", "size", "whole",
     )  # fmt: skip
 
     def __init__(self, name: TopicPartition, created_s: float, order: int) -> None:
@@ -87,6 +75,8 @@ class Batch:
         self.failure: HeadraceError | None = None
         self.base_offset = NO_OFFSET
         self.log_append_time_ms = -1
+        self.whole: Batch | None = None  # whose half this is
+        self.parts: list[Batch] = []
         self._encoded: bytes | bytearray | None = None
         self._waiters: list[Callable[[Batch], None]] = []
 
@@ -135,8 +125,9 @@ class Batch:
         return build_message_set(records, MAGIC_V1, codec)
 
     def halves(self) -> list[Batch]:
-        """Two closed batches of its records; whoever waits for it waits for both."""
+        """Two closed batches of its records, which take its place: it is done when both are."""
         records = self.records()
+        self.builder = self._encoded = None
         middle = len(records) // 2
         made = []
         for part in (records[:middle], records[middle:]):
@@ -146,24 +137,31 @@ class Batch:
                 half.builder.append(record.timestamp_ms, record.key, record.value, record.headers)
             half.close()
             half.attempts = self.attempts
+            half.whole = self
             made.append(half)
-        first, second = made
+        first, second = self.parts = made
 
-        def first_done(half: Batch) -> None:
-            self.base_offset, self.log_append_time_ms = half.base_offset, half.log_append_time_ms
-            if half.failure is not None:
-                self.settle(half.failure)
-            elif second.is_done:
-                self.settle(second.failure)
+        def done(_half: Batch) -> None:
+            if first.is_done and second.is_done:
+                self.base_offset, self.log_append_time_ms = first.base_offset, first.log_append_time_ms
+                self.settle(first.failure or second.failure)
 
-        def second_done(half: Batch) -> None:
-            if first.is_done:
-                self.settle(half.failure)
-
-        first.on_done(first_done)
-        second.on_done(second_done)
-        first.is_seen = second.is_seen = True  # what becomes of them is said by this one
+        first.on_done(done)
+        second.on_done(done)
         return made
+
+    def part_of(self, index: int) -> tuple[Batch, int]:
+        """The batch that a record was sent in at last, and its place there: halves may lie apart in the log."""
+        batch = self
+        while batch.parts:
+            first, second = batch.parts
+            batch, index = (first, index) if index < first.count else (second, index - first.count)
+        return batch, index
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether the caller knows of its failure, or of that of the batch it is a half of."""
+        return self.is_seen or (self.whole is not None and self.whole.is_watched)
 
     def settle(self, failure: HeadraceError | None) -> None:
         """It is done: stored, or failed for good."""

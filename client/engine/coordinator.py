@@ -5,12 +5,13 @@ Source: Kafka `AbstractCoordinator`.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from headrace.client.engine.link import Lane, Message, Versions
 from headrace.client.engine.requests import Requests
-from headrace.client.engine.tasks import REQUEST_TIMEOUT_S, Ask, Pause, Procedure, first_to_answer, retry_pause_s
+from headrace.client.engine.tasks import REQUEST_TIMEOUT_S, Ask, Pause, Procedure, T, first_to_answer, retry_pause_s
 from headrace.client.failures import ConnectionFailed, error_of
 from headrace.client.offset_store import Committed
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
@@ -20,6 +21,7 @@ from headrace.protocol.apis import ApiKey
 
 KEY_TYPE_GROUP: Final = 0
 TRIES: Final = 40  # with pauses up to a second each
+COMMIT_STEP_S: Final = 0.01  # of a commit that waits for one before it
 MOVED: Final = frozenset(
     {ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR}
 )
@@ -34,6 +36,18 @@ class Coordinator:
         self.group_id = group_id
         self._requests = requests
         self._node: int | None = None
+        self._commits: deque[object] = deque()
+
+    def in_turn(self, commit: Procedure[T]) -> Procedure[T]:
+        """One commit after the other: a retry of an earlier one would take a later one back."""
+        place = object()
+        self._commits.append(place)
+        try:
+            while self._commits[0] is not place:
+                yield Pause(COMMIT_STEP_S)
+            return (yield from commit)
+        finally:
+            self._commits.remove(place)
 
     def forget(self) -> None:
         """Look it up again next time."""
@@ -52,7 +66,7 @@ class Coordinator:
         """The response, errors of the group included; asked again where the coordinator has moved, loads, or can't be reached.
 
         code_of   the group's error code in a response
-        raises    KafkaError, ConnectionFailed after so many tries; UNSUPPORTED_VERSION at once
+        raises    KafkaError, ConnectionFailed after `tries_max` tries; UNSUPPORTED_VERSION at once
         """
         for tries in range(1, tries_max + 1):
             failure: HeadraceError
@@ -155,7 +169,7 @@ def store_committed(
         group_instance_id=instance_id,
         topics=[kind.OffsetCommitRequestTopic(topic, rows) for topic, rows in topics.items()],
     )
-    answer = yield from coordinator.ask(ApiKey.OFFSET_COMMIT, (2, 8), request, _first_code)
+    answer = yield from coordinator.in_turn(coordinator.ask(ApiKey.OFFSET_COMMIT, (2, 8), request, _first_code))
     for topic in answer.topics:
         for row in topic.partitions:
             if row.error_code in REFUSED:
@@ -183,7 +197,7 @@ def _first_code(answer: Any) -> int:
 
 
 def _code_of_fetch(answer: Any) -> int:
-    """Before v2 the group's error stands at each partition."""
+    """Before v2 each partition has the group's error."""
     if answer.error_code:
         return int(answer.error_code)
     return next((row.error_code for topic in answer.topics for row in topic.partitions if row.error_code in MOVED), 0)

@@ -3,7 +3,7 @@
 Pure: a driver says what time it is and what the sockets did, and does what the engine wants of them.
 
     driver                                         engine
-    turn(now)                                      procedures go on, timers fire, parts send
+    turn(now)                                      procedures continue, timers fire, parts send
     requests.wanted, unsent, closed                sockets to open, to write to, to close
     requests.is_connected, has_received, drop      what became of them
     next_s(now)                                    when to turn again at the latest
@@ -15,7 +15,6 @@ Model: h11, trio's memory streams. Source: Kafka `NetworkClient`, `ConsumerNetwo
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
@@ -35,15 +34,20 @@ class Part(Protocol):
 
 
 class Engine:
-    """One client, without its sockets."""
+    """One client, without its sockets.
+
+    chance    a number from 0 to 1, by which pauses and partitions are chosen
+    clock_s   of the driver, which sets it: what is started long after the last turn begins at the time of now
+    """
 
     def __init__(
         self,
         bootstrap: list[Address],
         client_id: str,
-        security: Security | None = None,
-        chance: Callable[[], float] = random.random,
+        security: Security | None,
+        chance: Callable[[], float],
     ) -> None:
+        self.clock_s: Callable[[], float] | None = None
         self.requests = Requests(bootstrap, client_id, security, chance)
         self.tasks = Tasks(self.requests)
         self.metadata = Metadata(self.requests, self.tasks)
@@ -52,6 +56,8 @@ class Engine:
 
     def start(self, procedure: Procedure[T], what: str) -> Task[T]:
         """Run a procedure; `health` names it while it waits."""
+        if self.clock_s is not None:
+            self.tasks.now_s = self.clock_s()
         task = self.tasks.start(procedure, what)
         if not task.is_done:
             self._doing[task] = None
@@ -73,14 +79,13 @@ class Engine:
 
     def close(self, failure: HeadraceError) -> None:
         """Every request and procedure ends with this."""
-        for task in list(self._doing):
-            task.cancel(failure)
+        self.tasks.close(failure)
         self.requests.close()
 
     def waits_for(self) -> Iterator[str]:
         """In words: what is not done, and what it waits for."""
-        for task in self._doing:
-            yield f"{task.what}"
+        for task in list(self._doing):  # another thread may ask
+            yield task.what
         said = self.requests.describe()
         if said != "nothing":
             yield said

@@ -4,42 +4,56 @@
              -> VALIDATING   the leader is asked whether the log still has what was read (KIP-320)
              -> FETCHING     wanted of the leader, or of the replica that it prefers for our rack (KIP-392)
 
-A partition is asked for while it has fewer than CHUNKS_MAX chunks that were not taken. What the consumer has taken and what was
-fetched are two positions: `Subject.position` is its own, moved by who reads the records; `fetch_offset` is where the next fetch begins.
+A partition is asked for while it has fewer than CLIENT_CHUNKS_MAX chunks that were not taken. What the consumer has taken and what was
+fetched are two positions: `Subject.position` is its own, moved by its caller; `fetch_offset` is where the next fetch begins.
 
-A log that was truncated below what was read, or a topic that was made anew, is reported as `LogTruncation`: never reset in silence.
-A failure of one partition is raised after its chunks are taken; others go on.
+A log that was truncated below what was read, or a topic that was deleted and created again, is reported as `LogTruncation`: never reset
+in silence.
+A failure of one partition is raised after its chunks are taken; others continue.
 
 Source: Kafka `Fetcher`, `FetchCollector`, `SubscriptionState`.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import Enum
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from headrace.client.engine.fetch_session import NO_SESSION, SESSION_EPOCH_NONE, FetchSession, Said, Wish
 from headrace.client.engine.link import Answer, Lane
 from headrace.client.engine.metadata import Metadata
-from headrace.client.engine.offsets import EARLIEST, LATEST, EpochEnd, Found, epoch_ends_of, offsets_for
+from headrace.client.engine.offsets import (
+    EARLIEST,
+    LATEST,
+    EpochEnd,
+    Found,
+    ask_leader,
+    epochs_question,
+    no_leader,
+    offsets_question,
+)
 from headrace.client.engine.requests import Requests
+from headrace.client.engine.subjects import (
+    Chunk,
+    LogTruncation,
+    OffsetReset,
+    Subject,
+    SubjectState,
+    whole_entries,
+)
 from headrace.client.engine.tasks import Procedure, Tasks
-from headrace.client.failures import error_of, is_retriable
+from headrace.client.failures import ConnectionFailed, error_of, is_retriable
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.ids import NO_EPOCH, NO_LEADER, TopicPartition
+from headrace.limits import CLIENT_CHUNKS_MAX, CLIENT_FETCH_BYTES_MAX
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.messages import ZERO_UUID
-from headrace.protocol.record_batch import LOG_OVERHEAD_BYTES, MAGIC_POSITION, MAGIC_V2
 
 FETCH_VERSIONS: Final = (2, 16)
 SESSION_VERSION: Final = 7
-NAMES_VERSION_MAX: Final = 12  # topic ids from the next one on
-CHUNKS_MAX: Final = 2  # of a partition, not taken (queued.max.message.chunks)
-BYTES_MAX: Final = 256 << 20  # of one partition in one fetch, doubled up to here until a batch fits
+LAST_NAMES_VERSION: Final = 12  # topic ids from the next one on
 ANSWER_EXTRA_S: Final = 10.0  # after fetch.max.wait.ms
 RETRY_S: Final = 0.1
 PREFERRED_S: Final = 300.0  # how long a preferred replica is read from (metadata.max.age.ms)
@@ -56,39 +70,6 @@ _SESSION_ERRORS: Final = frozenset(
 )
 
 
-class OffsetReset(Enum):
-    """What to do without a position (auto.offset.reset)."""
-
-    EARLIEST = "earliest"
-    LATEST = "latest"
-    NONE = "none"
-
-
-class LogTruncation(HeadraceError):
-    """A log no longer has what was read from it: it lost its tail, or the topic was deleted and made anew.
-
-    partition   that it happened to
-    offset      where reading would continue
-    diverged    from which offset on the log is another; -1: not known
-    """
-
-    def __init__(self, partition: TopicPartition, offset: int, diverged: int, why: str) -> None:
-        at = f"from offset {diverged} on" if diverged >= 0 else "at an offset that is not known"
-        super().__init__(
-            f"{partition}: {why}: it was read up to offset {offset}, and is another log {at}; seek to go on"
-        )
-        self.partition = partition
-        self.offset = offset
-        self.diverged = diverged
-
-
-class SubjectState(Enum):
-    RESETTING = "resetting"
-    VALIDATING = "validating"
-    FETCHING = "fetching"
-    FAILED = "failed"
-
-
 @dataclass(frozen=True, slots=True)
 class FetchingOptions:
     """Options of a consumer, by Kafka's keys. Sizes in bytes, times in milliseconds."""
@@ -100,63 +81,6 @@ class FetchingOptions:
     is_read_committed: bool = False
     rack: str = ""
     reset: OffsetReset = OffsetReset.LATEST
-
-
-class Chunk(NamedTuple):
-    """Whole entries of one partition as they came.
-
-    subject       that they were fetched for
-    data          memoryview; records below `offset` are to be left out
-    offset        asked for
-    next_offset   where reading continues after them
-    aborted       (first offset, producer id) of transactions in it; None: all records are wanted
-    serial        of the subject's position: another one, and the chunk is void
-    """
-
-    subject: Subject
-    data: Any
-    offset: int
-    next_offset: int
-    aborted: list[tuple[int, int]] | None
-    serial: int
-
-
-class Subject:
-    """A partition that is read.
-
-    position          the next offset that the consumer was not given
-    position_epoch    leader epoch of the last record that it was given; -1: not known
-    high_watermark    as a leader said last; -1: not known
-    """
-
-    __slots__ = (
-        "bytes_max", "chunks", "failure", "fetch_epoch", "fetch_offset", "high_watermark", "is_paused", "last_stable_offset",
-        "leader_epoch", "log_start_offset", "name", "node", "position", "position_epoch", "preferred", "preferred_until_s", "reset_to",
-        "retry_at_s", "serial", "state", "topic_id",
-    )  # fmt: skip
-
-    def __init__(self, name: TopicPartition) -> None:
-        self.name = name
-        self.state = SubjectState.RESETTING
-        self.position = -1
-        self.position_epoch = NO_EPOCH
-        self.fetch_offset = -1
-        self.fetch_epoch = NO_EPOCH
-        self.leader_epoch = NO_EPOCH  # that the position was validated with
-        self.topic_id = ZERO_UUID
-        self.chunks: deque[Chunk] = deque()
-        self.is_paused = False
-        self.reset_to: int | None = None
-        self.failure: HeadraceError | None = None
-        self.high_watermark = -1
-        self.last_stable_offset = -1
-        self.log_start_offset = -1
-        self.node: int | None = None  # whose session has it
-        self.preferred = -1
-        self.preferred_until_s = 0.0
-        self.retry_at_s = 0.0
-        self.serial = 0
-        self.bytes_max = 0
 
 
 class _Node:
@@ -188,7 +112,6 @@ class Fetching:
         self._nodes: dict[int, _Node] = {}
         self._unplaced: dict[Subject, None] = {}  # fetching, in no session: no leader, or a pause after an error
         self._due: dict[Subject, None] = {}  # to be reset or validated
-        self._is_looking_up = False
         self._failed: dict[Subject, None] = {}
         self._topic_names: dict[bytes, str] = {}
 
@@ -277,12 +200,12 @@ class Fetching:
     def turn(self, now_s: float) -> None:
         if self._metadata.version != self._metadata_version:
             self._follow_metadata()
-        if self._due and not self._is_looking_up:
+        if self._due:
             self._look_up(now_s)
         if self._unplaced:
             for subject in [one for one in self._unplaced if one.retry_at_s <= now_s]:
                 self._place(subject)
-        for node_id, node in self._nodes.items():
+        for node_id, node in list(self._nodes.items()):
             if not node.is_busy and node.session.wanted and now_s >= node.retry_at_s:
                 self._send(node_id, node, now_s)
 
@@ -304,13 +227,17 @@ class Fetching:
         ):
             self._withdraw(subject)
             return
-        if len(subject.chunks) >= CHUNKS_MAX:
+        if len(subject.chunks) >= CLIENT_CHUNKS_MAX:
             self._withdraw(subject)
             return
         now_s = self._tasks.now_s
         node_id = self._metadata.leader(subject.name)
         if subject.preferred >= 0:
-            if now_s < subject.preferred_until_s and subject.preferred in self._metadata.brokers:
+            if subject.preferred not in self._metadata.brokers:
+                self._metadata.mark_stale()  # the leader knows a broker that we do not
+                subject.preferred = -1
+                subject.retry_at_s = now_s + RETRY_S
+            elif now_s < subject.preferred_until_s:
                 node_id = subject.preferred
             else:
                 subject.preferred = -1
@@ -356,16 +283,7 @@ class Fetching:
         for subject in self.subjects.values():
             if subject.state is not SubjectState.FETCHING:
                 continue
-            topic = self._metadata.topics.get(subject.name.topic)
-            if (
-                topic is not None
-                and topic.topic_id not in (subject.topic_id, ZERO_UUID)
-                and subject.topic_id != ZERO_UUID
-            ):
-                self._fail(
-                    subject,
-                    LogTruncation(subject.name, subject.fetch_offset, -1, "the topic was deleted and made anew"),
-                )
+            if self._fail_if_other_topic(subject):
                 continue
             state = self._metadata.partition(subject.name)
             if state is not None and state.leader_epoch > subject.leader_epoch:
@@ -380,89 +298,103 @@ class Fetching:
     # Looking up
 
     def _look_up(self, now_s: float) -> None:
-        """Resets and validations of all partitions that need one, by one request to each leader."""
-        due = [subject for subject in self._due if subject.retry_at_s <= now_s]
-        if not due:
-            return
-        for subject in due:
+        """Resets and validations that are due, by a procedure for each leader: a partition that can't be asked about holds up no other."""
+        by_leader: dict[int, list[Subject]] = {}
+        for subject in [one for one in self._due if one.retry_at_s <= now_s]:
             del self._due[subject]
-        self._is_looking_up = True
-        task = self._tasks.start(self._looked_up(due), f"positions of {len(due)} partitions ({due[0].name}, ...)")
+            if subject.state is SubjectState.RESETTING and self._reset_time(subject) is None:
+                text = f"{subject.name}: no position, and auto.offset.reset is none"
+                self._fail(subject, KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, text))
+                continue
+            leader = self._metadata.leader(subject.name)
+            if leader == NO_LEADER:
+                self._metadata.want([subject.name.topic])
+                self._try_later(subject, no_leader(self._metadata, subject.name))
+            else:
+                by_leader.setdefault(leader, []).append(subject)
+        for leader, subjects in by_leader.items():
+            what = f"positions of {len(subjects)} partitions ({subjects[0].name}, ...) at broker {leader}"
+            self._tasks.start(self._looked_up(leader, subjects), what)
 
-        def done(_task: object) -> None:
-            self._is_looking_up = False
-
-        task.on_done(done)
-
-    def _looked_up(self, due: list[Subject]) -> Procedure[None]:
-        serials = {subject: subject.serial for subject in due}
+    def _looked_up(self, leader: int, subjects: list[Subject]) -> Procedure[None]:
+        serials = {subject: subject.serial for subject in subjects}
         resets: dict[TopicPartition, int] = {}
         checks: dict[TopicPartition, int] = {}
-        for subject in due:
-            if subject.state is SubjectState.RESETTING:
-                timestamp = self._reset_time(subject)
-                if timestamp is None:
-                    failure = KafkaError(
-                        ErrorCode.OFFSET_OUT_OF_RANGE, f"{subject.name}: no position, and auto.offset.reset is none"
-                    )
-                    self._fail(subject, failure)
-                else:
-                    resets[subject.name] = timestamp
-            elif subject.fetch_epoch >= 0:
-                checks[subject.name] = subject.fetch_epoch
-        found: Mapping[TopicPartition, Found] = {}
-        ends: Mapping[TopicPartition, EpochEnd] = {}
-        failure_of_all: HeadraceError | None = None
-        try:
-            missing = self._metadata.want({subject.name.topic for subject in due})
-            if missing:
-                yield self._metadata.refresh()
-            if resets:
-                found = yield from offsets_for(self._tasks, self._metadata, resets, self.options.is_read_committed)
-                late = {name: LATEST for name, at in found.items() if at.offset < 0 and resets[name] >= 0}
-                if late:
-                    found = {
-                        **found,
-                        **(yield from offsets_for(self._tasks, self._metadata, late, self.options.is_read_committed)),
-                    }
-            if checks:
-                ends = yield from epoch_ends_of(self._tasks, self._metadata, checks)
-        except HeadraceError as failed:
-            failure_of_all = failed
-        for subject in due:
+        for subject in subjects:
+            timestamp = self._reset_time(subject)
+            if subject.state is SubjectState.VALIDATING:
+                if subject.fetch_epoch >= 0:
+                    checks[subject.name] = subject.fetch_epoch
+            elif timestamp is not None:
+                resets[subject.name] = timestamp
+        answers: dict[TopicPartition, Any] = {}
+        failures: dict[TopicPartition, HeadraceError] = {}
+        while resets:
+            question = offsets_question(self._metadata, resets, self.options.is_read_committed)
+            found, refused = yield from ask_leader(leader, list(resets), question)
+            answers.update(found)
+            failures.update(refused)
+            # no record is that late: the end
+            resets = {name: LATEST for name, at in found.items() if at.offset < 0 and resets[name] >= 0}
+        if checks:
+            question = epochs_question(self._metadata, checks)
+            found, refused = yield from ask_leader(leader, list(checks), question)
+            answers.update(found)
+            failures.update({name: one for name, one in refused.items() if not _is_unsupported(one)})
+        for subject in subjects:
             if subject.serial != serials[subject] or self.subjects.get(subject.name) is not subject:
                 continue
-            if failure_of_all is not None:
-                if is_retriable(failure_of_all):
-                    subject.retry_at_s = self._tasks.now_s + RETRY_S
-                    self._due[subject] = None
-                else:
-                    self._fail(subject, failure_of_all)
-                continue
-            self._settle(subject, found.get(subject.name), ends.get(subject.name))
+            failure = failures.get(subject.name)
+            answer = answers.get(subject.name)
+            if failure is None and answer is None and subject.state is SubjectState.RESETTING:
+                failure = ConnectionFailed(f"offsets of {subject.name}: not in the response of broker {leader}")
+            if failure is not None:
+                self._try_later(subject, failure)
+            else:
+                self._settle(subject, answer)
+
+    def _try_later(self, subject: Subject, failure: HeadraceError) -> None:
+        """Look it up again soon, where that may help."""
+        if not is_retriable(failure):
+            self._fail(subject, failure)
+            return
+        subject.retry_at_s = self._tasks.now_s + RETRY_S
+        self._due[subject] = None
+        self._metadata.mark_stale()
 
     def _reset_time(self, subject: Subject) -> int | None:
         if subject.reset_to is not None:
             return subject.reset_to
         return {OffsetReset.EARLIEST: EARLIEST, OffsetReset.LATEST: LATEST, OffsetReset.NONE: None}[self.options.reset]
 
-    def _settle(self, subject: Subject, found: Found | None, ends: EpochEnd | None) -> None:
+    def _settle(self, subject: Subject, answer: Found | EpochEnd | None) -> None:
         """The position is known, or validated."""
         state = self._metadata.partition(subject.name)
         topic = self._metadata.topics.get(subject.name.topic)
-        if subject.state is SubjectState.RESETTING:
-            if found is None:
-                return
-            subject.position = subject.fetch_offset = max(0, found.offset)
+        if isinstance(answer, Found):
+            if answer.offset < subject.fetch_offset:
+                subject.serial += 1  # what was taken lies after it: a log that lost its tail
+            subject.position = subject.fetch_offset = max(0, answer.offset)
             subject.position_epoch = subject.fetch_epoch = NO_EPOCH
-        elif ends is not None and (ends.epoch == NO_EPOCH or ends.end < subject.fetch_offset):
-            self._fail(subject, LogTruncation(subject.name, subject.fetch_offset, ends.end, "the log was truncated"))
+        elif answer is not None and (answer.epoch == NO_EPOCH or answer.end < subject.fetch_offset):
+            self._fail(subject, LogTruncation(subject.name, subject.fetch_offset, answer.end, "the log was truncated"))
+            return
+        if self._fail_if_other_topic(subject):
             return
         subject.leader_epoch = NO_EPOCH if state is None else state.leader_epoch
         subject.topic_id = ZERO_UUID if topic is None else topic.topic_id
         self._topic_names[subject.topic_id] = subject.name.topic
         subject.state = SubjectState.FETCHING
         self._place(subject)
+
+    def _fail_if_other_topic(self, subject: Subject) -> bool:
+        """Whether its topic was deleted, and created again, since its position was found."""
+        topic = self._metadata.topics.get(subject.name.topic)
+        if topic is None or ZERO_UUID in (topic.topic_id, subject.topic_id) or topic.topic_id == subject.topic_id:
+            return False
+        text = "the topic was deleted and created again"
+        self._fail(subject, LogTruncation(subject.name, subject.fetch_offset, -1, text))
+        return True
 
     # Fetches
 
@@ -481,7 +413,7 @@ class Fetching:
         self._requests.ask(
             node_id,
             ApiKey.FETCH,
-            (low, NAMES_VERSION_MAX if node.session.without else high),
+            (low, LAST_NAMES_VERSION if node.session.without else high),
             message,
             lambda answer: self._answered(node_id, node, answer),
             now_s,
@@ -526,15 +458,17 @@ class Fetching:
         node.is_busy = False
         now_s = self._tasks.now_s
         if answer.failure is not None:
-            asked = list(node.session.known)
+            asked = [self.subjects[name] for name in node.session.known if name in self.subjects]
             node.session.reset()
             node.retry_at_s = now_s + RETRY_S
             if is_retriable(answer.failure):
                 self._metadata.mark_stale()
+                for one in asked:
+                    if one.preferred == node_id:  # the leader may be reached
+                        self._pause(one)
                 return
-            for name in asked:
-                if name in self.subjects:
-                    self._fail(self.subjects[name], answer.failure)
+            for one in asked:
+                self._fail(one, answer.failure)
             return
         body = answer.body
         if body.error_code:
@@ -548,7 +482,7 @@ class Fetching:
             node.session.answered(body.session_id)
         for topic in body.responses:
             topic_name = (
-                topic.topic if answer.version <= NAMES_VERSION_MAX else self._topic_names.get(topic.topic_id, "")
+                topic.topic if answer.version <= LAST_NAMES_VERSION else self._topic_names.get(topic.topic_id, "")
             )
             for row in topic.partitions:
                 name = TopicPartition(topic_name, row.partition_index)
@@ -602,11 +536,11 @@ class Fetching:
         self._place(subject)
 
     def _ask_for_more(self, subject: Subject) -> None:
-        if subject.bytes_max >= BYTES_MAX:
-            text = f"{subject.name}: the message at offset {subject.fetch_offset} is larger than {BYTES_MAX} bytes"
+        if subject.bytes_max >= CLIENT_FETCH_BYTES_MAX:
+            text = f"{subject.name}: the message at offset {subject.fetch_offset} is larger than {CLIENT_FETCH_BYTES_MAX} bytes"
             self._fail(subject, KafkaError(ErrorCode.MESSAGE_TOO_LARGE, text))
             return
-        subject.bytes_max = min(2 * subject.bytes_max, BYTES_MAX)
+        subject.bytes_max = min(2 * subject.bytes_max, CLIENT_FETCH_BYTES_MAX)
         self._place(subject)
 
     def _take_error(self, subject: Subject, node_id: int, row: Any) -> None:
@@ -618,7 +552,8 @@ class Fetching:
                 self._place(subject)
                 return
             if subject.chunks:
-                return  # what was fetched is taken first
+                self._pause(subject)  # what was fetched is taken first
+                return
             if self._reset_time(subject) is None:
                 self._fail(subject, failure)
                 return
@@ -632,11 +567,15 @@ class Fetching:
         if not is_known and not code.retriable:
             self._fail(subject, failure)
             return
-        subject.preferred = -1
-        subject.retry_at_s = self._tasks.now_s + RETRY_S
-        if code is ErrorCode.FENCED_LEADER_EPOCH or code is ErrorCode.UNKNOWN_LEADER_EPOCH:
+        if code is ErrorCode.FENCED_LEADER_EPOCH:
             subject.leader_epoch = NO_EPOCH
         self._metadata.mark_stale()
+        self._pause(subject)
+
+    def _pause(self, subject: Subject) -> None:
+        """Ask for it again, of the leader, a little later."""
+        subject.preferred = -1
+        subject.retry_at_s = self._tasks.now_s + RETRY_S
         self._withdraw(subject)
         self._unplaced[subject] = None
 
@@ -650,16 +589,9 @@ class Fetching:
             self._failed[subject] = None
 
 
-def whole_entries(data: memoryview) -> tuple[int, int, int]:
-    """(bytes of whole entries, offset after the last of them, its leader epoch; -1: not known) of fetched bytes."""
-    position, next_offset, epoch, total = 0, -1, NO_EPOCH, len(data)
-    while total - position > MAGIC_POSITION:
-        size = int.from_bytes(data[position + 8 : position + 12], "big") + LOG_OVERHEAD_BYTES
-        if size <= LOG_OVERHEAD_BYTES or size > total - position:
-            break
-        next_offset = int.from_bytes(data[position : position + 8], "big") + 1
-        if data[position + MAGIC_POSITION] >= MAGIC_V2:  # an old entry names the offset of its last record
-            next_offset += int.from_bytes(data[position + 23 : position + 27], "big")
-            epoch = int.from_bytes(data[position + 12 : position + 16], "big", signed=True)
-        position += size
-    return position, next_offset, epoch
+def _is_unsupported(failure: HeadraceError) -> bool:
+    """Brokers before Kafka 2.1 can't be asked where leader epochs end."""
+    return isinstance(failure, KafkaError) and failure.code is ErrorCode.UNSUPPORTED_VERSION
+
+
+__all__ = ["Chunk", "Fetching", "FetchingOptions", "LogTruncation", "OffsetReset", "Subject", "SubjectState"]

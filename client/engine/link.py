@@ -2,7 +2,7 @@
 
     WANTED       a driver is to open it; requests wait
     CONNECTING   the driver is at it
-    GREETING     connected: ApiVersions, then what security asks for, are on their way; requests wait still
+    GREETING     connected: ApiVersions, then what security asks for, are in flight; requests wait
     READY        requests are written at once, several in flight; a broker answers in their order
     CLOSED       for good: what had no response has failed; the next request to that broker makes a new link
 
@@ -30,6 +30,7 @@ from headrace.protocol.frames import build_request_parts
 from headrace.protocol.stream import ResponseReader, SendQueue, next_correlation_id
 
 GREETING_TIMEOUT_S: Final = 10.0  # for each of the first responses
+NO_VERSION: Final = -1  # of an answer without a response
 
 Versions = tuple[int, int]
 Message = Any  # of the schema, or a function of the version that makes it
@@ -54,7 +55,7 @@ class LinkState(Enum):
 class Answer(NamedTuple):
     """What became of a request: its response, or why there is none.
 
-    version   of the response
+    version   of the response; NO_VERSION: there is none
     body      of the schema; None where `failure` says why
     """
 
@@ -88,14 +89,14 @@ class Pending(NamedTuple):
 class Link:
     """A connection as its requests see it.
 
-    key          (node id, lane)
-    out          bytes to send
-    opened_s     when the driver was asked to open it
+    key      (node id, lane)
+    out      bytes to send
+    used_s   when it was asked, or answered, last
     """
 
     __slots__ = (
-        "_correlation_id", "_greeting", "_in_flight", "_reader", "_served", "_waiting", "address", "client_id", "host", "key", "out",
-        "port", "security", "state", "used_s",
+        "_correlation_id", "_greeting", "_in_flight", "_reader", "_served", "_unconfirmed", "_waiting", "address", "client_id", "host",
+        "key", "out", "port", "security", "state", "used_s",
     )  # fmt: skip
 
     def __init__(
@@ -113,13 +114,14 @@ class Link:
         self._reader = ResponseReader(self.address)
         self._in_flight: deque[Pending] = deque()
         self._waiting: list[Pending] = []  # until the link is ready
+        self._unconfirmed: deque[tuple[int, Pending]] = deque()  # without a response: done once the socket has them
         self._served: dict[int, Versions] = {}
         self._correlation_id = 0
         self._greeting: Generator[Step, Any, None] | None = None
 
     def __len__(self) -> int:
         """Requests without a response."""
-        return len(self._in_flight) + len(self._waiting)
+        return len(self._in_flight) + len(self._waiting) + len(self._unconfirmed)
 
     def __repr__(self) -> str:
         return f"Link({self.key[0]}, {self.key[1].value}, {self.address}, {self.state.value}, {len(self)} without a response)"
@@ -146,7 +148,7 @@ class Link:
         return self._reader.room()
 
     def received(self, count: int, now_s: float) -> bool:
-        """`count` bytes came into the room. Responses are handed to who asked; False: none can be whole yet.
+        """`count` bytes came into the room. Responses are handed to what asked; False: none can be whole yet.
 
         raises   BadFrame, for bytes that are no response of Kafka's; what a handshake raises. The link is to be closed then
         """
@@ -155,8 +157,8 @@ class Link:
             return False
         while self.state is not LinkState.CLOSED and (response := reader.next_response()) is not None:
             asked, body = response
-            pending = self._in_flight.popleft()
             decoded = decode_response(asked.api_key, asked.version, reader.own(body))
+            pending = self._in_flight.popleft()  # after it was decoded: a bad response fails it as well
             pending.on_answer(Answer(asked.version, decoded, None))
         self.used_s = now_s
         return True
@@ -166,16 +168,17 @@ class Link:
         if self.state is LinkState.CLOSED:
             return
         self.state = LinkState.CLOSED
-        given_up = [*self._in_flight, *self._waiting]
+        given_up = [*self._in_flight, *(pending for _mark, pending in self._unconfirmed), *self._waiting]
         self._reader.give_up()
         self._in_flight.clear()
+        self._unconfirmed.clear()
         self._waiting = []
         self.out = SendQueue()
         greeting, self._greeting = self._greeting, None
         if greeting is not None:
             greeting.close()
         for pending in given_up:
-            pending.on_answer(Answer(-1, None, failure))
+            pending.on_answer(Answer(NO_VERSION, None, failure))
 
     # What the engine calls
 
@@ -189,9 +192,23 @@ class Link:
 
     def oldest_deadline_s(self) -> float:
         """The deadline of the response that is due first; those that wait for the link count as well."""
+        due_s = min((pending.deadline_s for pending in self._waiting), default=float("inf"))
         if self._in_flight:
-            return self._in_flight[0].deadline_s
-        return min((pending.deadline_s for pending in self._waiting), default=float("inf"))
+            due_s = min(due_s, self._in_flight[0].deadline_s)
+        if self._unconfirmed:
+            due_s = min(due_s, self._unconfirmed[0][1].deadline_s)
+        return due_s
+
+    @property
+    def has_sent(self) -> bool:
+        """Whether the socket has taken a request that has no response."""
+        return bool(self._unconfirmed) and self._unconfirmed[0][0] <= self.out.taken_bytes
+
+    def confirm(self) -> None:
+        """What has no response and was taken by the socket is done."""
+        while self.has_sent:
+            _mark, pending = self._unconfirmed.popleft()
+            pending.on_answer(Answer(NO_VERSION, None, None))
 
     def version(self, api_key: int, low: int, high: int) -> int:
         """The highest version in low..high that the broker supports; -1: none. Only of a link that is ready."""
@@ -203,7 +220,7 @@ class Link:
     def _write(self, pending: Pending, now_s: float) -> None:
         version = self.version(pending.api_key, *pending.versions)
         if version < 0:
-            pending.on_answer(Answer(-1, None, self._unsupported(pending)))
+            pending.on_answer(Answer(NO_VERSION, None, self._unsupported(pending)))
             return
         self._put(pending, version, now_s)
 
@@ -221,7 +238,7 @@ class Link:
             self._reader.expect(correlation_id, pending.api_key, version)
             self._in_flight.append(pending)
         else:
-            pending.on_answer(Answer(version, None, None))
+            self._unconfirmed.append((self.out.taken_bytes + self.out.unsent_bytes, pending))
 
     def _unsupported(self, pending: Pending) -> KafkaError:
         served = self._served.get(pending.api_key)

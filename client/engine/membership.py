@@ -10,7 +10,7 @@ What the consumer has to do comes as events, in order. It does an event's part, 
     Lost(partitions)       stop reading; they are another member's already, commits are refused
 
 Eager protocols revoke everything before each join. Cooperative ones (KIP-429) revoke what the new assignment takes away, after it, and
-join again at once; reading goes on meanwhile. A group is cooperative where all assignors that it offers are.
+join again at once; reading continues meanwhile. A group is cooperative where all assignors that it offers are.
 
 A consumer that was not heard of (`polled`) for `max.poll.interval.ms` leaves the group, until it is heard of again.
 
@@ -41,8 +41,8 @@ from headrace.protocol.apis import ApiKey
 PROTOCOL_TYPE: Final = "consumer"
 JOIN_EXTRA_S: Final = 10.0  # after the rebalance timeout, which a join may take
 LEAVE_TIMEOUT_S: Final = 5.0
-STEP_S: Final = 0.1  # between two looks of a member that waits for its consumer
-TOPICS_S: Final = 1.0  # between two looks whether the topics have changed
+STEP_S: Final = 0.1  # between two checks of a member that waits for its consumer
+TOPICS_S: Final = 1.0  # between two checks whether the topics have changed
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,25 +241,33 @@ class Membership:
 
     def _rebalance(self) -> Procedure[None]:
         """Join until an assignment holds."""
-        while True:
+        tries = 0
+        while not self._is_stopping:
             self.state = MemberState.JOINING
-            self._has_rebalanced = False
             if self._pattern is not None and not self._metadata.version:
                 yield self._metadata.refresh()
-            self._joined_topics = self._matching()
             if not self._is_cooperative and self.partitions:
                 yield from self._revoke(self.partitions)
             self._stop_heart()
+            self._has_rebalanced = False  # after the last heartbeat of the generation before, which says that it has
+            self._joined_topics = self._matching()
+            had_id = bool(self.member_id)
             joined = yield from self._join()
-            if joined is None:
-                continue
-            share = yield from self._sync(joined)
+            share = None if joined is None else (yield from self._sync(joined))
             if share is None:
+                if had_id or not self.member_id:  # else we were given our id, to join with at once
+                    tries += 1
+                    yield Pause(retry_pause_s(tries))
+                yield from self._wait_for_consumer()
                 continue
+            tries = 0
+            generation = self.generation
             self._heart = self._tasks.start(self._beat(), f"heartbeats in group {self.options.group_id}")
             before, now = set(self.partitions), set(share)
             if gone := sorted(before - now):
                 yield from self._revoke(gone)
+            if self.generation != generation:
+                continue  # removed meanwhile: this assignment is another member's
             self.partitions = self._last = tuple(sorted(now))
             self._last_generation = self.generation
             self.state = MemberState.STABLE
@@ -283,19 +291,21 @@ class Membership:
         yield
 
     def _tell(self, event: Event) -> Procedure[None]:
-        """Have the consumer act on an event, and wait until it has; one that is silent loses everything."""
+        """Have the consumer act on an event, and wait until it has; one that is silent loses everything.
+
+        raises   ConnectionFailed, where it was silent
+        """
         self.events.append(event)
         acknowledged: Task[None] = Task(None, None, "the consumer to act on a rebalance")
         self._acknowledged = acknowledged
         while not acknowledged.is_done:
             yield Pause(STEP_S / 10)
-            if self._is_silent and not isinstance(event, Assigned):
+            if self._is_silent:
                 self._stop_heart()
                 if self.options.instance_id is None:
                     yield from self._leave("the consumer did not poll within max.poll.interval.ms")
-                self._forget_generation()
+                yield from self._lose()
                 yield acknowledged
-                self.partitions = ()
                 raise ConnectionFailed("the consumer was silent in a rebalance")
 
     def _forget_generation(self) -> None:
@@ -383,6 +393,8 @@ class Membership:
         topics = protocol.topics(members)
         self._metadata.want(topics)
         yield self._metadata.refresh()
+        if self._metadata.want(topics):  # one that was asked before all of them were wanted
+            yield self._metadata.refresh()
         counts = {}
         for topic in topics:
             state = self._metadata.topics.get(topic)
@@ -407,12 +419,11 @@ class Membership:
                 answer = yield from self.coordinator.ask(
                     ApiKey.HEARTBEAT, versions, request, _code, options.session_timeout_ms / 1000, lane=Lane.GROUP
                 )
-            except ConnectionFailed:
-                continue
-            except KafkaError as failure:
-                if not is_retriable(failure):
-                    raise
-                continue
+            except HeadraceError as failure:
+                if is_retriable(failure):
+                    continue
+                self._end(failure)
+                return
             code = answer.error_code
             if code and generation != self.generation:
                 return
@@ -420,17 +431,19 @@ class Membership:
                 yield from self._lose()
             if code == ErrorCode.FENCED_INSTANCE_ID:
                 yield from self._lose()
-                self.failure = error_of(
-                    code, f"group {options.group_id}: another member has group.instance.id {options.instance_id}"
-                )
-                self._is_stopping = True
+                text = f"group {options.group_id}: another member has group.instance.id {options.instance_id}"
+                self._end(error_of(code, text))
             elif code and code != ErrorCode.REBALANCE_IN_PROGRESS and code not in REFUSED:
-                self.failure = error_of(code, f"group {options.group_id}")
-                self._is_stopping = True
+                self._end(error_of(code, f"group {options.group_id}"))
             if code:
                 self._has_rebalanced = True
                 if code != ErrorCode.REBALANCE_IN_PROGRESS:
                     return
+
+    def _end(self, failure: HeadraceError) -> None:
+        """No heartbeats any more, and no membership."""
+        self.failure = failure
+        self._is_stopping = self._has_rebalanced = True
 
     def _stop_heart(self) -> None:
         if self._heart is not None:

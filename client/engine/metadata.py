@@ -7,7 +7,8 @@
 A topic's id tells a topic from another of its name, deleted and created again. A leader of an older epoch than is known is not
 believed (KAFKA-7738): brokers learn of a change at different times.
 
-Metadata v0 to v12. v0 has no controller; an empty list of topics asks for all there, null from v1 on.
+Metadata v0 to v12. v0 has no controller; an empty list of topics asks for all there, null from v1 on. Leader epochs count from v9 on:
+brokers before Kafka 2.4 may report those of an earlier change (KAFKA-9212).
 
 Source: Kafka `Metadata`, `MetadataCache`; KIP-516 for ids.
 """
@@ -28,6 +29,7 @@ from headrace.protocol.apis import ApiKey
 from headrace.protocol.messages import ZERO_UUID
 
 VERSIONS: Final = (0, 12)
+EPOCHS_VERSION: Final = 9  # from which on leader epochs are right
 MAX_AGE_S: Final = 300.0  # metadata.max.age.ms
 REFRESH_PAUSE_S: Final = 0.1  # retry.backoff.ms, between two refreshes
 UNKNOWN_TOPIC_S: Final = (
@@ -48,7 +50,7 @@ class PartitionState:
     """A partition as the brokers describe it.
 
     leader         node id; -1: none now
-    leader_epoch   -1: not known (Metadata before v7)
+    leader_epoch   -1: not known
     """
 
     leader: int = NO_LEADER
@@ -91,7 +93,6 @@ class Metadata:
         self._is_stale = False
         self._stale_tries = 0
         self._next_s = 0.0
-        self._is_first_wanted = False
 
     # Asking
 
@@ -197,16 +198,20 @@ class Metadata:
                 return
             except ConnectionFailed:
                 if tries == REFRESH_TRIES:
+                    self._is_stale = True  # what is wanted is wanted still
+                    self._next_s = self._tasks.now_s + retry_pause_s(tries)
                     raise
             yield Pause(retry_pause_s(tries))
 
     def _ask(self) -> Procedure[None]:
         wanted = None if self.wanted is None else sorted(self.wanted)
         self._is_stale = False
-        answer = yield from first_to_answer(
-            self._requests, ApiKey.METADATA, VERSIONS, lambda version: _request(wanted, version)
+        version, answer = yield from first_to_answer(
+            self._requests, ApiKey.METADATA, VERSIONS, lambda version: _request(wanted, version), has_version=True
         )
-        self._take(answer, wanted)
+        if not answer.brokers:  # one that has just started: what is known is better than nothing
+            raise ConnectionFailed("metadata of the cluster: a broker that knows no brokers responded")
+        self._take(answer, wanted, version >= EPOCHS_VERSION)
         in_use = self.topics if self.wanted is None else self.wanted
         if any(self._is_wrong(topic) for topic in in_use):  # a new topic, or one that is not ready: soon again
             self._stale_tries += 1
@@ -219,7 +224,7 @@ class Metadata:
         state = self.topics.get(topic)
         return state is None or (state.failure is not None and state.failure.code.retriable)
 
-    def _take(self, answer: Any, wanted: list[str] | None) -> None:
+    def _take(self, answer: Any, wanted: list[str] | None, has_epochs: bool) -> None:
         self.brokers = {
             broker.node_id: Broker(broker.node_id, broker.host, broker.port, broker.rack) for broker in answer.brokers
         }
@@ -229,14 +234,14 @@ class Metadata:
         found = {}
         for row in answer.topics:
             if row.name is not None:
-                found[row.name] = self._topic(row)
+                found[row.name] = self._topic(row, has_epochs)
         if wanted is None:
             self.topics = found
         else:
             self.topics.update(found)
         self.version += 1
 
-    def _topic(self, row: Any) -> TopicState:
+    def _topic(self, row: Any, has_epochs: bool) -> TopicState:
         if row.error_code and not row.partitions:
             failure = error_of(row.error_code, f"topic {row.name}")
             old = self.topics.get(row.name)
@@ -250,7 +255,8 @@ class Metadata:
             index = one.partition_index
             while len(partitions) < index:
                 partitions.append(PartitionState())
-            state = PartitionState(one.leader_id, one.leader_epoch, tuple(one.replica_nodes), tuple(one.isr_nodes))
+            leader_epoch = one.leader_epoch if has_epochs else NO_EPOCH
+            state = PartitionState(one.leader_id, leader_epoch, tuple(one.replica_nodes), tuple(one.isr_nodes))
             if is_same and old is not None and index < len(old.partitions):
                 before = old.partitions[index]
                 if NO_EPOCH < state.leader_epoch < before.leader_epoch:

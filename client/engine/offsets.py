@@ -49,25 +49,35 @@ class EpochEnd(NamedTuple):
     end: int
 
 
-def offsets_for(
-    tasks: Tasks, metadata: Metadata, wanted: Mapping[TopicPartition, int], is_read_committed: bool = False
-) -> Procedure[dict[TopicPartition, Found]]:
-    """The first offset at or after each time: LATEST, EARLIEST, or milliseconds.
+class Question(NamedTuple):
+    """What leaders are asked about partitions.
 
-    raises   KafkaError with the partition's name, where it is not retriable or stayed for TRIES tries; ConnectionFailed
+    request   of some of them, a message by version
+    take      the answers in a response, by partition; returns those that were refused, with the error code
     """
+
+    api_key: int
+    versions: tuple[int, int]
+    what: str
+    request: Callable[[list[TopicPartition]], Callable[[int], Any]]
+    take: Callable[[int, Any, dict[TopicPartition, Any]], list[tuple[TopicPartition, int]]]
+
+
+def offsets_question(
+    metadata: Metadata, wanted: Mapping[TopicPartition, int], is_read_committed: bool = False
+) -> Question:
+    """The first offset at or after each time: LATEST, EARLIEST, or milliseconds. Answers are `Found`."""
     kind = messages.ListOffsetsRequest
 
     def request(names: list[TopicPartition]) -> Callable[[int], Any]:
-        def of_version(version: int) -> Any:
+        def of_version(_version: int) -> Any:
             topics: dict[str, list[Any]] = {}
             for name in names:
-                state = metadata.partition(name)
                 row = kind.ListOffsetsPartition(
                     partition_index=name.partition,
                     timestamp=wanted[name],
                     max_num_offsets=1,
-                    current_leader_epoch=NO_EPOCH if state is None else state.leader_epoch,
+                    current_leader_epoch=_leader_epoch(metadata, name),
                 )
                 topics.setdefault(name.topic, []).append(row)
             rows = [kind.ListOffsetsTopic(name=topic, partitions=found) for topic, found in topics.items()]
@@ -88,30 +98,21 @@ def offsets_for(
                     found[name] = Found(row.offset, row.timestamp, row.leader_epoch)
         return refused
 
-    return _from_leaders(tasks, metadata, list(wanted), ApiKey.LIST_OFFSETS, LIST_VERSIONS, request, take, "offsets")
+    return Question(ApiKey.LIST_OFFSETS, LIST_VERSIONS, "offsets", request, take)
 
 
-def epoch_ends_of(
-    tasks: Tasks, metadata: Metadata, wanted: Mapping[TopicPartition, int]
-) -> Procedure[dict[TopicPartition, EpochEnd]]:
-    """Where leader epochs end in the present leaders' logs; a leader that does not support the question is left out.
-
-    raises   as `offsets_for`
-    """
+def epochs_question(metadata: Metadata, wanted: Mapping[TopicPartition, int]) -> Question:
+    """Where leader epochs end in the present leaders' logs. Answers are `EpochEnd`."""
     kind = messages.OffsetForLeaderEpochRequest
 
     def request(names: list[TopicPartition]) -> Callable[[int], Any]:
         def of_version(_version: int) -> Any:
             topics: dict[str, list[Any]] = {}
             for name in names:
-                state = metadata.partition(name)
-                present = NO_EPOCH if state is None else state.leader_epoch
-                topics.setdefault(name.topic, []).append(
-                    kind.OffsetForLeaderPartition(name.partition, present, wanted[name])
-                )
-            return kind(
-                replica_id=CONSUMER, topics=[kind.OffsetForLeaderTopic(topic, rows) for topic, rows in topics.items()]
-            )
+                row = kind.OffsetForLeaderPartition(name.partition, _leader_epoch(metadata, name), wanted[name])
+                topics.setdefault(name.topic, []).append(row)
+            rows = [kind.OffsetForLeaderTopic(topic, found) for topic, found in topics.items()]
+            return kind(replica_id=CONSUMER, topics=rows)
 
         return of_version
 
@@ -126,84 +127,74 @@ def epoch_ends_of(
                     found[name] = EpochEnd(row.leader_epoch, row.end_offset)
         return refused
 
-    return _from_leaders(
-        tasks, metadata, list(wanted), ApiKey.OFFSET_FOR_LEADER_EPOCH, EPOCH_VERSIONS, request, take, "leader epochs"
-    )
+    return Question(ApiKey.OFFSET_FOR_LEADER_EPOCH, EPOCH_VERSIONS, "leader epochs", request, take)
 
 
-def _from_leaders(
-    tasks: Tasks,
-    metadata: Metadata,
-    names: list[TopicPartition],
-    api_key: int,
-    versions: tuple[int, int],
-    request: Callable[[list[TopicPartition]], Callable[[int], Any]],
-    take: Callable[[int, Any, dict[TopicPartition, Any]], list[tuple[TopicPartition, int]]],
-    what: str,
-) -> Procedure[Any]:
-    """Ask all leaders at once, and those of what is missing again, until nothing is."""
+def ask_leader(
+    leader: int, names: list[TopicPartition], question: Question
+) -> Procedure[tuple[dict[TopicPartition, Any], dict[TopicPartition, HeadraceError]]]:
+    """One request to a leader: (answers, failures). Those that its response leaves out are in neither."""
     found: dict[TopicPartition, Any] = {}
-    left = dict.fromkeys(names)
+    try:
+        version, answer = yield Ask(
+            leader, question.api_key, question.versions, question.request(names), has_version=True
+        )
+    except HeadraceError as failure:
+        return found, dict.fromkeys(names, failure)
+    refused = question.take(version, answer, found)
+    return found, {name: error_of(code, f"{question.what} of {name}") for name, code in refused}
+
+
+def offsets_for(
+    tasks: Tasks, metadata: Metadata, wanted: Mapping[TopicPartition, int], is_read_committed: bool = False
+) -> Procedure[dict[TopicPartition, Found]]:
+    """The first offset at or after each time, of all these partitions: asked again for those that are missing.
+
+    raises   KafkaError with the partition's name, where it is not retriable or stayed for TRIES tries; ConnectionFailed
+    """
+    question = offsets_question(metadata, wanted, is_read_committed)
+    found: dict[TopicPartition, Found] = {}
+    left = dict.fromkeys(wanted)
     failures: dict[TopicPartition, HeadraceError] = {}
     for tries in range(TRIES):
         if tries:
             yield Pause(retry_pause_s(tries))
-        if tries or metadata.want({name.topic for name in left}):
+        if metadata.want({name.topic for name in left}) or tries:
             yield metadata.refresh()
+        failures = {}
         by_leader: dict[int, list[TopicPartition]] = {}
         for name in left:
             leader = metadata.leader(name)
             if leader == NO_LEADER:
-                failures[name] = _no_leader(metadata, name)
+                failures[name] = no_leader(metadata, name)
             else:
                 by_leader.setdefault(leader, []).append(name)
         asked = [
-            (
-                asked_names,
-                tasks.start(_one(leader, api_key, versions, request(asked_names)), f"{what} at broker {leader}"),
-            )
-            for leader, asked_names in by_leader.items()
+            tasks.start(ask_leader(leader, names, question), f"offsets at broker {leader}")
+            for leader, names in by_leader.items()
         ]
-        for asked_names, task in asked:
-            try:
-                version, answer = yield task
-            except HeadraceError as failure:
-                if (
-                    isinstance(failure, KafkaError)
-                    and failure.code is ErrorCode.UNSUPPORTED_VERSION
-                    and versions == EPOCH_VERSIONS
-                ):
-                    for name in asked_names:
-                        left.pop(name, None)
-                    continue
-                if not is_retriable(failure):
-                    raise
-                failures.update(dict.fromkeys(asked_names, failure))
-                continue
-            for name, code in take(version, answer, found):
-                failures[name] = error_of(code, f"{what} of {name}")
-        for name in [name for name in left if name in found]:
-            del left[name]
-        _raise_final({name: failure for name, failure in failures.items() if name in left})
+        for task in asked:
+            answers, refused = yield task
+            found.update(answers)
+            failures.update(refused)
+        for name in found:
+            left.pop(name, None)
+        for failure in failures.values():
+            if not is_retriable(failure):
+                raise failure
         if not left:
-            break
-    if left:
-        name = next(iter(left))
-        raise failures.get(name) or KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"{what} of {name}: not in the response")
-    return found
+            return found
+    name = next(iter(left))
+    raise failures.get(name) or KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"offsets of {name}: not in the response")
 
 
-def _one(leader: int, api_key: int, versions: tuple[int, int], message: Callable[[int], Any]) -> Procedure[Any]:
-    return (yield Ask(leader, api_key, versions, message, has_version=True))
+def _leader_epoch(metadata: Metadata, name: TopicPartition) -> int:
+    state = metadata.partition(name)
+    return NO_EPOCH if state is None else state.leader_epoch
 
 
-def _raise_final(failures: Mapping[TopicPartition, HeadraceError]) -> None:
-    for failure in failures.values():
-        if not is_retriable(failure):
-            raise failure
-
-
-def _no_leader(metadata: Metadata, name: TopicPartition) -> KafkaError:
+def no_leader(metadata: Metadata, name: TopicPartition) -> KafkaError:
+    """Why a partition has no leader that could be asked."""
     topic = metadata.topics.get(name.topic)
     if topic is None or name.partition >= len(topic.partitions):
         return (topic and topic.failure) or KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, str(name))
@@ -218,4 +209,14 @@ def grouped(names: Iterable[TopicPartition]) -> dict[str, list[int]]:
     return found
 
 
-__all__ = ["EARLIEST", "LATEST", "EpochEnd", "Found", "epoch_ends_of", "grouped", "offsets_for"]
+__all__ = [
+    "EARLIEST",
+    "LATEST",
+    "EpochEnd",
+    "Found",
+    "ask_leader",
+    "epochs_question",
+    "grouped",
+    "offsets_for",
+    "offsets_question",
+]

@@ -1,15 +1,17 @@
 """The producing half of the engine: records to batches, batches to leaders, answers to what waits for them.
 
-    append -> the open batch of a partition; closed when it is full, or `linger.ms` old
-    turn   -> each leader gets the first closed batch of each of its partitions, `max.in.flight.requests.per.connection` at once
-    answer -> the batch is done, or goes back to the front of its partition
+    append   -> the open batch of a partition; closed when it is full, or `linger.ms` old
+    turn     -> each leader gets the first closed batch of each of its partitions, `max.in.flight.requests.per.connection` at once
+    response -> the batch is done, or goes back to the front of its partition
 
 Order. A partition's batches are sent in order. After a failed one, its partition waits until nothing of it is in flight, and then sends
-one at a time until those that failed are through. Without idempotence one batch of a partition is in flight at any time.
+one at a time until those that failed are through. Without idempotence one batch of a partition is in flight at any time; and with it
+until the first one is acknowledged, as a broker takes any sequence of a producer that it does not know.
 
 Idempotence. Batches are numbered under a producer id, by partition: a retry of a batch that was stored is stored once. A broker
 that says that a batch does not follow what it has (OUT_OF_ORDER_SEQUENCE_NUMBER, UNKNOWN_PRODUCER_ID for the first one that was not
-acknowledged) has neither this batch nor later ones: that partition goes on under a new producer id, others keep theirs.
+acknowledged, none before it waits to be sent again) has neither this batch nor later ones: that partition continues under a new
+producer id, others keep theirs.
 
 Failure. A batch that is refused, or older than `delivery.timeout.ms`, fails for good; later ones of its partition are sent on. It may
 have been stored, where its last request had no answer.
@@ -19,33 +21,31 @@ Source: Kafka `RecordAccumulator`, `Sender`, `TransactionManager`; KIP-98, KIP-3
 
 from __future__ import annotations
 
-import random
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from headrace.client.engine.batches import VERSION_OF_BATCHES, Batch, Identity, failure_of
+from headrace.client.engine.batches import VERSION_OF_BATCHES, Batch, failure_of
+from headrace.client.engine.identity import Identity, new_identity
 from headrace.client.engine.link import Answer
 from headrace.client.engine.metadata import Metadata, TopicState
 from headrace.client.engine.requests import Requests
 from headrace.client.engine.routes import Queue, Route
-from headrace.client.engine.tasks import Pause, Procedure, Task, Tasks, first_to_answer, retry_pause_s
-from headrace.client.failures import ConnectionFailed, error_of, is_retriable
+from headrace.client.engine.tasks import Pause, Procedure, Task, Tasks, retry_pause_s
+from headrace.client.failures import ConnectionFailed, is_retriable
 from headrace.client.send_path import SendPath
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.ids import NO_LEADER, NO_PRODUCER_ID, TopicPartition
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.compression import Codec
-from headrace.protocol.record_batch import HEADER_BYTES
+from headrace.protocol.record_batch import HEADER_BYTES, NO_SEQUENCE, SEQUENCE_MASK
 
 ACKS_NONE, ACKS_LEADER, ACKS_ALL = 0, 1, -1
 PRODUCE_VERSIONS: Final = (2, 11)
 ZSTD_VERSION: Final = 7
 ANSWER_EXTRA_S: Final = 2.0  # after request.timeout.ms, which the broker may use up
-IDENTITY_TRIES: Final = 30
-EXPIRY_STEP_S: Final = 0.1  # between two looks for batches that are too old
+EXPIRY_STEP_S: Final = 0.1  # between two scans for batches that are too old
 _NOT_THERE: Final = frozenset(
     {ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID, ErrorCode.INVALID_PRODUCER_EPOCH}
 )
@@ -99,7 +99,6 @@ class Producing:
         tasks: Tasks,
         metadata: Metadata,
         options: ProducingOptions,
-        choose: Callable[[int], int] = random.randrange,
         path: Any = None,
     ) -> None:
         self.options = options
@@ -109,7 +108,9 @@ class Producing:
         self.outstanding = 0
         self.acknowledged = 0
         self.is_due = False
-        self.unseen: HeadraceError | None = None  # the first failure since the last flush that nobody looked at
+        self.unseen: HeadraceError | None = (
+            None  # the first failure since the last flush that the caller does not know of
+        )
         self.unseen_records = 0
         self._closed_bytes = 0  # of batches that are not open
         self._requests = requests
@@ -117,7 +118,7 @@ class Producing:
         self._metadata = metadata
         self._metadata_version = -1
         self._order = 0
-        self._choose = choose
+        self._chance = requests.chance
         self._is_idempotent = options.is_idempotent if options.is_idempotent is not None else options.acks == ACKS_ALL
         self._identity: Identity | None = None
         self._asking_identity: Task[Identity] | None = None
@@ -153,7 +154,7 @@ class Producing:
     def sticky_queue(self, route: Route) -> Queue:
         """Where records without a key go until the batch there is full."""
         if route.sticky is None:
-            route.sticky = self.queue(route, route.available[self._choose(len(route.available))])
+            route.sticky = self.queue(route, route.available[int(self._chance() * len(route.available))])
             route.fast.stick(route.sticky.target)
         return route.sticky
 
@@ -206,8 +207,7 @@ class Producing:
             if queue.open is batch:
                 if batch.created_s > until_s:
                     break
-                assert batch.builder is not None
-                if batch.builder.count:
+                if batch.builder.count:  # type: ignore[union-attr]  # an open batch has one
                     self._close(queue)
                 else:
                     self._discard(queue, batch)
@@ -252,7 +252,7 @@ class Producing:
         self._ready.clear()
 
     def take_unseen(self) -> tuple[HeadraceError, int] | None:
-        """(the first failure of batches that nobody looked at, how many records they had), once."""
+        """(the first failure of batches that the caller does not know of, how many records they had), once."""
         failure, records = self.unseen, self.unseen_records
         self.unseen, self.unseen_records = None, 0
         return None if failure is None else (failure, records)
@@ -283,7 +283,7 @@ class Producing:
         route.fast.stick(None)
 
     def _hold(self, size: int) -> None:
-        """Closed batches take so many bytes more, or less."""
+        """Closed batches take this many bytes more, or less."""
         self._closed_bytes += size
         self.path.allowance = self.options.buffer_memory - self._closed_bytes
 
@@ -313,7 +313,7 @@ class Producing:
         self.path.next_turn_ns = 0
 
     def _discard(self, queue: Queue, batch: Batch) -> None:
-        """An open batch whose first record was refused."""
+        """An open batch whose first record was refused: nothing is to be waited for."""
         queue.target.close()
         queue.open = None
         self.outstanding -= 1
@@ -333,9 +333,7 @@ class Producing:
                 continue
             if now_s < queue.retry_at_s or queue.is_renewing:
                 continue
-            if queue.in_flight and (
-                queue.is_recovering or not self._is_idempotent or len(queue.in_flight) >= in_flight_max
-            ):
+            if queue.in_flight and (len(queue.in_flight) >= in_flight_max or not self._may_pipeline(queue)):
                 continue
             node = self._metadata.leader(queue.name)
             if node == NO_LEADER:
@@ -355,6 +353,10 @@ class Producing:
         if is_stale:
             self._metadata.mark_stale()
 
+    def _may_pipeline(self, queue: Queue) -> bool:
+        """Whether a batch may be sent before the one before it was acknowledged."""
+        return self._is_idempotent and not queue.is_recovering and queue.identity.is_known
+
     def _send_to(self, node: int, chosen: list[tuple[Queue, Batch]], now_s: float) -> None:
         options = self.options
         for queue, batch in chosen:
@@ -366,14 +368,20 @@ class Producing:
             if not queue.waiting:
                 self._ready.pop(queue, None)
 
+        refused: dict[Batch, HeadraceError] = {}
+
         def message(version: int) -> Any:
             kind = messages.ProduceRequest
             topics: dict[str, list[Any]] = {}
             for queue, batch in chosen:
-                if version >= VERSION_OF_BATCHES:
-                    data: Any = batch.encoded(queue.identity, options.codec, options.level)
-                else:
-                    data = batch.as_set(options.codec)
+                try:
+                    if version >= VERSION_OF_BATCHES:
+                        data: Any = batch.encoded(queue.identity, options.codec, options.level)
+                    else:
+                        data = batch.as_set(options.codec)
+                except HeadraceError as failure:  # of this batch alone
+                    refused[batch] = failure
+                    continue
                 topics.setdefault(queue.name.topic, []).append(kind.PartitionProduceData(queue.name.partition, data))
             return kind(
                 transactional_id=None,
@@ -393,13 +401,15 @@ class Producing:
             ApiKey.PRODUCE,
             (low, high),
             message,
-            lambda answer: self._answered(node, chosen, answer),
+            lambda answer: self._answered(node, chosen, answer, refused),
             now_s,
             options.request_timeout_ms / 1000 + ANSWER_EXTRA_S,
             is_answered=options.acks != ACKS_NONE,
         )
 
-    def _answered(self, node: int, chosen: list[tuple[Queue, Batch]], answer: Answer) -> None:
+    def _answered(
+        self, node: int, chosen: list[tuple[Queue, Batch]], answer: Answer, refused: dict[Batch, HeadraceError]
+    ) -> None:
         self._node_requests[node] -= 1
         rows: dict[TopicPartition, Any] = {}
         if answer.failure is None and answer.body is not None:
@@ -409,7 +419,9 @@ class Producing:
         for queue, batch in chosen:
             if batch.is_done:
                 continue
-            if answer.failure is not None:
+            if batch in refused:
+                self._take_failure(queue, batch, refused[batch])
+            elif answer.failure is not None:
                 self._take_failure(queue, batch, answer.failure)
             elif self.options.acks == ACKS_NONE:
                 self._acknowledge(queue, batch, None)
@@ -431,7 +443,7 @@ class Producing:
         if leader is not None and leader.leader_id >= 0:
             self._metadata.moved(queue.name, leader.leader_id, leader.leader_epoch)
         if self._is_idempotent and failure.code in _NOT_THERE:
-            is_first = queue.in_flight[0] is batch
+            is_first = queue.in_flight[0] is batch and not (queue.waiting and queue.waiting[0].order < batch.order)
             self._go_back(queue, batch, failure)
             if is_first and not queue.is_renewing:
                 queue.is_renewing = True
@@ -447,6 +459,7 @@ class Producing:
             batch.base_offset = row.base_offset
             batch.log_append_time_ms = row.log_append_time_ms
         self.acknowledged += batch.count
+        queue.identity.is_known = True
         if queue.is_recovering and not queue.in_flight and not any(one.attempts for one in queue.waiting):
             queue.is_recovering = False
         self._settle(queue, batch, None)
@@ -456,7 +469,7 @@ class Producing:
         self._hold(-batch.size)
         self.outstanding -= 1
         batch.settle(failure)
-        if failure is not None and not batch.is_seen:
+        if failure is not None and not batch.is_watched:
             self.unseen = self.unseen or failure
             self.unseen_records += batch.count
         if queue.waiting:
@@ -465,10 +478,8 @@ class Producing:
     # Failures
 
     def _take_failure(self, queue: Queue, batch: Batch, failure: HeadraceError) -> None:
-        is_unsupported = isinstance(failure, KafkaError) and failure.code is ErrorCode.UNSUPPORTED_VERSION
-        if is_unsupported and self._is_idempotent and self.options.is_idempotent is None:
-            self._is_idempotent = False  # a broker before 0.11
-            batch.sequence = -1
+        if self._has_no_idempotence(failure) and self.options.codec != Codec.ZSTD:
+            self._end_idempotence()
             self._go_back(queue, batch, failure)
             return
         if is_retriable(failure):
@@ -482,12 +493,19 @@ class Producing:
         """To the front of those that wait, in the order in which they were sent."""
         queue.in_flight.remove(batch)
         batch.last_failure = failure
-        later = 0
-        while later < len(queue.waiting) and queue.waiting[later].order < batch.order:
-            later += 1
-        queue.waiting.insert(later, batch)
-        queue.is_recovering = True
+        if not self._is_idempotent:
+            batch.sequence = NO_SEQUENCE
+        self._put_back(queue, [batch])
         queue.retry_at_s = self._tasks.now_s + retry_pause_s(batch.attempts)
+
+    def _put_back(self, queue: Queue, batches: list[Batch]) -> None:
+        """These wait, before all that were sent after them."""
+        waiting, place = queue.waiting, 0
+        while place < len(waiting) and waiting[place].order < batches[0].order:
+            place += 1
+        for batch in reversed(batches):
+            waiting.insert(place, batch)
+        queue.is_recovering = True
         self._ready[queue] = None
 
     def _split(self, queue: Queue, batch: Batch) -> None:
@@ -497,16 +515,10 @@ class Producing:
         sequence = batch.sequence
         for half in halves:
             if sequence >= 0:
-                half.sequence, sequence = sequence, sequence + half.count & 0x7FFFFFFF
+                half.sequence, sequence = sequence, (sequence + half.count) & SEQUENCE_MASK
         self._hold(sum(half.size for half in halves) - batch.size)
         self.outstanding += len(halves) - 1
-        later = 0
-        while later < len(queue.waiting) and queue.waiting[later].order < batch.order:
-            later += 1
-        for half in reversed(halves):
-            queue.waiting.insert(later, half)
-        queue.is_recovering = True
-        self._ready[queue] = None
+        self._put_back(queue, halves)
 
     def _note_no_leader(self, queue: Queue, now_s: float) -> None:
         batch = queue.waiting[0]
@@ -527,10 +539,25 @@ class Producing:
 
     # Identity
 
+    def _has_no_idempotence(self, failure: HeadraceError) -> bool:
+        """Whether a broker said so, and the caller leaves it to us."""
+        is_unsupported = isinstance(failure, KafkaError) and failure.code is ErrorCode.UNSUPPORTED_VERSION
+        return is_unsupported and self._is_idempotent and self.options.is_idempotent is None
+
+    def _end_idempotence(self) -> None:
+        """A broker before 0.11 has none: nothing is numbered from now on."""
+        self._is_idempotent = False
+        for route in self.routes.values():
+            for queue in route.queues:
+                if queue is not None:
+                    queue.identity = Identity()
+                    for batch in queue.waiting:
+                        batch.sequence = NO_SEQUENCE
+
     def _ask_identity(self) -> None:
         if self._asking_identity is not None and not self._asking_identity.is_done:
             return
-        self._asking_identity = self._tasks.start(self._new_identity(), "a producer id")
+        self._asking_identity = self._tasks.start(new_identity(self._requests), "a producer id")
         self._asking_identity.on_done(self._take_identity)
 
     def _take_identity(self, task: Task[Identity]) -> None:
@@ -542,9 +569,8 @@ class Producing:
                     if queue is not None and queue.identity.producer_id == NO_PRODUCER_ID:
                         queue.identity = Identity(self._identity.producer_id, self._identity.epoch)
             return
-        is_unsupported = isinstance(task.failure, KafkaError) and task.failure.code is ErrorCode.UNSUPPORTED_VERSION
-        if is_unsupported and self.options.is_idempotent is None:
-            self._is_idempotent = False
+        if self._has_no_idempotence(task.failure):
+            self._end_idempotence()
             return
         if not is_retriable(task.failure):
             self.fail_all(task.failure)
@@ -552,32 +578,20 @@ class Producing:
             for batch in queue.waiting:
                 batch.last_failure = task.failure
 
-    def _new_identity(self) -> Procedure[Identity]:
-        request = messages.InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=0)
-        for tries in range(1, IDENTITY_TRIES + 1):
-            try:
-                answer = yield from first_to_answer(self._requests, ApiKey.INIT_PRODUCER_ID, (0, 4), request)
-                if not answer.error_code:
-                    return Identity(answer.producer_id, answer.producer_epoch)
-                failure: HeadraceError = error_of(answer.error_code, "no producer id assigned")
-            except ConnectionFailed as failed:
-                failure = failed
-            if not is_retriable(failure) or tries == IDENTITY_TRIES:
-                raise failure
-            yield Pause(retry_pause_s(tries))
-        raise AssertionError("unreachable")
-
     def _renew(self, queue: Queue) -> Procedure[None]:
         """Another producer id for a partition whose broker does not know where the last one was."""
         try:
             while queue.in_flight:
                 yield Pause(EXPIRY_STEP_S / 10)
-            identity = yield from self._new_identity()
+            identity = yield from new_identity(self._requests)
         except HeadraceError:
             queue.is_renewing = False
             return
         queue.identity = identity
         for batch in queue.waiting:
-            batch.sequence = -1
+            batch.sequence = NO_SEQUENCE
         queue.is_renewing = False
         self._ready[queue] = None
+
+
+__all__ = ["Producing", "ProducingOptions", "Queue", "Route"]

@@ -7,18 +7,31 @@
 Node ids below 0 are the bootstrap servers: `bootstrap_id(i)`. Where a node could not be reached, the next link to it waits
 (`reconnect.backoff.ms`, doubled to `reconnect.backoff.max.ms`, with jitter); requests for it wait as long, or fail at their deadline.
 
-A response later than its deadline closes the link: it would be taken for that of the next request.
+A response later than its deadline closes the link: it would be taken for that of the next request. A driver that
+turns later than `next_s` said, as a program without threads does that computes for long, finds responses in its sockets: no deadline
+counts before these were read for GRACE_S.
 
 Source: Kafka `NetworkClient`, `ClusterConnectionStates`.
 """
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from headrace.client.engine.link import Answer, Lane, Link, LinkState, Message, OnAnswer, Pending, Security, Versions
+from headrace.client.engine.link import (
+    NO_VERSION,
+    Answer,
+    Lane,
+    Link,
+    LinkState,
+    Message,
+    OnAnswer,
+    Pending,
+    Security,
+    Versions,
+    bad_response,
+)
 from headrace.client.failures import ConnectionFailed, NotSent
 from headrace.errors import HeadraceError
 
@@ -26,6 +39,8 @@ RECONNECT_FIRST_S: Final = 0.05
 RECONNECT_MAX_S: Final = 1.0
 JITTER: Final = 0.2
 CONNECT_TIMEOUT_S: Final = 10.0  # socket.connection.setup.timeout.ms
+LATE_S: Final = 0.05  # of a turn: more than a wait is inexact by
+GRACE_S: Final = 5.0
 IDLE_MAX_S: Final = 540.0  # connections.max.idle.ms; below the brokers' 10 minutes
 
 Address = tuple[str, int]
@@ -58,8 +73,8 @@ class Requests:
         self,
         bootstrap: list[Address],
         client_id: str,
-        security: Security | None = None,
-        chance: Callable[[], float] = random.random,
+        security: Security | None,
+        chance: Callable[[], float],
     ) -> None:
         assert bootstrap
         self.bootstrap: dict[int, Address] = {bootstrap_id(index): at for index, at in enumerate(bootstrap)}
@@ -70,11 +85,14 @@ class Requests:
         self.closed: list[Link] = []
         self._client_id = client_id
         self._security = security
-        self._chance = chance
+        self.chance = chance
         self._links: dict[tuple[int, Lane], Link] = {}
         self._delayed: dict[tuple[int, Lane], list[Pending]] = {}  # for links that are not to be opened yet
         self._pauses: dict[int, _Pause] = {}
         self._turn = 0
+        self._turned_s = float("-inf")
+        self._expected_s = float("inf")  # the next turn
+        self._grace_until_s = float("-inf")
         self.is_closed = False
 
     # Asking
@@ -97,13 +115,17 @@ class Requests:
         """
         pending = Pending(api_key, versions, message, on_answer, now_s + timeout_s, is_answered)
         if self.is_closed:
-            on_answer(Answer(-1, None, NotSent("the client is closed")))
+            on_answer(Answer(NO_VERSION, None, NotSent("the client is closed")))
             return
+        self._expected_s = min(self._expected_s, pending.deadline_s)
         key = (node, lane)
         link = self._links.get(key)
         if link is None:
+            if key in self._delayed:  # after those that wait already: requests of a link keep their order
+                self._delayed[key].append(pending)
+                return
             if self.address_of(node) is None:
-                on_answer(Answer(-1, None, NotSent(f"broker {node} is not known")))
+                on_answer(Answer(NO_VERSION, None, NotSent(f"broker {node} is not known")))
                 return
             pause = self._pauses.get(node)
             if pause is not None and pause.until_s > now_s:
@@ -141,8 +163,8 @@ class Requests:
 
     def describe(self) -> str:
         """What every request waits for."""
-        busy = [repr(link) for link in self._links.values() if len(link)]
-        busy += [f"broker {node} can't be reached, tried again soon" for (node, _lane) in self._delayed]
+        busy = [repr(link) for link in list(self._links.values()) if len(link)]  # another thread may ask
+        busy += [f"broker {node} can't be reached, retried soon" for (node, _lane) in list(self._delayed)]
         return "; ".join(busy) or "nothing"
 
     # What happens to links
@@ -158,7 +180,7 @@ class Requests:
             if not link.received(count, now_s):
                 return False
         except HeadraceError as failure:
-            self.drop(link, ConnectionFailed(f"{link.address}: {failure}"), now_s)
+            self.drop(link, bad_response(link, failure), now_s)
             return True
         if link.state is LinkState.READY:
             self._pauses.pop(link.key[0], None)
@@ -179,15 +201,20 @@ class Requests:
         if not was_ready or pause.failed:
             pause.failed += 1
         wait_s = min(RECONNECT_FIRST_S * 2 ** min(pause.failed, 10), RECONNECT_MAX_S)
-        pause.until_s = now_s + wait_s * (1 + JITTER * (2 * self._chance() - 1))
+        pause.until_s = now_s + wait_s * (1 + JITTER * (2 * self.chance() - 1))
         link.close(failure)
 
     def turn(self, now_s: float) -> None:
         """Open what may be opened again; give up what waited too long; close what is idle or has another address by now."""
+        if now_s - self._expected_s > LATE_S:
+            self._grace_until_s = now_s + GRACE_S
+        self._turned_s, self._expected_s = now_s, float("inf")
         for key in [key for key in self._delayed if self._may_open(key[0], now_s)]:
             self._open_delayed(key, now_s)
         for link in list(self._links.values()):
-            if link.oldest_deadline_s() <= now_s:
+            if link.has_sent:
+                link.confirm()
+            if link.oldest_deadline_s() <= now_s and now_s >= self._grace_until_s:
                 self.drop(link, ConnectionFailed(f"{link.address}: no response in time"), now_s)
             elif self._is_idle(link, now_s):
                 self._forget(link)
@@ -196,18 +223,20 @@ class Requests:
             if late:
                 self._delayed[key] = [pending for pending in delayed if pending.deadline_s > now_s]
                 for pending in late:
-                    pending.on_answer(Answer(-1, None, NotSent(f"broker {key[0]} can't be reached")))
+                    pending.on_answer(Answer(NO_VERSION, None, NotSent(f"broker {key[0]} can't be reached")))
                 if not self._delayed.get(key):
                     self._delayed.pop(key, None)
 
     def next_s(self) -> float:
         """When `turn` has something to do at the latest."""
-        times = [link.oldest_deadline_s() for link in self._links.values()]
+        links = self._links.values()
+        times = [0.0 if link.has_sent else max(link.oldest_deadline_s(), self._grace_until_s) for link in links]
         for (node, _lane), delayed in self._delayed.items():
             pause = self._pauses.get(node)
             times.append(0.0 if pause is None else pause.until_s)
             times += [pending.deadline_s for pending in delayed]
-        return min(times, default=float("inf"))
+        self._expected_s = max(self._turned_s, min(times, default=float("inf")))
+        return self._expected_s
 
     def close(self) -> None:
         """Every request without a response fails."""
@@ -219,7 +248,7 @@ class Requests:
         delayed, self._delayed = self._delayed, {}
         for pendings in delayed.values():
             for pending in pendings:
-                pending.on_answer(Answer(-1, None, NotSent("the client was closed")))
+                pending.on_answer(Answer(NO_VERSION, None, NotSent("the client was closed")))
 
     def _forget(self, link: Link) -> None:
         self._links.pop(link.key, None)
@@ -229,7 +258,7 @@ class Requests:
             link.close(ConnectionFailed(f"{link.address}: closed"))
 
     def _is_idle(self, link: Link, now_s: float) -> bool:
-        """Whether it is of no use: nobody has used it for long, or its broker has another address by now."""
+        """Whether it is of no use: it was not used for long, or its broker has another address by now."""
         if len(link) or link.state is not LinkState.READY or link.out.unsent_bytes:
             return False
         return now_s - link.used_s >= IDLE_MAX_S or self.address_of(link.key[0]) != (link.host, link.port)
@@ -249,7 +278,7 @@ class Requests:
         delayed = self._delayed.pop(key)
         if self.address_of(key[0]) is None:
             for pending in delayed:
-                pending.on_answer(Answer(-1, None, NotSent(f"broker {key[0]} is not known any more")))
+                pending.on_answer(Answer(NO_VERSION, None, NotSent(f"broker {key[0]} is not known any more")))
             return
         link = self._links.get(key) or self._open(key)
         for pending in delayed:

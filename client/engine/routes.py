@@ -1,13 +1,14 @@
-"""Where a producer's records go: the queue of a partition, the partitions of a topic.
+"""What a producer keeps for each topic and partition: batches in order, and where records without a key go.
 
-Used by: `producing.py`, which writes them.
+Source: Kafka `RecordAccumulator`, `BuiltInPartitioner`; KIP-480 (sticky partitions).
 """
 
 from __future__ import annotations
 
 from collections import deque
 
-from headrace.client.engine.batches import Batch, Identity
+from headrace.client.engine.batches import Batch
+from headrace.client.engine.identity import Identity
 from headrace.client.send_path import SendRoute, SendTarget
 from headrace.ids import TopicPartition
 
