@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from headrace.client.failures import ConnectionFailed, WaitTimedOut
     from headrace.client.forks import ForkedClient
     from headrace.client.records import Record, RecordMetadata
-    from headrace.client.serializers import Bytes, Json, Str, UndecodableRecord
+    from headrace.client.serializers import Bytes, DecodingFailed, Json, Str
 
 _HOMES = {
     "KafkaAdmin": "aio.admin",
@@ -25,12 +25,29 @@ _HOMES = {
     "CommitFailed": "client.consuming", "DeliveryFailed": "client.delivery", "LogTruncation": "client.engine.fetching",
     "EARLIEST": "client.engine.offsets", "LATEST": "client.engine.offsets", "ConnectionFailed": "client.failures",
     "WaitTimedOut": "client.failures", "ForkedClient": "client.forks", "Record": "client.records", "RecordMetadata": "client.records",
-    "Bytes": "client.serializers", "Json": "client.serializers", "Str": "client.serializers", "UndecodableRecord": "client.serializers",
+    "Bytes": "client.serializers", "Json": "client.serializers", "Str": "client.serializers", "DecodingFailed": "client.serializers",
 }  # fmt: skip
 
 __all__ = [
-    "EARLIEST", "LATEST", "Bytes", "CommitFailed", "ConnectionFailed", "Delivery", "DeliveryFailed", "ForkedClient", "Json", "Kafka",
-    "KafkaAdmin", "KafkaConsumer", "KafkaProducer", "LogTruncation", "Record", "RecordMetadata", "Str", "UndecodableRecord", "WaitTimedOut",
+    "EARLIEST",
+    "LATEST",
+    "Bytes",
+    "CommitFailed",
+    "ConnectionFailed",
+    "DecodingFailed",
+    "Delivery",
+    "DeliveryFailed",
+    "ForkedClient",
+    "Json",
+    "Kafka",
+    "KafkaAdmin",
+    "KafkaConsumer",
+    "KafkaProducer",
+    "LogTruncation",
+    "Record",
+    "RecordMetadata",
+    "Str",
+    "WaitTimedOut",
 ]  # fmt: skip
 
 

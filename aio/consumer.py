@@ -100,7 +100,7 @@ class KafkaConsumer(Generic[K, V]):
         """Records of one partition, `max.poll.records` at most; an empty list if none come within `timeout` seconds. Those of the last
         call are done.
 
-        raises   KafkaError, LogTruncation, UndecodableRecord, CorruptRecord
+        raises   KafkaError, LogTruncation, DecodingFailed, CorruptRecord
         """
         self._state.all_done()
         if not await self._take_up(timeout, max_records or self.options.max_poll_records):

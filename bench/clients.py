@@ -6,7 +6,7 @@ Each measurement is a process of its own; the clients take turns, the order alte
 time, all threads included (librdkafka's are its work). Topics have one partition; consumers read what was written before.
 
     produce            one `send` for each record, nobody asks what became of it before the flush
-    produce, told      a delivery for each record: a callback, or what `send` returned is looked at
+    produce, told      a delivery for each record: a callback, or what `send` returned is asked for
     produce, many      `send_many` of a list, beside `produce` of confluent-kafka
     consume            one record after the other
     consume, batches   lists of 500

@@ -115,7 +115,7 @@ def produce(
     """
     from headrace.cli.interrupt import Interrupt
     from headrace.cli.line_source import STANDARD_INPUT, read_lines
-    from headrace.client.producer import DeliveryFailed, Producer
+    from headrace.client.producer import ProduceFailed, Producer
     from headrace.errors import ErrorCode, HeadraceError, KafkaError
 
     parse_topic("TOPIC", topic)
@@ -151,7 +151,7 @@ def produce(
                         raise KafkaError(failure.code, f"{line.place}: {failure.message}") from None
                 meter.show(producer)
             producer.close()
-        except DeliveryFailed as failure:
+        except ProduceFailed as failure:
             if failure.record is not None:
                 print_line(f"headrace: {places.of(failure.record)} was not delivered", is_error=True)
             raise

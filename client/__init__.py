@@ -15,19 +15,36 @@ if TYPE_CHECKING:
     from headrace.client.kafka_consumer import CommitFailed, KafkaConsumer
     from headrace.client.kafka_producer import KafkaProducer
     from headrace.client.records import Record, RecordMetadata
-    from headrace.client.serializers import Bytes, Json, Str, UndecodableRecord
+    from headrace.client.serializers import Bytes, DecodingFailed, Json, Str
 
 _HOMES = {
     "Delivery": "delivery", "DeliveryFailed": "delivery", "WaitTimedOut": "failures", "LogTruncation": "engine.fetching",
     "EARLIEST": "engine.offsets", "LATEST": "engine.offsets", "ConnectionFailed": "failures", "ForkedClient": "forks", "Kafka": "kafka",
     "CommitFailed": "kafka_consumer", "KafkaAdmin": "kafka_admin",
     "KafkaConsumer": "kafka_consumer", "KafkaProducer": "kafka_producer", "Record": "records",
-    "RecordMetadata": "records", "Bytes": "serializers", "Json": "serializers", "Str": "serializers", "UndecodableRecord": "serializers",
+    "RecordMetadata": "records", "Bytes": "serializers", "Json": "serializers", "Str": "serializers", "DecodingFailed": "serializers",
 }  # fmt: skip
 
 __all__ = [
-    "EARLIEST", "LATEST", "Bytes", "CommitFailed", "ConnectionFailed", "Delivery", "DeliveryFailed", "ForkedClient", "Json", "Kafka",
-    "KafkaAdmin", "KafkaConsumer", "KafkaProducer", "LogTruncation", "Record", "RecordMetadata", "Str", "UndecodableRecord", "WaitTimedOut",
+    "EARLIEST",
+    "LATEST",
+    "Bytes",
+    "CommitFailed",
+    "ConnectionFailed",
+    "DecodingFailed",
+    "Delivery",
+    "DeliveryFailed",
+    "ForkedClient",
+    "Json",
+    "Kafka",
+    "KafkaAdmin",
+    "KafkaConsumer",
+    "KafkaProducer",
+    "LogTruncation",
+    "Record",
+    "RecordMetadata",
+    "Str",
+    "WaitTimedOut",
 ]  # fmt: skip
 
 

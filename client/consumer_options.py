@@ -11,11 +11,11 @@ from typing import Any, Final, Literal
 
 from headrace.client.engine.fetching import FetchingOptions, OffsetReset
 from headrace.client.engine.membership import MembershipOptions
-from headrace.client.serializers import UndecodableRecord
+from headrace.client.serializers import DecodingFailed
 from headrace.ids import TopicPartition
 
 Start = Literal["earliest", "latest", "none"] | datetime.datetime | int
-OnError = Literal["raise", "skip"] | Callable[[UndecodableRecord], None]
+OnError = Literal["raise", "skip"] | Callable[[DecodingFailed], None]
 _MS: Final = 1000
 
 

@@ -115,7 +115,7 @@ class Consuming:
     def take_up(self, timeout: float | None, max_records: int) -> Steps[InHand | None]:
         """The next list of records, not in hand yet; None: there was none in that time.
 
-        raises   KafkaError, LogTruncation, UndecodableRecord, CorruptRecord
+        raises   KafkaError, LogTruncation, DecodingFailed, CorruptRecord
         """
         if self._is_taking:
             raise RuntimeError("two callers wait for records of one consumer at once: give each a consumer")

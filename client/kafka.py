@@ -131,7 +131,7 @@ class Kafka:
         delivery      at_most_once: committed before records are handed out; at_least_once: after they are done, that is when the
                       next is asked for; exactly_once: never, positions are kept by you beside the output, and given to `start_at`
         start         without a committed offset: "earliest", "latest", "none", a datetime, or milliseconds
-        on_error      records that can't be decoded: "raise", "skip", or a function that is given the `UndecodableRecord`
+        on_error      records that can't be decoded: "raise", "skip", or a function that is given the `DecodingFailed`
         on_assigned   is given new partitions, and may return where to begin them
         on_revoked    is given partitions before they go to another member; what was done with them is committed after it
         """

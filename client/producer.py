@@ -8,7 +8,7 @@
 One request a leader keeps the order of a partition, retries included. With idempotence every batch carries producer id and
 sequence, so a retry of a request that succeeded is stored once.
 
-A batch that can't be delivered ends the producer: the current call raises `DeliveryFailed`, and what was not
+A batch that can't be delivered ends the producer: the current call raises `ProduceFailed`, and what was not
 acknowledged by then is not sent. Nothing after a lost record is sent unnoticed.
 
 Source: Kafka `KafkaProducer`, `Sender`, `RecordAccumulator`; KIP-98 for sequences.
@@ -44,7 +44,7 @@ WAIT_MAX_S = 0.5  # for a response, between two checks of deadlines
 OnDelivered = Callable[[TopicPartition, int, int], None]
 
 
-class DeliveryFailed(HeadraceError):
+class ProduceFailed(HeadraceError):
     """Records were not acknowledged.
 
     partition   of the batch that failed
@@ -117,7 +117,7 @@ class Producer:
         self._is_stale = False
         self._refresh_at_s = 0.0
         self._next_turn_s = float("inf")
-        self._failure: DeliveryFailed | None = None
+        self._failure: ProduceFailed | None = None
 
     def __enter__(self) -> Producer:
         return self
@@ -146,7 +146,7 @@ class Producer:
         partition      None: by the key, without one chosen by the producer
         timestamp_ms   None: now
         raises         KafkaError, for an unknown topic or partition, or a record larger than the buffer;
-                       DeliveryFailed, for any record sent before
+                       ProduceFailed, for any record sent before
         """
         if self._failure is not None:
             raise self._failure
@@ -184,18 +184,18 @@ class Producer:
             self._turn()
 
     def poll(self) -> None:
-        """Send due batches and handle responses, for a caller without a record to send. Raises DeliveryFailed."""
+        """Send due batches and handle responses, for a caller without a record to send. Raises ProduceFailed."""
         if self._queues:
             self._turn()
 
     def flush(self) -> None:
-        """Return when every record is acknowledged; raises DeliveryFailed."""
+        """Return when every record is acknowledged; raises ProduceFailed."""
         while self._queues:
             self._turn(is_flushing=True)
             self._wait()
 
     def close(self) -> None:
-        """Flush, and close the connections; raises DeliveryFailed."""
+        """Flush, and close the connections; raises ProduceFailed."""
         try:
             self.flush()
         finally:
@@ -429,7 +429,7 @@ class Producer:
     def _fail(self, name: TopicPartition, batch: Batch, cause: HeadraceError) -> None:
         is_refused = isinstance(cause, KafkaError) and not cause.code.retriable and len(batch.numbers) == 1
         record = batch.numbers[0] if is_refused else None
-        self._failure = DeliveryFailed(name, self.outstanding, batch.tries, cause, record)
+        self._failure = ProduceFailed(name, self.outstanding, batch.tries, cause, record)
         self._queues.clear()
         self._requests.clear()
         self._buffered_bytes = 0

@@ -15,7 +15,7 @@ from typing import Any, Final
 from headrace.client.consumer_options import OnError
 from headrace.client.engine.fetching import Chunk
 from headrace.client.records import Record
-from headrace.client.serializers import Deserializer, UndecodableRecord
+from headrace.client.serializers import DecodingFailed, Deserializer
 from headrace.ids import TopicPartition
 from headrace.protocol.client_records import iterate_runs
 from headrace.protocol.compression import decompress
@@ -35,7 +35,7 @@ RUN_RECORDS: Final = 4096  # of sets of old formats
 _new = tuple.__new__
 
 Run = list[Record[Any, Any]]
-Decode = Callable[[Run], tuple[Run, UndecodableRecord | None]]
+Decode = Callable[[Run], tuple[Run, DecodingFailed | None]]
 
 
 def runs_of(chunk: Chunk) -> Iterator[Run]:
@@ -106,7 +106,7 @@ def decoder_of(key: Deserializer[Any] | None, value: Deserializer[Any] | None, o
     read_key = None if key is None else key.deserialize
     read_value = None if value is None else value.deserialize
 
-    def decode(run: Run) -> tuple[Run, UndecodableRecord | None]:
+    def decode(run: Run) -> tuple[Run, DecodingFailed | None]:
         found: Run = []
         for record in run:
             topic, partition, offset, timestamp_ms, key_data, value_data, headers, epoch = record
@@ -116,7 +116,7 @@ def decoder_of(key: Deserializer[Any] | None, value: Deserializer[Any] | None, o
                 part, data = "value", value_data
                 decoded = value_data if read_value is None or value_data is None else read_value(topic, value_data)
             except Exception as failure:
-                undecodable = UndecodableRecord(topic, partition, offset, part, data, failure)
+                undecodable = DecodingFailed(topic, partition, offset, part, data, failure)
                 if on_error == "raise":
                     return found, undecodable
                 if on_error != "skip":

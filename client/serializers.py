@@ -35,7 +35,7 @@ class Serde(Protocol[T]):
     def deserialize(self, topic: str, data: bytes, /) -> T: ...
 
 
-class UndecodableRecord(HeadraceError):
+class DecodingFailed(HeadraceError):
     """A record whose key or value its deserializer refuses.
 
     topic, partition, offset   of the record

@@ -37,7 +37,7 @@ def write(
     rate         records a second; 0: as fast as the broker takes them
     partitions   of a topic that is created
     returns      written, and left out (None)
-    raises       DeliveryFailed, KafkaError, ConnectionFailed
+    raises       ProduceFailed, KafkaError, ConnectionFailed
     """
     left_out = 0
     with Cluster(bootstrap_servers) as cluster:

@@ -87,8 +87,12 @@ PEER_BACKOFF_JITTER: Final = 0.2  # either way
 RESOLVER_THREADS_MAX: Final = 4  # of a process: names of nodes that are looked up at once
 
 # Clients (`client/`)
-CLIENT_CHUNKS_MAX: Final = 2  # of a partition that is read, fetched and not taken; Kafka 0.8's queued.max.message.chunks
-CLIENT_FETCH_BYTES_MAX: Final = 256 << 20  # of one partition in one fetch: doubled up to here until a message of an old format fits
+CLIENT_CHUNKS_MAX: Final = (
+    2  # of a partition that is read, fetched and not taken; Kafka 0.8's queued.max.message.chunks
+)
+CLIENT_FETCH_BYTES_MAX: Final = (
+    256 << 20
+)  # of one partition in one fetch: doubled up to here until a message of an old format fits
 CLIENT_RECEIVES_MAX: Final = 16  # of one socket in one turn, before the others have theirs
 
 # Rings (bytes are powers of two; a message is at most half of its ring)

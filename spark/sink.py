@@ -111,7 +111,7 @@ def check_schema(schema: Any, options: SinkOptions) -> None:
 def write_records(options: SinkOptions, batches: Iterable[pa.RecordBatch]) -> int:
     """Produce the rows of Arrow batches; returns how many, after all of them are acknowledged.
 
-    raises   BadRow, for a row that can't be a record; DeliveryFailed, KafkaError, ConnectionFailed
+    raises   BadRow, for a row that can't be a record; ProduceFailed, KafkaError, ConnectionFailed
     """
     known = set()
     with connect(options) as cluster, Producer(cluster, options.producer) as producer:
@@ -177,7 +177,7 @@ def write_once(
     planned   ends of the topic, before the first task of this run
     rows      all rows of the task are added to it
 
-    raises   RowsDiffer, and what `write_records` raises: DeliveryFailed too where another attempt writes meanwhile
+    raises   RowsDiffer, and what `write_records` raises: ProduceFailed too where another attempt writes meanwhile
     """
     attempt = Attempt(
         options.topic,

@@ -9,7 +9,7 @@ import uuid
 
 import pytest
 
-from headrace.client import Kafka, Str, UndecodableRecord
+from headrace.client import DecodingFailed, Kafka, Str
 from headrace.errors import KafkaError
 from tests.aio.test_producer import run
 from tests.support.waiting import DEADLINE_S
@@ -112,7 +112,7 @@ def test_what_was_gathered_before_a_failure_comes_before_it(api, node, new_topic
                 async for batch in consumer.batches(100, max_wait=1.0):
                     found.append([record.value for record in batch.records])
 
-            with pytest.raises(UndecodableRecord) as failure:
+            with pytest.raises(DecodingFailed) as failure:
                 await gather()
             assert consumer.positions[topic, 0] == 2
             consumer.seek(topic, 0, failure.value.offset + 1)

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from headrace.client import Kafka, UndecodableRecord
+from headrace.client import DecodingFailed, Kafka
 from headrace.ids import TopicPartition
 from headrace.protocol.record_batch import CorruptRecord, Record
 from tests.support.waiting import DEADLINE_S
@@ -80,7 +80,7 @@ def test_records_after_a_corrupt_batch_are_not_passed_over(kafka, log):
 def test_an_undecodable_record_is_not_passed_over(kafka):
     with reading(kafka, value=Picky(4)) as consumer:
         for _ in range(3):
-            with pytest.raises(UndecodableRecord):
+            with pytest.raises(DecodingFailed):
                 take(consumer, 100)
         assert consumer.position(*NAME) == 4
 

@@ -7,7 +7,7 @@ import pytest
 
 from headrace.client.cluster import Cluster
 from headrace.client.connection import ConnectionFailed
-from headrace.client.producer import DeliveryFailed, Producer
+from headrace.client.producer import ProduceFailed, Producer
 from headrace.client.producer_options import ACKS_LEADER, ACKS_NONE, ProducerOptions
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import TopicPartition
@@ -153,12 +153,12 @@ def test_a_record_that_is_too_large_ends_the_producer_and_tells_what_is_lost(log
     producer.send(topic, b"x" * 600, partition=0)
     producer.send(topic, b"behind it", partition=0)
     producer.send(topic, b"elsewhere", partition=1)
-    with pytest.raises(DeliveryFailed, match="clicks-0") as failure:
+    with pytest.raises(ProduceFailed, match="clicks-0") as failure:
         producer.flush()
     assert failure.value.cause.code is ErrorCode.MESSAGE_TOO_LARGE
     assert failure.value.partition == CLICKS
     assert 1 <= failure.value.lost <= 3
-    with pytest.raises(DeliveryFailed):
+    with pytest.raises(ProduceFailed):
         producer.send(topic, b"more", partition=0)
     assert values(log) == []
 
@@ -167,7 +167,7 @@ def test_an_error_that_stays_ends_at_the_delivery_timeout(topic, broker, new_pro
     broker.fail[ApiKey.PRODUCE, ErrorCode.NOT_ENOUGH_REPLICAS] = 10**9
     producer = new_producer(delivery_timeout_ms=50)
     producer.send(topic, b"v", partition=0)
-    with pytest.raises(DeliveryFailed, match="NOT_ENOUGH_REPLICAS") as failure:
+    with pytest.raises(ProduceFailed, match="NOT_ENOUGH_REPLICAS") as failure:
         producer.flush()
     assert failure.value.lost == 1
 
@@ -176,7 +176,7 @@ def test_a_partition_without_a_leader_waits_for_one(log, topic, broker, new_prod
     broker.leaders[CLICKS] = -1
     producer = new_producer(delivery_timeout_ms=50)
     producer.send(topic, b"v", partition=0)
-    with pytest.raises(DeliveryFailed, match="LEADER_NOT_AVAILABLE"):
+    with pytest.raises(ProduceFailed, match="LEADER_NOT_AVAILABLE"):
         producer.flush()
     with new_producer() as producer:
         producer.send(topic, b"elsewhere")  # without a key or partition, one that has a leader is taken
@@ -191,7 +191,7 @@ def test_a_broker_that_never_answers_is_given_up(topic, broker, new_producer, mo
         broker, "_answer", lambda frame, answer=broker._answer: None if frame[:2] == b"\0\0" else answer(frame)
     )
     producer.send(topic, b"v", partition=0)
-    with pytest.raises(DeliveryFailed, match="no response in time"):
+    with pytest.raises(ProduceFailed, match="no response in time"):
         producer.flush()
 
 
@@ -199,7 +199,7 @@ def test_no_broker_at_all(topic, broker, new_producer):
     producer = new_producer(delivery_timeout_ms=50)
     producer.send(topic, b"v", partition=0)
     broker.__exit__()
-    with pytest.raises(DeliveryFailed) as failure:
+    with pytest.raises(ProduceFailed) as failure:
         producer.flush()
     assert isinstance(failure.value.cause, ConnectionFailed)
 

@@ -1,7 +1,7 @@
 """Our client against Apache Kafka's servers from 0.10.2 to 4.1: produce, consume, groups, exact.
 
-Holds: each record is stored once and read once, in order by partition, with its key, headers where the release has them, and time; a
-group's offsets are where it stopped; a rebalance of two members loses and doubles nothing.
+Each record is stored once and read once, in order by partition, with its key, headers where the release has them, and time. A group's
+offsets are where it stopped. A rebalance of two members loses and doubles nothing.
 """
 
 import threading

@@ -11,7 +11,7 @@ import pytest
 from pyspark.errors import PySparkException
 
 from headrace.client.cluster import Cluster
-from headrace.client.producer import DeliveryFailed, Identity, Producer
+from headrace.client.producer import Identity, ProduceFailed, Producer
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import TopicPartition
 from headrace.protocol.apis import ApiKey
@@ -118,7 +118,7 @@ def test_what_leaders_have_forgotten_is_found_in_the_log_after_a_start(writer, o
     broker.forget_producers()
     there = len(values(out))
     # sequences that follow on nothing are refused, and nothing is stored twice for it
-    with pytest.raises(DeliveryFailed, match="UNKNOWN_PRODUCER_ID"):
+    with pytest.raises(ProduceFailed, match="UNKNOWN_PRODUCER_ID"):
         HeadraceStreamWriter(options).write_task(iter([rows(range(50))]), RESTARTED)
     assert values(out) == list(range(there))
 
@@ -292,7 +292,7 @@ def test_a_late_attempt_of_an_earlier_micro_batch_adds_nothing(options, out):
 
     HeadraceStreamWriter(options).commit([written], 0)
     HeadraceStreamWriter(options).write_task(iter([rows(range(20, 30))]), TASK._replace(batch=1))
-    with pytest.raises(DeliveryFailed, match="INVALID_PRODUCER_EPOCH"):
+    with pytest.raises(ProduceFailed, match="INVALID_PRODUCER_EPOCH"):
         write_once(options, late(), TASK, Floors({OUT0: 1000, OUT1: 1000}, NO_BATCH, "run 1"), Ends({}, {}))
     assert values(out) == list(range(30))
 
@@ -307,7 +307,7 @@ def test_two_attempts_at_once_store_each_row_once_and_the_second_is_refused(writ
         overtaken.append(writer.write_task(iter([rows(range(50))]), TASK).records)
         yield rows(range(30, 50))
 
-    with pytest.raises(DeliveryFailed, match=r"OUT_OF_ORDER|DUPLICATE"):
+    with pytest.raises(ProduceFailed, match=r"OUT_OF_ORDER|DUPLICATE"):
         writer.write_task(slow(), TASK)
     assert overtaken[0] >= 20
     assert values(out) == list(range(50))
