@@ -1,4 +1,7 @@
-"""The admin of both APIs, by one scenario."""
+"""The admin of both APIs, by one scenario.
+
+Holds: client/kafka_admin.py, client/engine/administration.py
+"""
 
 import pytest
 
