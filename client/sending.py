@@ -8,6 +8,7 @@ Source: Kafka `KafkaProducer`.
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
@@ -36,7 +37,7 @@ Extend = Callable[
 ]  # (batch, milliseconds, from which record on) -> from which one on it has no room
 
 
-class Sending(Generic[K_in, V_in]):
+class Sending(ABC, Generic[K_in, V_in]):
     """The producing half of an engine, with serializers and a clock."""
 
     def __init__(
@@ -225,9 +226,9 @@ class Sending(Generic[K_in, V_in]):
 
     # Inside
 
+    @abstractmethod
     def _turn(self) -> None:
         """Of the engine."""
-        raise NotImplementedError
 
     def _holds_up(self, _now_s: float) -> bool:
         """Whether others are to have a turn of an event loop."""

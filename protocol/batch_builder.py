@@ -19,7 +19,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, cast
 
-from headrace.ids import NO_PRODUCER_ID
+from headrace.ids import NO_PRODUCER_ID, NO_TIMESTAMP_MS
 from headrace.protocol import record_kernel
 from headrace.protocol.compression import Codec, compress
 from headrace.protocol.compression_levels import LEVELS, compress_at
@@ -39,7 +39,6 @@ from headrace.protocol.record_batch import (
 from headrace.protocol.varint import encode_varlong
 
 BATCH_BYTES_MAX: Final = 2**31 - 1
-NO_TIMESTAMP_MS: Final = -1
 _INT64: Final = (-(2**63), 2**63 - 1)
 _INT32: Final = (-(2**31), 2**31 - 1)
 _INT16: Final = (-(2**15), 2**15 - 1)
