@@ -8,7 +8,7 @@ Source: Kafka `KafkaProducer`.
 from __future__ import annotations
 
 import time
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
@@ -37,7 +37,7 @@ Extend = Callable[
 ]  # (batch, milliseconds, from which record on) -> from which one on it has no room
 
 
-class Sending(Generic[K_in, V_in]):
+class Sending(ABC, Generic[K_in, V_in]):
     """The producing half of an engine, with serializers and a clock."""
 
     def __init__(

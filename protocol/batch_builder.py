@@ -39,7 +39,6 @@ from headrace.protocol.record_batch import (
 from headrace.protocol.varint import encode_varlong
 
 BATCH_BYTES_MAX: Final = 2**31 - 1
-
 _INT64: Final = (-(2**63), 2**63 - 1)
 _INT32: Final = (-(2**31), 2**31 - 1)
 _INT16: Final = (-(2**15), 2**15 - 1)
