@@ -41,10 +41,10 @@ _NO_BROKER = "is a node running there? `headrace dev` starts one; set its addres
 
 def advice_for(failure: HeadraceError) -> str:
     """'' where there is none."""
-    from headrace.client.connection import ConnectionFailed
-    from headrace.client.producer import ProduceFailed
+    from headrace.client.delivery import DeliveryFailed
+    from headrace.client.failures import ConnectionFailed
 
-    cause = failure.cause if isinstance(failure, ProduceFailed) else failure
+    cause = failure.cause if isinstance(failure, DeliveryFailed) else failure
     if isinstance(cause, KafkaError):
         return _ADVICE.get(cause.code, "")
     return _NO_BROKER if isinstance(cause, ConnectionFailed) else ""

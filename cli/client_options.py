@@ -19,6 +19,7 @@ from headrace.limits import REQUEST_TIMEOUT_MS_MAX
 
 if TYPE_CHECKING:
     from headrace.client.cluster import Cluster
+    from headrace.client.kafka import Kafka
 
 DEFAULT_BOOTSTRAP = "127.0.0.1:9092"
 BOOTSTRAP_VARIABLE = "HEADRACE_BOOTSTRAP_SERVERS"
@@ -59,6 +60,20 @@ def open_cluster(bootstrap: str, command_config: Path | None) -> Cluster:
     addresses = bootstrap or given.get("bootstrap.servers", DEFAULT_BOOTSTRAP)
     try:
         return Cluster(addresses, _timeout_s(given), given.get("client.id", "headrace"))
+    except ValueError as failure:
+        raise typer.BadParameter(str(failure), param_hint="--bootstrap-servers") from None
+
+
+def open_kafka(bootstrap: str, command_config: Path | None) -> Kafka:
+    """The same for what stands on the client's engine. Raises as `open_cluster`"""
+    from headrace.client.kafka import Kafka
+
+    given = _read(command_config) if command_config is not None else {}
+    _timeout_s(given)
+    try:
+        return Kafka(
+            bootstrap or given.get("bootstrap.servers", DEFAULT_BOOTSTRAP), client_id=given.get("client.id", "headrace")
+        )
     except ValueError as failure:
         raise typer.BadParameter(str(failure), param_hint="--bootstrap-servers") from None
 

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from headrace.cli.arguments import bad, parse_pair_list, parse_partitions, parse_topic
-from headrace.cli.client_options import Bootstrap, CommandConfig, open_cluster
+from headrace.cli.client_options import Bootstrap, CommandConfig, open_kafka
 from headrace.cli.printable import print_line
 from headrace.limits import PRODUCE_TIMEOUT_S_MAX
 
 if TYPE_CHECKING:
     from headrace.cli.line_source import Line
-    from headrace.client.producer import Producer
-    from headrace.client.producer_options import ProducerOptions
+    from headrace.client.kafka_producer import KafkaProducer
 
 PROGRESS_EVERY_S = 0.5
+LINGER_MS = 5
 EXAMPLES = """
 [bold]Examples[/bold]
 
@@ -115,7 +115,7 @@ def produce(
     """
     from headrace.cli.interrupt import Interrupt
     from headrace.cli.line_source import STANDARD_INPUT, read_lines
-    from headrace.client.producer import ProduceFailed, Producer
+    from headrace.cli.sent_records import RecordRefused, SentRecords
     from headrace.errors import ErrorCode, HeadraceError, KafkaError
 
     parse_topic("TOPIC", topic)
@@ -124,39 +124,42 @@ def produce(
             raise bad("FILE", str(file), "is not readable")
     target = _partition(partition)
     header_list = [(name, value.encode()) for name, value in parse_pair_list("--header", headers or [])]
-    options = _options(codec, acks, timeout_s)
     if key_separator == "":
         raise bad("--key-separator", "", "is empty: omit the option for records without keys")
     separator = (key_separator or "").encode()
-    cluster = open_cluster(bootstrap, command_config)
     places = Places()
     meter = Meter(
         sys.stderr.isatty() if progress is None else progress, "sent" if acks is Acks.NONE else "acknowledged"
     )
-    with Interrupt() as interrupt:
-        producer = Producer(cluster, options)
-        cluster.refresh([topic])  # a topic that is not there should say so before a line was read
+    with Interrupt() as interrupt, open_kafka(bootstrap, command_config) as kafka:
+        producer = kafka.producer(
+            acks=acks.value if acks is Acks.ALL else int(acks.value), compression=codec.value, linger_ms=LINGER_MS,
+            request_timeout_ms=min(30_000, timeout_s * 1000), delivery_timeout_ms=timeout_s * 1000, max_block_ms=timeout_s * 1000,
+        )  # fmt: skip
+        producer.partitions(topic)  # a topic that is not there should say so before a line was read
+        sent = SentRecords(producer)
         try:
-            for line in read_lines(list(files or [STANDARD_INPUT]), interrupt.fd, options.linger_ms):
+            for line in read_lines(list(files or [STANDARD_INPUT]), interrupt.fd, LINGER_MS):
                 if line is None:
                     producer.poll()
                 else:
                     key, value = _split(line, separator, empty_is_null)
                     places.note(line)
                     try:
-                        producer.send(topic, value, key, header_list, target)
+                        sent.add(producer.send(topic, value, key, headers=header_list, partition=target))
                     except KafkaError as failure:
                         if failure.code is not ErrorCode.MESSAGE_TOO_LARGE:
                             raise
                         raise KafkaError(failure.code, f"{line.place}: {failure.message}") from None
+                sent.check()
                 meter.show(producer)
-            producer.close()
-        except ProduceFailed as failure:
+            sent.finish()
+        except RecordRefused as failure:
             if failure.record is not None:
                 print_line(f"headrace: {places.of(failure.record)} was not delivered", is_error=True)
             raise
         except HeadraceError:
-            producer.close()  # what was read before is delivered all the same
+            sent.finish()  # what was read before is delivered all the same
             raise
         meter.show(producer, is_last=True)
         return interrupt.exit_code
@@ -190,7 +193,7 @@ class Meter:
         self._start_s = time.monotonic()
         self._next_s = self._start_s + PROGRESS_EVERY_S
 
-    def show(self, producer: Producer, is_last: bool = False) -> None:
+    def show(self, producer: KafkaProducer[bytes | None, bytes | None], is_last: bool = False) -> None:
         if not self._is_shown:
             return
         now_s = time.monotonic()
@@ -212,18 +215,6 @@ def _partition(text: str | None) -> int | None:
     if len(partitions) != 1:
         raise bad("--partition", text, "is more than one partition: expected one number")
     return partitions[0]
-
-
-def _options(codec: CodecName, acks: Acks, timeout_s: int) -> ProducerOptions:
-    from headrace.client.producer_options import CODECS, ProducerOptions
-
-    return ProducerOptions(
-        acks=-1 if acks is Acks.ALL else int(acks.value),
-        codec=CODECS[codec.value],
-        is_idempotent=acks is Acks.ALL,
-        request_timeout_ms=min(30_000, timeout_s * 1000),
-        delivery_timeout_ms=timeout_s * 1000,
-    )
 
 
 def _split(line: Line, separator: bytes, empty_is_null: bool) -> tuple[bytes | None, bytes | None]:

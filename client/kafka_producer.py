@@ -174,6 +174,12 @@ class KafkaProducer(Sending[K_in, V_in]):
 
     # Waiting
 
+    def partitions(self, topic: str) -> int:
+        """How many partitions a topic has. raises KafkaError, where there is no such topic; ConnectionFailed"""
+        with self._lock:
+            self._check()
+            return self._learn(topic).count
+
     def poll(self, timeout: float = 0.0) -> None:
         """Send what is due and take what was answered; waits for something of that for at most that long."""
         with self._lock:

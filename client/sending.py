@@ -70,6 +70,11 @@ class Sending(ABC, Generic[K_in, V_in]):
         """Records, so far."""
         return self._producing.acknowledged
 
+    @property
+    def acknowledged_bytes(self) -> int:
+        """Of them, uncompressed."""
+        return self._producing.acknowledged_bytes
+
     def health(self) -> dict[str, Any]:
         """What is not acknowledged, and what it waits for."""
         producing = self._producing

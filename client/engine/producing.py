@@ -89,7 +89,7 @@ class Producing:
     routes           by topic; made by `learn`
     path             counts the bytes of open batches, and takes records the fast way
     outstanding      batches that are not done, open ones too
-    acknowledged     records
+    acknowledged     records; `acknowledged_bytes` of them, uncompressed
     is_due           a batch was closed since the last turn
     """
 
@@ -107,6 +107,7 @@ class Producing:
         self.path.allowance = options.buffer_memory
         self.outstanding = 0
         self.acknowledged = 0
+        self.acknowledged_bytes = 0
         self.is_due = False
         self.unseen: HeadraceError | None = (
             None  # the first failure since the last flush that the caller does not know of
@@ -459,6 +460,7 @@ class Producing:
             batch.base_offset = row.base_offset
             batch.log_append_time_ms = row.log_append_time_ms
         self.acknowledged += batch.count
+        self.acknowledged_bytes += batch.size
         queue.identity.is_known = True
         if queue.is_recovering and not queue.in_flight and not any(one.attempts for one in queue.waiting):
             queue.is_recovering = False

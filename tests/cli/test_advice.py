@@ -8,15 +8,14 @@ import pytest
 from headrace.cli import advice
 from headrace.cli.advice import advice_for
 from headrace.client.connection import ConnectionFailed
-from headrace.client.producer import ProduceFailed
+from headrace.client.delivery import DeliveryFailed
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
-from headrace.ids import TopicPartition
 
 
 def test_an_error_of_the_broker_has_its_advice_and_so_has_a_record_that_failed_of_it():
     failure = KafkaError(ErrorCode.MESSAGE_TOO_LARGE, "of 2 MB")
     assert "max.message.bytes" in advice_for(failure)
-    assert advice_for(ProduceFailed(TopicPartition("t", 0), 1, 3, failure)) == advice_for(failure)
+    assert advice_for(DeliveryFailed(1, failure)) == advice_for(failure)
 
 
 @pytest.mark.parametrize("failure", [HeadraceError("x"), KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "x")])
