@@ -26,6 +26,7 @@ from headrace.client.engine.coordinator import Coordinator, Position, fetch_comm
 from headrace.client.engine.engine import Engine
 from headrace.client.engine.fetching import Fetching, Subject
 from headrace.client.engine.membership import Assigned, Lost, Revoked
+from headrace.client.engine.metadata import UNKNOWN_TOPIC_S
 from headrace.client.engine.offsets import EARLIEST, offsets_for
 from headrace.client.engine.tasks import Procedure, Task
 from headrace.client.failures import WaitTimedOut, error_of, is_retriable
@@ -96,6 +97,8 @@ class Consuming:
         self._committing: BackgroundCommit | None = None
         self._coordinator = None if options.group is None else Coordinator(engine.requests, options.group)
         self._counts: dict[str, int] = {}  # partitions of topics that are read whole
+        self._unknown: dict[str, float] = {}  # topics that no broker knows, and since when
+        self._unknown_version = -1
         self._metadata_version = -1
         if options.membership is not None:
             self.member = GroupThread(make_engine(), options.membership, wake)
@@ -463,8 +466,24 @@ class Consuming:
             member.polled()
             if member.failure is not None:
                 raise member.failure
+        else:
+            self._raise_for_unknown_topics()
         if self._dirty or self._committing is not None:
             self._commit_behind()
+
+    def _raise_for_unknown_topics(self) -> None:
+        """Without a group: a topic that no broker knows for a while is not there, or was deleted. raises KafkaError"""
+        metadata, now_s = self.engine.metadata, self._clock_s()
+        if metadata.version != self._unknown_version:
+            self._unknown_version = metadata.version
+            self._unknown = {
+                topic: self._unknown.get(topic, now_s)
+                for topic, state in metadata.topics.items()
+                if state.failure is not None and state.failure.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            }
+        for topic, since_s in self._unknown.items():
+            if now_s - since_s >= UNKNOWN_TOPIC_S and self.options.pattern is None:
+                raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {topic}: no broker knows it")
 
     def _leave_behind(self, event: Revoked | Lost) -> Steps[None]:
         """Partitions that are another member's soon, or already."""
