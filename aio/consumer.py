@@ -30,7 +30,7 @@ from headrace.client.engine.offsets import EARLIEST, LATEST
 from headrace.client.forks import ForkedClient, Forks
 from headrace.client.group_thread import GroupThread
 from headrace.client.offset_store import Committed
-from headrace.client.records import Record
+from headrace.client.records import Named, Record
 from headrace.client.serializers import Deserializer
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import TopicPartition
@@ -120,6 +120,11 @@ class KafkaConsumer(Generic[K, V]):
     # Positions
 
     @property
+    def has_share(self) -> bool:
+        """Whether its group has given it its share of the partitions, which may be none."""
+        return self._state.has_share
+
+    @property
     def assignment(self) -> tuple[TopicPartition, ...]:
         """The partitions that are read now."""
         return self._state.assignment
@@ -139,7 +144,7 @@ class KafkaConsumer(Generic[K, V]):
         self._state.seek(topic, partition, offset)
         self._driver.turn_soon()
 
-    def start_at(self, positions: Mapping[Name, int]) -> None:
+    def start_at(self, positions: Mapping[Named, int]) -> None:
         """Where partitions begin, whatever is committed: positions kept beside the output. Those that are read already move there."""
         self._state.start_at(positions)
         self._driver.turn_soon()
@@ -173,7 +178,7 @@ class KafkaConsumer(Generic[K, V]):
 
     # Commits
 
-    async def commit(self, offsets: Mapping[Name, int] | None = None) -> None:
+    async def commit(self, offsets: Mapping[Named, int] | None = None) -> None:
         """Commit, and wait until it is stored.
 
         offsets   next offsets; None: after all records that were handed out

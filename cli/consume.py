@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from headrace.cli.arguments import Start, bad, parse_group, parse_partitions, parse_start, parse_topic
-from headrace.cli.client_options import Bootstrap, CommandConfig, open_cluster
+from headrace.cli.client_options import Bootstrap, CommandConfig, open_kafka
 from headrace.cli.printable import print_line
 from headrace.cli.record_text import DEFAULT_FORMAT, Render, compile_format, render_json
 
 if TYPE_CHECKING:
     from headrace.cli.interrupt import Interrupt
-    from headrace.client.cluster import Cluster
-    from headrace.client.consumer import Consumer, Fetched
-    from headrace.client.group_member import GroupMember
+    from headrace.client.kafka import Kafka
+    from headrace.client.kafka_consumer import KafkaConsumer
+    from headrace.client.records import RawRecord
     from headrace.ids import TopicPartition
 
+    RawConsumer = KafkaConsumer[bytes | None, bytes | None]
+
 MESSAGES_MAX = 2**62
-COMMIT_EVERY_S = 5.0
-METADATA_EVERY_S = 60.0
+RECORDS_MAX = 500
+POLL_S = 0.5
+METADATA_EVERY_MS = 60_000  # for partitions that a topic gets while it is followed
 EXAMPLES = """
 [bold]Examples[/bold]
 
@@ -82,7 +84,6 @@ def consume(
 ) -> int:
     """Print a topic's records: those it has now, or with --follow new ones too, until Ctrl-C."""
     from headrace.cli.interrupt import Interrupt
-    from headrace.client.consumer import Consumer
 
     parse_topic("TOPIC", topic)
     begin = parse_start("--from", start, int(time.time() * 1000))
@@ -92,20 +93,23 @@ def consume(
     render = render_json if as_json else compile_format("--format", template or DEFAULT_FORMAT, null.encode())
     if group is not None:
         _check_group(group, chosen, begin, start)
-    cluster = open_cluster(bootstrap, command_config)
-    with Interrupt() as interrupt, cluster:
-        cluster.refresh([topic])
-        consumer = Consumer(cluster, is_read_committed=read_committed)
+    isolation = "read_committed" if read_committed else "read_uncommitted"
+    with Interrupt() as interrupt, open_kafka(bootstrap, command_config) as kafka:
         output = Output(render, max_messages)
+        names = _names(kafka, topic, chosen)
         if group is None:
-            names = _names(cluster, topic, chosen)
-            consumer.assign(*_ranges(cluster, names, begin, follow, read_committed))
-            discovery = PartitionDiscovery(lambda: open_cluster(bootstrap, command_config), consumer, topic)
-            _print_all(consumer, output, interrupt, discovery if follow and chosen is None else None)
+            reads_all = follow and chosen is None  # those too that the topic gets while it is followed
+            with kafka.consumer(
+                *([topic] if reads_all else []), partitions=None if reads_all else names, start="earliest", isolation_level=isolation,
+                metadata_max_age_ms=METADATA_EVERY_MS,
+            ) as consumer:  # fmt: skip
+                _print_all(consumer, names, begin, follow, output, interrupt)
         else:
-            with open_cluster(bootstrap, command_config) as group_cluster:
-                reader = GroupReader(group_cluster, consumer, group, topic, begin, follow, read_committed)
-                reader.run(output, interrupt)
+            with kafka.consumer(
+                topic, group=group, start="latest" if begin.is_latest else "earliest", assignors=("range", "roundrobin"),
+                isolation_level=isolation, metadata_max_age_ms=METADATA_EVERY_MS,
+            ) as consumer:  # fmt: skip
+                GroupReader(consumer, begin, follow).run(output, interrupt)
         return interrupt.exit_code
 
 
@@ -121,155 +125,67 @@ class Output:
     def is_done(self) -> bool:
         return self._left == 0
 
-    def write(self, fetched: list[Fetched]) -> dict[TopicPartition, int]:
-        """Print records, and flush; returns the next offset of each partition of which something was printed."""
+    @property
+    def records_max(self) -> int:
+        """Of the next `write`."""
+        return RECORDS_MAX if self._left is None else min(RECORDS_MAX, self._left)
+
+    def write(self, records: list[RawRecord]) -> None:
+        """Print records, `records_max` at most, and flush."""
         render = self._render
-        printed = {}
-        for name, records in fetched:
-            if self._left is not None:
-                records = records[: self._left]
-                self._left -= len(records)
-            if records:
-                self._file.write(b"".join([render(name.topic, name.partition, record) for record in records]))
-                printed[name] = records[-1].offset + 1
+        if self._left is not None:
+            self._left -= len(records)
+        self._file.write(b"".join([render(record.topic, record.partition, record) for record in records]))
         self._file.flush()
-        return printed
-
-
-class PartitionDiscovery:
-    """Finds partitions added to a topic while it is followed; they are read from their first record on.
-
-    open_cluster   called for each check: the consumer's connections have fetches in flight
-    """
-
-    def __init__(
-        self,
-        open_cluster: Callable[[], Cluster],
-        consumer: Consumer,
-        topic: str,
-        clock_s: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._open_cluster = open_cluster
-        self._consumer = consumer
-        self._topic = topic
-        self._clock_s = clock_s
-        self._check_at_s = clock_s() + METADATA_EVERY_S
-
-    def check(self) -> None:
-        """Assign new partitions to the consumer; asks for metadata at most every METADATA_EVERY_S."""
-        from headrace.client.cluster import EARLIEST
-        from headrace.errors import HeadraceError
-
-        if self._clock_s() < self._check_at_s:
-            return
-        self._check_at_s = self._clock_s() + METADATA_EVERY_S
-        known = self._consumer.positions
-        try:
-            with self._open_cluster() as cluster:
-                cluster.refresh([self._topic])
-                fresh = [name for name in cluster.partitions if name not in known]
-                if fresh:
-                    self._consumer.assign({**known, **cluster.offsets(dict.fromkeys(fresh, EARLIEST))}, {})
-        except HeadraceError:
-            pass  # the consumer reports errors that last
 
 
 class GroupReader:
-    """A member of a group: prints the records of its partitions and commits their offsets.
+    """A member of a group: prints the records of its partitions. What was printed is committed, and nothing else."""
 
-    group_cluster   a second connection: the member refreshes its metadata, and the consumer closes connections; requests of a
-                    new generation go there too, as the consumer's connections have fetches in flight
-    """
-
-    def __init__(
-        self,
-        group_cluster: Cluster,
-        consumer: Consumer,
-        group: str,
-        topic: str,
-        begin: Start,
-        follow: bool,
-        read_committed: bool,
-    ) -> None:
-        from headrace.client.group_member import GroupMember
-
-        self._cluster = group_cluster
+    def __init__(self, consumer: RawConsumer, begin: Start, follow: bool) -> None:
         self._consumer = consumer
         self._begin = begin
         self._follow = follow
-        self._read_committed = read_committed
-        self._member: GroupMember = GroupMember(group_cluster, group, [topic])
-        self._done: dict[TopicPartition, int] = {}  # printed, not committed yet
-        self._commit_at_s = 0.0
+        self._share: tuple[TopicPartition, ...] | None = None
+        self._ends: dict[TopicPartition, int] = {}
 
     def run(self, output: Output, interrupt: Interrupt) -> None:
-        """Run until the end, or a signal; then leave the group."""
-        consumer, member = self._consumer, self._member
-        try:
-            while not output.is_done and not interrupt:
-                if not member.heartbeat():
-                    self._commit()
-                    try:
-                        with interrupt.at_once():
-                            names = member.join()
-                    except KeyboardInterrupt:
-                        return
-                    self._resume(names, member.committed(names) if names else {})
-                if consumer.is_done and not self._follow:
-                    break
-                self._done.update(output.write(self._poll()))
-                if time.monotonic() >= self._commit_at_s:
-                    self._commit()
-            self._commit()
-        finally:
-            member.leave()
+        """Run until the end, or a signal; leaving the consumer's block commits, and leaves the group."""
+        consumer = self._consumer
+        while not output.is_done and not interrupt:
+            records = consumer.poll(POLL_S, output.records_max)
+            if consumer.has_share and consumer.assignment != self._share:
+                self._begin_share()
+            if records:
+                output.write(records)
+            elif self._is_at_end():
+                return
 
-    def _poll(self) -> list[Fetched]:
-        """raises   KafkaError; OFFSET_OUT_OF_RANGE only if it lasts"""
-        from headrace.errors import ErrorCode, KafkaError
+    def _is_at_end(self) -> bool:
+        if self._follow or self._share is None:
+            return False
+        positions = self._consumer.positions
+        return all(positions.get(name, -1) >= end for name, end in self._ends.items())
 
-        before = dict(self._consumer.positions)
-        try:
-            return self._consumer.poll()
-        except KafkaError as failure:
-            if failure.code is not ErrorCode.OFFSET_OUT_OF_RANGE:
-                raise
-            self._commit()
-            self._resume(list(before), before)
-            if self._consumer.positions == before:
-                raise
-        return []
+    def _begin_share(self) -> None:
+        """Say which committed offsets the log does not have; commit where we begin at the end, or the next run would begin elsewhere."""
+        from headrace.client.engine.offsets import EARLIEST, LATEST
 
-    def _resume(self, names: list[TopicPartition], stored: dict[TopicPartition, int]) -> None:
-        """Read from the committed offsets; without one, or out of the log's range, from `--from`, like `auto.offset.reset`."""
-        from headrace.client.cluster import EARLIEST
-
-        starts = self._cluster.offsets(dict.fromkeys(names, EARLIEST)) if names else {}
-        begins, ends = _ranges(self._cluster, names, self._begin, self._follow, self._read_committed)
-        lasts, _ = _ranges(self._cluster, names, Start(is_latest=True), self._follow, False)
-        positions, self._done = {}, {}
-        for name in names:
-            offset = stored.get(name)
-            if offset is not None and starts[name] <= offset <= lasts[name]:
-                positions[name] = offset
-                continue
-            positions[name] = begins[name]
-            if offset is not None:
+        consumer = self._consumer
+        share = self._share = consumer.assignment
+        starts, lasts = consumer.offsets(EARLIEST, share), consumer.offsets(LATEST, share)
+        self._ends = lasts
+        committed = consumer.committed(share)
+        for name, at in committed.items():
+            if not starts[name] <= at.offset <= lasts[name]:
+                where = lasts[name] if self._begin.is_latest else starts[name]
                 valid = f"valid offsets are {starts[name]} to {lasts[name]}"
-                print_line(
-                    f"headrace: offset {offset} of {name} is out of range, {valid}: continuing at {begins[name]}",
-                    is_error=True,
-                )
-            if self._begin.is_latest:
-                self._done[name] = begins[name]  # or the next run would begin elsewhere
-        self._consumer.assign(positions, ends)
-
-    def _commit(self) -> None:
-        """Commit what was printed; if we are no longer a member, another one prints it again."""
-        self._commit_at_s = time.monotonic() + COMMIT_EVERY_S
-        if self._done and self._member.is_member:
-            self._member.commit(self._done)
-            self._done.clear()
+                text = f"headrace: offset {at.offset} of {name} is out of range, {valid}: continuing at {where}"
+                print_line(text, is_error=True)
+        if self._begin.is_latest:
+            fresh = [name for name in share if name not in committed]
+            if fresh:
+                consumer.commit({name: consumer.position(*name) for name in fresh})
 
 
 def _check_group(group: str, chosen: list[int] | None, begin: Start, text: str) -> None:
@@ -284,46 +200,62 @@ def _check_group(group: str, chosen: list[int] | None, begin: Start, text: str) 
         )
 
 
-def _names(cluster: Cluster, topic: str, chosen: list[int] | None) -> list[TopicPartition]:
+def _names(kafka: Kafka, topic: str, chosen: list[int] | None) -> list[TopicPartition]:
     from headrace.errors import ErrorCode, KafkaError
+    from headrace.ids import TopicPartition
 
-    names = sorted(name for name in cluster.partitions if name.topic == topic)
-    if chosen is None:
-        return names
-    missing = sorted(set(chosen) - {name.partition for name in names})
+    with kafka.admin() as admin:
+        count = admin.partitions(topic)
+    missing = sorted(set(chosen or ()) - set(range(count)))
     if missing:
         raise KafkaError(
             ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-            f"{topic} has partitions 0 to {len(names) - 1}, no partition {missing[0]}",
+            f"{topic} has partitions 0 to {count - 1}, no partition {missing[0]}",
         )
-    return [name for name in names if name.partition in chosen]
+    return [TopicPartition(topic, index) for index in (range(count) if chosen is None else sorted(chosen))]
 
 
-def _ranges(
-    cluster: Cluster, names: list[TopicPartition], begin: Start, follow: bool, read_committed: bool
-) -> tuple[dict[TopicPartition, int], dict[TopicPartition, int]]:
-    """(positions, ends): where to begin, and where partitions end now; no ends with --follow."""
-    from headrace.client.cluster import EARLIEST, LATEST
-    from headrace.client.consumer import check_range, start_offsets
+def _starts(
+    consumer: RawConsumer, names: list[TopicPartition], ends: dict[TopicPartition, int], begin: Start
+) -> dict[TopicPartition, int]:
+    """Where to begin. raises KafkaError, for an offset that a partition does not have"""
+    from headrace.client.engine.offsets import EARLIEST
+    from headrace.errors import ErrorCode, KafkaError
 
-    if not names:
-        return {}, {}
-    ends = cluster.offsets(dict.fromkeys(names, LATEST), read_committed)
-    if begin.offset is not None:
-        positions = dict.fromkeys(names, begin.offset)
-        check_range(cluster, positions)
-    elif begin.back is not None:
-        starts = cluster.offsets(dict.fromkeys(names, EARLIEST))
-        positions = {name: max(starts[name], ends[name] - begin.back) for name in names}
-    elif begin.is_latest:
-        positions = dict(ends)
-    else:
-        positions = start_offsets(cluster, dict.fromkeys(names, EARLIEST if begin.is_earliest else begin.time_ms or 0))
-    return positions, {} if follow else ends
+    if begin.is_latest:
+        return dict(ends)
+    if begin.time_ms is not None:
+        found = consumer.offsets(begin.time_ms, names)
+        return {name: ends[name] if offset < 0 else offset for name, offset in found.items()}
+    firsts = consumer.offsets(EARLIEST, names)
+    if begin.back is not None:
+        return {name: max(firsts[name], ends[name] - begin.back) for name in names}
+    if begin.offset is None:
+        return firsts
+    for name in names:
+        if not firsts[name] <= begin.offset <= ends[name]:
+            raise KafkaError(
+                ErrorCode.OFFSET_OUT_OF_RANGE,
+                f"offset {begin.offset} of {name} is out of range: valid offsets are {firsts[name]} to {ends[name]}",
+            )
+    return dict.fromkeys(names, begin.offset)
 
 
-def _print_all(consumer: Consumer, output: Output, interrupt: Interrupt, discovery: PartitionDiscovery | None) -> None:
-    while not (consumer.is_done or output.is_done or interrupt):
-        output.write(consumer.poll())
-        if discovery is not None:
-            discovery.check()
+def _print_all(
+    consumer: RawConsumer, names: list[TopicPartition], begin: Start, follow: bool, output: Output, interrupt: Interrupt
+) -> None:
+    """Partitions up to their ends of now, or for ever."""
+    from headrace.client.engine.offsets import LATEST
+
+    ends = consumer.offsets(LATEST, names)
+    starts = _starts(consumer, names, ends, begin)
+    consumer.start_at(starts)
+    left = set() if follow else {name for name in names if starts[name] < ends[name]}
+    while not output.is_done and not interrupt and (follow or left):
+        records = consumer.poll(POLL_S, output.records_max)
+        positions = consumer.positions
+        if records:
+            name = records[0].topic_partition
+            positions[name] = records[-1].offset + 1
+            output.write(records if follow else [record for record in records if record.offset < ends[name]])
+        left = {name for name in left if positions.get(name, 0) < ends[name]}

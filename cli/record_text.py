@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from headrace.cli.arguments import bad
 
 if TYPE_CHECKING:
-    from headrace.client.consumer import Record
+    from headrace.client.records import RawRecord as Record
 
 DEFAULT_FORMAT = "%s\\n"
 _TOKEN = re.compile(r"%(.)|%\Z|\\x([0-9a-fA-F]{2})|\\(.)|\\\Z", re.DOTALL)

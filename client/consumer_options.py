@@ -45,6 +45,7 @@ class ConsumerOptions:
     start_ms: int | None
     auto_commit_s: float
     max_poll_records: int
+    metadata_max_age_s: float
 
     @classmethod
     def of(
@@ -60,6 +61,7 @@ class ConsumerOptions:
         auto_commit_interval_ms: float = 5_000,
         max_poll_records: int = 500,
         client_rack: str = "",
+        metadata_max_age_ms: float = 300_000,
         assignors: str | Iterable[str] = ("range", "cooperative-sticky"),
         session_timeout_ms: int = 45_000,
         heartbeat_interval_ms: int = 3_000,
@@ -106,6 +108,7 @@ class ConsumerOptions:
             start_ms,
             auto_commit_interval_ms / _MS,
             max_poll_records,
+            metadata_max_age_ms / _MS,
         )
 
 
@@ -130,7 +133,8 @@ def _unknown(name: str, known: Iterable[str]) -> ValueError:
     import difflib
 
     names = [
-        *known, "isolation_level", "auto_commit_interval_ms", "max_poll_records", "client_rack", "assignors", "session_timeout_ms",
+        *known, "isolation_level", "auto_commit_interval_ms", "max_poll_records", "client_rack",
+        "metadata_max_age_ms", "assignors", "session_timeout_ms",
         "heartbeat_interval_ms", "max_poll_interval_ms", "group_instance_id", "pattern", "partitions", "group", "delivery", "start",
     ]  # fmt: skip
     near = difflib.get_close_matches(name, names, 1)

@@ -34,6 +34,7 @@ from headrace.client.group_thread import GroupThread
 from headrace.client.in_hand import BackgroundCommit, InHand, epoch_of
 from headrace.client.offset_store import Committed
 from headrace.client.reading import decoder_of
+from headrace.client.records import Named
 from headrace.client.serializers import Deserializer
 from headrace.client.steps import Call, Done, Heard, Step, Steps, Until, Whole
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
@@ -76,6 +77,7 @@ class Consuming:
     ) -> None:
         self.options = options
         self.engine = engine
+        engine.metadata.max_age_s = options.metadata_max_age_s
         self.fetching = Fetching(engine.requests, engine.tasks, engine.metadata, options.fetching)
         engine.parts.append(self.fetching)
         self.in_hand: list[InHand] = []
@@ -97,11 +99,12 @@ class Consuming:
         self._committing: BackgroundCommit | None = None
         self._coordinator = None if options.group is None else Coordinator(engine.requests, options.group)
         self._counts: dict[str, int] = {}  # partitions of topics that are read whole
+        self.has_share = False  # the group has given us ours, which may be none
         self._unknown: dict[str, float] = {}  # topics that no broker knows, and since when
         self._unknown_version = -1
         self._metadata_version = -1
         if options.membership is not None:
-            self.member = GroupThread(make_engine(), options.membership, wake)
+            self.member = GroupThread(make_engine(), options.membership, wake, options.metadata_max_age_s)
             self.member.do(lambda member: member.subscribe(options.topics, options.pattern))
         elif options.partitions is not None:
             self._to_begin = dict.fromkeys(options.partitions)
@@ -310,7 +313,7 @@ class Consuming:
         self._void(subject)
         self.fetching.seek(subject.name, offset)
 
-    def start_at(self, positions: Mapping[Name, int]) -> None:
+    def start_at(self, positions: Mapping[Named, int]) -> None:
         for name, offset in positions.items():
             partition = TopicPartition(*name)
             if offset < 0:
@@ -357,7 +360,7 @@ class Consuming:
 
     # Commits
 
-    def commit(self, offsets: Mapping[Name, int] | None) -> Steps[None]:
+    def commit(self, offsets: Mapping[Named, int] | None) -> Steps[None]:
         """These, or what is done and was not committed, with what is in hand."""
         if self.options.group is None:
             raise ValueError("commit: the consumer has no group")
@@ -455,6 +458,7 @@ class Consuming:
         while (event := member.first_event) is not None:
             if isinstance(event, Assigned):
                 yield from self._begin(event.partitions)
+                self.has_share = True
             else:
                 yield from self._leave_behind(event)
             yield Heard(member.acknowledge(event), CLOSE_S, "the group's thread")

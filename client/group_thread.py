@@ -37,8 +37,11 @@ class GroupThread:
     ended    done when the thread is about to end
     """
 
-    def __init__(self, engine: Engine, options: MembershipOptions, notify: Callable[[], None]) -> None:
+    def __init__(
+        self, engine: Engine, options: MembershipOptions, notify: Callable[[], None], metadata_max_age_s: float
+    ) -> None:
         self._engine = engine
+        engine.metadata.max_age_s = metadata_max_age_s
         self._driver = BlockingDriver(engine)
         self._membership = Membership(engine.requests, engine.tasks, engine.metadata, options)
         self._notify = notify

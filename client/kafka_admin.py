@@ -16,6 +16,7 @@ from headrace.client.engine.metadata import Broker
 from headrace.client.engine.tasks import Procedure
 from headrace.client.forks import ForkedClient, Forks
 from headrace.client.offset_store import Committed
+from headrace.client.records import Named
 from headrace.ids import TopicPartition
 
 T = TypeVar("T")
@@ -47,6 +48,10 @@ class KafkaAdmin:
         """All topics, in order of their names."""
         return self._run(self._asked.topics(), "topics")
 
+    def partitions(self, topic: str) -> int:
+        """How many partitions a topic has. raises KafkaError UNKNOWN_TOPIC_OR_PARTITION"""
+        return self._run(self._asked.partitions(topic), f"topic {topic}")
+
     def create_topic(
         self, name: str, partitions: int = -1, replication_factor: int = -1, configs: Mapping[str, str] | None = None
     ) -> None:
@@ -69,7 +74,7 @@ class KafkaAdmin:
         """Set settings of a topic; None: back to the default. Others stay."""
         self._run(self._asked.alter_settings(topic, changes), f"settings of topic {topic}")
 
-    def delete_records(self, before: Mapping[TopicPartition | tuple[str, int], int]) -> dict[TopicPartition, int]:
+    def delete_records(self, before: Mapping[Named, int]) -> dict[TopicPartition, int]:
         """Delete records below these offsets (-1: all there are now); returns where the logs begin then."""
         wanted = {TopicPartition(*name): offset for name, offset in before.items()}
         return self._run(self._asked.delete_records(wanted), "deletion of records")
@@ -88,7 +93,7 @@ class KafkaAdmin:
         """What a group has committed."""
         return self._run(self._asked.committed(group_id), f"offsets of group {group_id}")
 
-    def commit(self, group_id: str, offsets: Mapping[TopicPartition | tuple[str, int], int]) -> None:
+    def commit(self, group_id: str, offsets: Mapping[Named, int]) -> None:
         """Set the offsets of a group without members."""
         wanted = {TopicPartition(*name): offset for name, offset in offsets.items()}
         self._run(self._asked.commit(group_id, wanted), f"offsets of group {group_id}")

@@ -28,7 +28,7 @@ from headrace.client.engine.engine import Engine
 from headrace.client.engine.offsets import EARLIEST, LATEST
 from headrace.client.forks import ForkedClient, Forks
 from headrace.client.offset_store import Committed
-from headrace.client.records import Record
+from headrace.client.records import Named, Record
 from headrace.client.serializers import Deserializer
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import TopicPartition
@@ -118,6 +118,11 @@ class KafkaConsumer(Generic[K, V]):
     # Positions
 
     @property
+    def has_share(self) -> bool:
+        """Whether its group has given it its share of the partitions, which may be none."""
+        return self._state.has_share
+
+    @property
     def assignment(self) -> tuple[TopicPartition, ...]:
         """The partitions that are read now."""
         return self._state.assignment
@@ -136,7 +141,7 @@ class KafkaConsumer(Generic[K, V]):
         """Read on at an offset."""
         self._state.seek(topic, partition, offset)
 
-    def start_at(self, positions: Mapping[Name, int]) -> None:
+    def start_at(self, positions: Mapping[Named, int]) -> None:
         """Where partitions begin, whatever is committed: positions kept beside the output. Those that are read already move there."""
         self._state.start_at(positions)
 
@@ -164,7 +169,7 @@ class KafkaConsumer(Generic[K, V]):
 
     # Commits
 
-    def commit(self, offsets: Mapping[Name, int] | None = None) -> None:
+    def commit(self, offsets: Mapping[Named, int] | None = None) -> None:
         """Commit, and wait until it is stored.
 
         offsets   next offsets; None: after all records that were handed out

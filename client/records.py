@@ -13,6 +13,9 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 Header = tuple[str, bytes | None]
+Named = TypeVar(
+    "Named", bound=tuple[str, int]
+)  # topic and partition: a TopicPartition, or any such tuple, as a mapping's key
 
 
 class Record(NamedTuple, Generic[K, V]):

@@ -95,6 +95,11 @@ class Administration:
                 found.append(TopicDescription(row.name, topic_id, len(row.partitions), row.is_internal))
         return sorted(found)
 
+    def partitions(self, topic: str) -> Procedure[int]:
+        """How many partitions a topic has. raises KafkaError UNKNOWN_TOPIC_OR_PARTITION"""
+        state = yield from self._metadata.known(topic)
+        return len(state.partitions)
+
     def create_topic(
         self, name: str, partitions: int, replication_factor: int, configs: Mapping[str, str]
     ) -> Procedure[None]:

@@ -86,6 +86,7 @@ class Metadata:
         self.cluster_id = ""
         self.controller_id = -1
         self.version = 0
+        self.max_age_s = MAX_AGE_S
         self.wanted: dict[str, None] | None = {}
         self._requests = requests
         self._tasks = tasks
@@ -159,7 +160,7 @@ class Metadata:
 
     def turn(self, now_s: float) -> None:
         """Refresh what is stale or old."""
-        is_due = self._is_stale or (self.version > 0 and now_s >= self._next_s + MAX_AGE_S - REFRESH_PAUSE_S)
+        is_due = self._is_stale or (self.version > 0 and now_s >= self._next_s + self.max_age_s - REFRESH_PAUSE_S)
         if is_due and now_s >= self._next_s and (self._refreshing is None or self._refreshing.is_done):
             self.refresh()
 
@@ -168,7 +169,7 @@ class Metadata:
             return float("inf")
         if self._is_stale:
             return self._next_s
-        return self._next_s + MAX_AGE_S if self.version else float("inf")
+        return self._next_s + self.max_age_s if self.version else float("inf")
 
     # Looking up
 

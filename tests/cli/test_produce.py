@@ -1,6 +1,6 @@
 """`headrace produce` and `headrace consume` against a node.
 
-Holds: cli/consume.py
+Holds: cli/consume.py, cli/sent_records.py
 """
 
 import json
@@ -10,11 +10,7 @@ import uuid
 
 import pytest
 
-from headrace.cli.consume import METADATA_EVERY_S, PartitionDiscovery
-from headrace.client.cluster import Cluster
-from headrace.client.consumer import Consumer
-from headrace.ids import TopicPartition
-from tests.support.waiting import DEADLINE_S, wait_until
+from tests.support.waiting import DEADLINE_S
 
 
 def consumed(program, topic, *options):
@@ -240,21 +236,3 @@ def test_a_disk_that_is_full_is_an_error(program, topic):
     said = run.stderr.read()
     assert b"No space left on device" in said
     assert b"Traceback" not in said
-
-
-def test_partitions_that_a_topic_gets_while_it_is_followed_are_read_from_their_beginning(program, topic):
-    name = f"{topic}-grown"
-    program("topics", "create", name, "--partitions", "1")
-    clock = iter([0.0, METADATA_EVERY_S - 1, METADATA_EVERY_S, METADATA_EVERY_S])
-    with Cluster(program.bootstrap) as cluster:
-        cluster.refresh([name])
-        consumer = Consumer(cluster, {TopicPartition(name, 0): 0})
-        discovery = PartitionDiscovery(lambda: Cluster(program.bootstrap), consumer, name, lambda: next(clock))
-        consumer.poll(0)  # a fetch is on its way from here on
-        program("topics", "alter", name, "--partitions", "3")
-        program("produce", name, "-p", "2", stdin=b"early\n")
-        discovery.check()
-        assert len(consumer.positions) == 1, "not time to look yet"
-        discovery.check()
-        assert consumer.positions == {TopicPartition(name, partition): 0 for partition in range(3)}
-        assert wait_until(lambda: [record.value for _name, rows in consumer.poll(0.1) for record in rows]) == [b"early"]

@@ -14,9 +14,12 @@ def cluster():
 
 
 def polls_until_it_fails(consumer):
-    with pytest.raises(KafkaError, match="no broker knows it") as failed:
+    def poll():
         for _ in range(30):
             consumer.poll(1.0)
+
+    with pytest.raises(KafkaError, match="no broker knows it") as failed:
+        poll()
     assert failed.value.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
