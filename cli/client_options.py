@@ -65,7 +65,7 @@ def open_cluster(bootstrap: str, command_config: Path | None) -> Cluster:
 
 
 def open_kafka(bootstrap: str, command_config: Path | None) -> Kafka:
-    """The same for what stands on the client's engine. Raises as `open_cluster`"""
+    """The same for what uses the client's engine. Raises as `open_cluster`"""
     from headrace.client.kafka import Kafka
 
     given = _read(command_config) if command_config is not None else {}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     RawConsumer = KafkaConsumer[bytes | None, bytes | None]
 
 MESSAGES_MAX = 2**62
-RECORDS_MAX = 500
+POLL_RECORDS = 500
 POLL_S = 0.5
 METADATA_EVERY_MS = 60_000  # for partitions that a topic gets while it is followed
 EXAMPLES = """
@@ -128,7 +128,7 @@ class Output:
     @property
     def records_max(self) -> int:
         """Of the next `write`."""
-        return RECORDS_MAX if self._left is None else min(RECORDS_MAX, self._left)
+        return POLL_RECORDS if self._left is None else min(POLL_RECORDS, self._left)
 
     def write(self, records: list[RawRecord]) -> None:
         """Print records, `records_max` at most, and flush."""

@@ -1,6 +1,6 @@
 """A blocking consumer over one broker: what it commits is what was done, whatever raises, is skipped, moved or paused.
 
-Holds: client/kafka_consumer.py, client/consuming.py, client/chunk_reader.py, client/in_hand.py, client/reading.py,
+Holds: client/consuming.py, client/chunk_reader.py, client/in_hand.py, client/reading.py,
 client/consumer_options.py, client/records.py, client/serializers.py, client/driving/blocking.py
 """
 

@@ -1,6 +1,6 @@
 """A blocking producer: values that it refuses, closing, forks.
 
-Holds: client/kafka_producer.py, client/sending.py, client/send_path.py, client/forks.py, client/delivery.py, client/kafka.py,
+Holds: client/sending.py, client/send_path.py, client/forks.py, client/delivery.py, client/kafka.py,
 client/addresses.py, client/failures.py
 """
 

@@ -1,6 +1,6 @@
 """The sticky assignors by chance: every partition once, balanced, as few moved as can be, and never owned twice in two phases.
 
-Holds: client/sticky_assignor.py, client/group_protocol.py
+Holds: client/group_protocol.py
 """
 
 import pytest

@@ -1,8 +1,11 @@
-"""A topic that is not there, or not any more, ends a consumer without a group by name."""
+"""A topic that is not there, or not any more, ends a consumer without a group by name.
+
+Holds: client/consuming.py
+"""
 
 import pytest
 
-from headrace.client import Kafka
+from headrace.client.kafka import Kafka
 from headrace.errors import ErrorCode, KafkaError
 from headrace.testing.cluster import KafkaCluster
 

@@ -1,7 +1,4 @@
-"""A fetch session against a model of the broker's side: after each request both have the same partitions at the same places.
-
-Holds: client/engine/fetch_session.py
-"""
+"""A fetch session against a model of the broker's side: after each request both have the same partitions at the same places."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st

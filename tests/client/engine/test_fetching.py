@@ -1,6 +1,6 @@
 """A consumer's reading over a model cluster: resets, truncation, replicas, sessions, and what the caller moves meanwhile.
 
-Holds: client/engine/fetching.py, client/engine/subjects.py, client/engine/offsets.py
+Holds: client/engine/subjects.py, client/engine/offsets.py
 """
 
 import pytest

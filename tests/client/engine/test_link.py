@@ -1,6 +1,6 @@
 """A link as its requests see it, and which link they take: each request is answered once, whatever the bytes and the sockets do.
 
-Holds: client/engine/link.py, client/engine/requests.py
+Holds: client/engine/requests.py
 """
 
 import random

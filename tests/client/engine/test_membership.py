@@ -1,6 +1,6 @@
 """Members of groups over a model coordinator: who owns what, and what a consumer is asked to do, under faults by seed.
 
-Holds: client/engine/membership.py, client/engine/coordinator.py, client/group_protocol.py
+Holds: client/engine/coordinator.py, client/group_protocol.py
 """
 
 import re

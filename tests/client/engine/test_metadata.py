@@ -1,7 +1,4 @@
-"""What a client knows of the cluster: all versions, stale brokers, topics that come, go and come again.
-
-Holds: client/engine/metadata.py
-"""
+"""What a client knows of the cluster: all versions, stale brokers, topics that come, go and come again."""
 
 import pytest
 

@@ -1,6 +1,6 @@
 """A producer over a model cluster: order, idempotence, failures; what it counts comes back to nothing on every path.
 
-Holds: client/engine/producing.py, client/engine/batches.py, client/engine/identity.py, client/engine/routes.py, client/delivery.py
+Holds: client/engine/batches.py, client/engine/identity.py, client/engine/routes.py, client/delivery.py
 """
 
 import pytest

@@ -1,6 +1,6 @@
 """Procedures: what they wait for, how they end, and that none outlives its engine.
 
-Holds: client/engine/tasks.py, client/engine/engine.py
+Holds: client/engine/engine.py
 """
 
 import pytest
