@@ -24,12 +24,12 @@ import numpy as np
 import pyarrow as pa
 
 from headrace.arrow.gathered import BinaryColumn
+from headrace.limits import FLAT_JSON_FIELDS_MAX
 from headrace.protocol import record_kernel
 
 _walk_json: Final = record_kernel.walk_json
 
 TEXT, BOOLEAN, NUMBER, DOUBLE = range(4)
-FIELDS_MAX = 64  # the kernel's: it keeps a bit for each that it has seen
 _NO_BITS = 64
 _KINDS: dict[pa.DataType, tuple[int, int]] = {
     pa.string(): (TEXT, _NO_BITS),
@@ -80,7 +80,7 @@ class FlatJson:
 
 def flat_json(names: Sequence[str], types: Sequence[Any]) -> FlatJson | None:
     """How to walk objects for fields of these Arrow types; None, if they are not flat, or there is no kernel."""
-    if _walk_json is None or len(names) > FIELDS_MAX or any(kind not in _KINDS for kind in types):
+    if _walk_json is None or len(names) > FLAT_JSON_FIELDS_MAX or any(kind not in _KINDS for kind in types):
         return None
     encoded = [name.encode() for name in names]
     ends = np.cumsum([len(name) for name in encoded], dtype=np.int64)
