@@ -11,7 +11,9 @@ the session. Both tables have to have all rows.
 loaded: over `headrace.table`, and over the same table as a plain Arrow stream, which is what DuckDB reads where nothing is pushed down.
 Both have to find the same number.
 
-Prints a ratio for each row; what is written comes from this machine's page cache, so only ratios of one run compare.
+Prints a ratio for each row; what is written comes from this machine's page cache, so only ratios of one run compare. CPU seconds of each
+side are printed beside them: of all its processes, the start of the JVM included, without the node. Other work on the machine changes
+them less than it changes the time.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import argparse
 import json
 import os
 import re
+import resource
 import statistics
 import subprocess
 import sys
@@ -30,7 +33,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.hammer import exchange
-from bench.nodes import Headrace
+from bench.nodes import Headrace, write_byte_code
 from bench.peers import ROOT, jars
 from bench.run import create_topic
 from bench.spark_topics import click
@@ -138,24 +141,35 @@ class Unpushed:
         return self._table.__arrow_c_stream__(requested_schema)
 
 
+def children_cpu_s() -> float:
+    """CPU seconds of processes that this one started, and that they started, and that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def loads(server: Headrace, directory: Path, count: int, rounds: int, formats: list[str]) -> Iterator[dict[str, Any]]:
     """A row for each format. raises SystemExit, where a table has not all rows"""
     produce(server.bootstrap, map(click, range(count)))
     sides: dict[str, Callable[[str, str, Path], tuple[float, int]]] = {"headrace": by_headrace, "spark": by_spark}
     for kind in formats:
         seconds: dict[str, list[float]] = {name: [] for name in sides}
+        cpu: dict[str, list[float]] = {name: [] for name in sides}
         for turn in range(rounds):
             for name in list(sides)[:: 1 if turn % 2 == 0 else -1]:
+                before_s = children_cpu_s()
                 took, rows = sides[name](server.bootstrap, kind, directory / f"{kind}-{name}-{turn}")
+                cpu[name].append(children_cpu_s() - before_s)
                 if rows != count:
                     raise SystemExit(f"{name} into {kind}: {rows} rows of {count}")
                 seconds[name].append(took)
-                print(f"{kind}, {name}: {took:.1f} s", file=sys.stderr, flush=True)
+                print(f"{kind}, {name}: {took:.1f} s, CPU {cpu[name][-1]:.1f} s", file=sys.stderr, flush=True)
         medians = {name: statistics.median(some) for name, some in seconds.items()}
         yield {
             "row": f"load, {count:,} JSON clicks into {kind}",
             "headrace_s": medians["headrace"],
             "peer_s": medians["spark"],
+            "headrace_cpu_s": statistics.median(cpu["headrace"]),
+            "peer_cpu_s": statistics.median(cpu["spark"]),
             "ratio": medians["spark"] / medians["headrace"],
             "aim": AIMS["load"],
         }
@@ -224,6 +238,7 @@ def main() -> int:
     parser.add_argument("--formats", default="delta,iceberg")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
+    write_byte_code()  # as pip does where it installs
     found = [
         row
         for part in given.parts.split(",")

@@ -496,6 +496,7 @@ MESSAGE_LENGTH_MAX: Final = (
 
 # Records decoded in Spark's workers (`spark/decoding/`)
 DECODE_REASON_CHARS_MAX: Final = 300  # of why a record was not decoded
+FLAT_JSON_FIELDS_MAX: Final = 64  # that the kernel reads of a JSON record; it keeps a bit for each
 SCHEMA_DEPTH_MAX: Final = 100  # types within types
 MESSAGE_PATHS_MAX: Final = 1000  # to messages that a batch may name before they are looked up again
 REGISTRY_RESPONSE_BYTES_MAX: Final = 16 << 20  # of a schema registry

@@ -33,6 +33,7 @@ TAKES(count_headers);
 TAKES(fill_headers);
 TAKES(mark_substring);
 TAKES(walk_flat);
+TAKES(walk_json);
 TAKES(take_run);
 TAKES(store_entries);
 TAKES(usual_frame);

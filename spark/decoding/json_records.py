@@ -1,8 +1,9 @@
-"""JSON: records joined by newlines and parsed together by pyarrow.json, a record each.
+"""JSON: where fields are flat, records are walked by the kernel (`flat_json.py`); the others, and those that it leaves, are joined by
+newlines and parsed together by pyarrow.json, a record each.
 
-Runs in: Spark's Python workers. A call costs 100 microseconds, a record in it 0.3; but no record's bytes may get into its
-neighbour's row. So a record must begin with `{` and end with `}`: then `}` newline `{` between two of them can only be the
-end of one document and the beginning of the next (within a document a comma has to be there, and a string holds no
+Runs in: Spark's Python workers, task workers of a load. A call of pyarrow's costs 100 microseconds, a record in it 0.3; but no record's
+bytes may get into its neighbour's row. So a record must begin with `{` and end with `}`: then `}` newline `{` between two of them can
+only be the end of one document and the beginning of the next (within a document a comma has to be there, and a string holds no
 newline), each record gives one row or more, and as many rows as records means one each. Where the count or the grammar does
 not fit, records are parsed apart (`decoder.isolate`). Fields that are not read are checked for grammar and UTF-8, not for
 their types.
@@ -37,6 +38,7 @@ from headrace.spark.decoding.decoder import (
     prefixed,
     without_prefix,
 )
+from headrace.spark.decoding.flat_json import FlatJson, flat_json
 from headrace.spark.decoding.json_mismatch import Check, check_of, mismatch
 from headrace.spark.decoding.spark_types import arrow_type, names_within, struct_of
 from headrace.spark.decoding.wire_format import unframed
@@ -65,8 +67,9 @@ class JsonDecoder(Decoder):
     def decode(self, values: pa.Array, names: Sequence[str], source: str = "value") -> Decoded:
         wanted = without_prefix(self.wanted(names, source), self.prefix)
         reading = pa.schema([(field.name, arrow_type(field.dataType, _as_read)) for field in wanted.fields])
+        flat = flat_json(reading.names, arrow_types(wanted))
         pieces = [
-            _piece(values.slice(low, high - low), low, reading, wanted, self.confluent)
+            _piece(values.slice(low, high - low), low, reading, wanted, self.confluent, flat)
             for low, high in cut(values, BYTES_TOGETHER)
         ]
         return concatenated(pieces, arrow_types(wanted))
@@ -99,25 +102,49 @@ def _as_read(name: str, kind: Any) -> Any:
     return pa.string() if name == "date" else kind
 
 
-def _piece(values: pa.Array, base: int, reading: pa.Schema, wanted: StructType, confluent: bool) -> Decoded:
-    """Records parsed together; if that is refused, by windows, so that one bad record costs its neighbours little."""
-    kinds = arrow_types(wanted)
+def _piece(
+    values: pa.Array, base: int, reading: pa.Schema, wanted: StructType, confluent: bool, flat: FlatJson | None
+) -> Decoded:
+    """Records by the kernel, where it may be; those that it leaves, together."""
     bad: dict[int, str] = {}
     if confluent:
         values, bad = unframed(values)
+    walked = None if flat is None else flat.columns(values)
+    if walked is None:
+        found = _together(values, reading, wanted)
+    elif walked[1].all():
+        found = Decoded(walked[0], {})
+    else:
+        found = _completed(walked[0], walked[1], values, reading, wanted)
+    return Decoded(found.columns, {base + row: reason for row, reason in (*found.reasons.items(), *bad.items())})
+
+
+def _completed(
+    columns: list[pa.Array], is_sound: Any, values: pa.Array, reading: pa.Schema, wanted: StructType
+) -> Decoded:
+    """The rows that are sound, and the others parsed together."""
+    mask = pa.array(~is_sound)
+    rest = _together(values.filter(mask), reading, wanted)
+    rows = np.flatnonzero(~is_sound)
+    merged = [pc.replace_with_mask(one, mask, other) for one, other in zip(columns, rest.columns, strict=True)]
+    return Decoded(merged, {int(rows[row]): reason for row, reason in rest.reasons.items()})
+
+
+def _together(values: pa.Array, reading: pa.Schema, wanted: StructType) -> Decoded:
+    """Records parsed together; if that is refused, by windows, so that one bad record costs its neighbours little."""
+    kinds = arrow_types(wanted)
     texts, misshapen = _documents(values)
-    bad = {base + row: reason for row, reason in (*misshapen.items(), *bad.items())}
     options = pj.ParseOptions(explicit_schema=reading, unexpected_field_behavior="ignore")
     try:
-        return Decoded(_parse(texts, options, kinds), bad)
+        return Decoded(_parse(texts, options, kinds), misshapen)
     except Refused:
         check = check_of(wanted)
         windows = [
-            _window(texts.slice(low, ROWS_APART), base + low, options, kinds, check)
+            _window(texts.slice(low, ROWS_APART), low, options, kinds, check)
             for low in range(0, len(texts), ROWS_APART)
         ]
         found = concatenated(windows, kinds)
-        return Decoded(found.columns, {**found.reasons, **bad})
+        return Decoded(found.columns, {**found.reasons, **misshapen})
 
 
 def _window(texts: pa.Array, base: int, options: Any, kinds: list[Any], check: Check) -> Decoded:

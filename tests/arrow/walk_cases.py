@@ -3,6 +3,7 @@
 `tests/protocol/kernel_cases.py` runs as many cases as wanted, under sanitizers too.
 """
 
+import json
 import struct
 
 import numpy as np
@@ -406,4 +407,67 @@ def check_checksum(kernel, lot):
     assert kernel.crc32c(data) == crc32c(data)
 
 
-CHECKS = (check_walk, check_walk, check_headers, check_gather, check_substring, check_flat_avro, check_checksum)
+JSON_NAMES, JSON_FIELDS = b"anskd", [(2, 64), (2, 8), (0, 64), (1, 64), (3, 64)]  # of a letter each; kind, bits
+JSON_KINDS = {"a": int, "n": int, "s": str, "k": bool, "d": (int, float)}
+JSON_VALUES = (
+    *(
+        "0",
+        "-5",
+        "127",
+        "128",
+        "12345678901234567",
+        "0.25",
+        "1e2",
+        "-0",
+        "true",
+        "false",
+        "null",
+        '"x"',
+        '"of more than eight bytes"',
+    ),
+    *('"\\n"', "[1, {}]", '{"a": [null]}', "x", '"', ""),
+)
+
+
+def check_flat_json(kernel, lot):
+    """Objects of random fields, in bytes that are theirs, nearly theirs, or any: what is sound is what json reads, and of the types."""
+    from tests.protocol import kernel_cases as cases
+
+    records = []
+    for _ in range(lot.choice((1, 2, 20))):
+        parts = [f'"{lot.choice("anskdx")}": {lot.choice(JSON_VALUES)}' for _ in range(lot.randrange(4))]
+        blob = f"{{{lot.choice((',', ', ')).join(parts)}}}".encode()
+        records.append(cases.spoil(blob, lot) if lot.random() < 0.4 else blob)
+    slots, data = len(JSON_FIELDS), b"".join(records)
+    ends = np.concatenate([[0], np.cumsum([len(record) for record in records])]).astype(np.int64)
+    present = np.array([lot.random() < 0.9 for _ in records], np.uint8)
+    numbers, lengths = np.zeros((slots, len(records)), np.int64), np.full((slots, len(records)), -1, np.int64)
+    is_sound = np.zeros(len(records), np.uint8)
+    fields = np.array([(*field, slot + 1) for slot, field in enumerate(JSON_FIELDS)], np.int64)
+    kernel.walk_json(data, ends, present, JSON_NAMES, fields, numbers, lengths, is_sound)
+    for row, record in enumerate(records):
+        wanted = json.loads(record.decode("utf-8", "replace")) if is_sound[row] and present[row] else {}
+        assert is_sound[row] or not present[row] or record != b"{}"
+        for slot, name in enumerate(JSON_NAMES.decode()):
+            value = wanted.get(name)
+            assert (lengths[slot, row] < 0) == (value is None)
+            if value is None:
+                continue
+            assert isinstance(value, JSON_KINDS[name])
+            number = int(numbers[slot, row])
+            if name == "s":
+                assert data[number : number + int(lengths[slot, row])].decode("utf-8", "replace") == value
+            else:
+                assert (numbers[slot, row : row + 1].view(np.float64)[0] if name == "d" else number) == value
+
+
+CHECKS = (
+    check_walk,
+    check_walk,
+    check_headers,
+    check_gather,
+    check_substring,
+    check_flat_avro,
+    check_flat_json,
+    check_checksum,
+)

@@ -181,6 +181,25 @@ def test_a_target_as_it_should_be_is_taken(kernel):
             "walk_flat",
             (b"", bytes(16), b"\1", 0, bytes(40), bytearray(0), bytearray(0), bytearray(1)),
         ),  # a slot too many
+        (
+            "walk_json",
+            (b"", bytes(8) + (1).to_bytes(8, "little"), b"\1", b"", b"", bytearray(0), bytearray(0), bytearray(1)),
+        ),
+        ("walk_json", (b"", bytes(16), b"\1", b"", bytes(24), bytearray(8), bytearray(8), bytearray(1))),  # no bits
+        ("walk_json", (b"", bytes(8), b"", b"", bytes(65 * 24), bytearray(0), bytearray(0), bytearray(0))),
+        (
+            "walk_json",
+            (
+                b"",
+                bytes(16),
+                b"\1",
+                b"",
+                bytes(8) + b"\x40" + bytes(7) + b"\1" + bytes(7),
+                bytearray(8),
+                bytearray(8),
+                bytearray(1),
+            ),
+        ),  # a name outside
     ],
 )
 def test_wrong_arguments_are_errors_of_the_caller(kernel, name, arguments):
@@ -189,7 +208,8 @@ def test_wrong_arguments_are_errors_of_the_caller(kernel, name, arguments):
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in vars(record_kernel) if name.islower() and "_" in name and name[0] != "_"]
+    "name",
+    [name for name in vars(record_kernel) if name.isidentifier() and name.islower() and "_" in name and name[0] != "_"],
 )
 def test_every_function_that_is_asked_for_is_there(kernel, name):
     assert callable(getattr(kernel, name))

@@ -10,7 +10,7 @@ from headrace.arrow import gathered, header_lists, local_range, python_walk, row
 from headrace.compiled_build import BuildFailed
 from headrace.compiled_core import open_extension
 from headrace.compiled_kernel import MODULE
-from headrace.spark.decoding import flat_avro
+from headrace.spark.decoding import flat_avro, flat_json
 from tests.support.tree import ROOT
 
 WALKS = (
@@ -19,7 +19,11 @@ WALKS = (
     (gathered, ("gather",)),
     (header_lists, ("count_headers", "fill_headers")),
 )
-ALONE = ((substring, "_mark", "mark_substring"), (flat_avro, "_walk_flat", "walk_flat"))
+ALONE = (
+    (substring, "_mark", "mark_substring"),
+    (flat_avro, "_walk_flat", "walk_flat"),
+    (flat_json, "_walk_json", "walk_json"),
+)
 
 
 @functools.cache

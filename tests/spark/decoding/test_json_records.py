@@ -1,6 +1,6 @@
-"""JSON into columns: one row a record, whatever its neighbours hold.
+"""JSON into columns: one row a record, whatever its neighbours hold; by the kernel, where it may be, and by pyarrow.json alone.
 
-Holds: spark/decoding/json_mismatch.py, spark/decoding/decoder.py
+Holds: spark/decoding/json_mismatch.py, spark/decoding/decoder.py, spark/decoding/flat_json.py, protocol/kernel/flat_json.c
 """
 
 import json as python_json
@@ -14,8 +14,17 @@ import pytest
 
 from headrace.spark.decoding import json, json_records
 from headrace.spark.decoding.decoder import cut
+from headrace.spark.decoding.flat_json import flat_json
+from tests.support import walkers
 
 DDL = "a long, s string"
+
+
+@pytest.fixture(autouse=True, params=["kernel", "python"])
+def walker(request):
+    with pytest.MonkeyPatch.context() as patched:
+        walkers.use(patched, request.param)
+        yield request.param
 
 
 def decoded(values, ddl=DDL, **arguments):
@@ -226,3 +235,83 @@ def test_schemas_that_json_has_no_way_to_fill(ddl, reason):
         json(ddl)
     with pytest.raises(TypeError, match="must be Spark DDL or a StructType"):
         json(7)
+
+
+FLAT = "a long, s string, b byte, h short, i int, d double, k boolean"
+WORDS = [
+    *("0", "1", "-1", "-0", "127", "-128", "128", "-129", "32767", "-32768", "32768", "2147483647", "-2147483648", "2147483648"),
+    *("999999999999999999", "-999999999999999999", "1234567890123456789", "9223372036854775807", "-9223372036854775809"),
+    *("0.1", "-0.0", "1.5", "123456789.012345", "0.3333333333333333", "1e3", "1E-2", "2.5e+7", "01", "1.", ".5", "-", "+1", "1_0"),
+    *("NaN", "Infinity", "true", "false", "null", "tru", "True", "nul", "{}", "[]", "[1,2]", '{"a":1,"a":2}', "[1,]", "{,}"),
+    *('""', '"x"', '"a longer text, of more than eight bytes"', '"é"', '"\\n"', '"\\u00e9"', '"\\ud800"', '"\\"', '"tab\t"'),
+    *('"1"', '"12345678'),
+    *("1 ", " 1", "\n1\r", "", '"a":1', "[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]", '{"x":{"y":[{"z":"w"}]}}'),
+]  # fmt: skip
+KEYS = ["a", "s", "b", "h", "i", "d", "k", "other", "", "A", "é", "\\u0061"]
+
+
+def record_of(dice):
+    """Mostly an object with values of its columns' types; any values, or bytes that were changed, else."""
+    fits = {"a": "1", "s": '"x"', "b": "-7", "h": "300", "i": "70000", "d": "2.5", "k": "true"}
+    names = dice.sample(KEYS[:8], dice.randrange(8)) if dice.random() < 0.7 else dice.choices(KEYS, k=dice.randrange(5))
+    space = dice.choice(["", "", " ", "\n"])
+    parts = [
+        f'"{name}"{space}:{space}{fits.get(name, "0") if dice.random() < 0.7 else dice.choice(WORDS)}' for name in names
+    ]
+    made = bytearray(f"{{{space}{f'{space},{space}'.join(parts)}{space}}}".encode())
+    if dice.random() < 0.3:
+        for _ in range(dice.randrange(1, 3)):
+            place = dice.randrange(len(made) + 1)
+            made[place : place + dice.randrange(2)] = dice.choice(
+                [b"", b'"', b"\\", b",", b"}", b"\x00", b"\xff", b" ", b"9", b"{"]
+            )
+    return bytes(made)
+
+
+def test_the_kernel_takes_nothing_that_pyarrow_reads_otherwise(walker):
+    """Rows, and which of them are bad, are the same with the kernel and without it."""
+    if walker == "python":
+        pytest.skip("it compares the two")
+    seed = random.randrange(10**9)
+    dice = random.Random(seed)
+    for _ in range(40):
+        values = [None if dice.random() < 0.05 else record_of(dice) for _ in range(dice.choice([1, 5, 300]))]
+        ddl = dice.choice([FLAT, FLAT, "a long", "d double, s string"])
+        by_kernel = decoded(values, ddl)
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(json_records, "flat_json", lambda *_given: None)
+            rows, reasons = decoded(values, ddl)
+        assert list(map(repr, by_kernel[0])) == list(map(repr, rows)), seed  # -0.0 is not 0.0
+        assert by_kernel[1].keys() == reasons.keys(), seed
+
+
+def test_what_the_kernel_takes_alone(walker):
+    """So that it is not pyarrow that passes the tests above."""
+    plain = [
+        b'{"a":1,"s":"x"}',
+        b'{ "s" : "long enough for eight" ,\n"other":{"deep":[1.5e3,{}]},"a":-2 }',
+        None,
+        b"{}",
+        b'{"a":null}',
+    ]
+    left = [
+        b'{"s":"\\n"}',
+        b'{"a":1.0}',
+        b'{"a":1,"a":1}',
+        b'{"a":1}{"a":2}',
+        b' {"a":1}',
+        b'{"a":"1"}',
+        b'{"s":"x',
+        b"",
+    ]
+    flat = flat_json(["a", "s"], [pa.int64(), pa.string()])
+    if walker == "python":
+        assert flat is None
+        return
+    columns, is_sound = flat.columns(pa.array([*plain, *left], pa.binary()))
+    assert is_sound.tolist() == [True] * len(plain) + [False] * len(left)
+    assert columns[0].to_pylist() == [1, -2, None, None, None] + [None] * len(left)
+    assert columns[1].to_pylist() == ["x", "long enough for eight", None, None, None] + [None] * len(left)
+    assert flat.columns(pa.array([b'{"a":1}', b'{"other":"\xff"}'], pa.binary())) is None
+    assert flat_json(["a"], [pa.list_(pa.int64())]) is None
+    assert flat_json([f"f{index}" for index in range(65)], [pa.int64()] * 65) is None
