@@ -10,6 +10,7 @@ from typing import Final
 
 UVARINT_BYTES_MAX: Final = 5
 VARLONG_BYTES_MAX: Final = 10
+_LONG: Final = 1 << 63  # beyond the largest, and the least without its sign
 UVARINTS: Final = tuple(bytes((value,)) for value in range(128))
 ZIGZAGS: Final = tuple(byte >> 1 ^ -(byte & 1) for byte in range(128))  # value of a zigzag varint of one byte
 
@@ -43,7 +44,9 @@ def read_uvarint(buffer: memoryview | bytes, position: int) -> tuple[int, int]:
 
 
 def encode_varlong(value: int) -> bytes:
-    """Zigzag: small magnitudes take few bytes, with either sign."""
+    """Zigzag: small magnitudes take few bytes, with either sign. raises ValueError, where it does not fit 64 bits"""
+    if not -_LONG <= value < _LONG:
+        raise ValueError(f"{value} does not fit the 64 bits of a varint")
     return encode_uvarint(value << 1 ^ value >> 63)
 
 

@@ -51,7 +51,7 @@ def test_a_slice_may_have_more_index_entries_than_an_index_grows_by(kernel):
 
 BODIES = st.none() | st.binary(max_size=200)
 HEADERS = st.lists(st.tuples(st.text(max_size=5), BODIES), max_size=3).map(tuple)
-ROWS = st.lists(st.tuples(st.integers(-(2**62), 2**62), BODIES, BODIES, HEADERS), min_size=1, max_size=40)
+ROWS = st.lists(st.tuples(st.integers(-(2**62), 2**62 - 1), BODIES, BODIES, HEADERS), min_size=1, max_size=40)
 
 
 @settings(max_examples=60)

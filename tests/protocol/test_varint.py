@@ -49,3 +49,9 @@ def test_a_cut_one_is_refused(data):
 def test_too_many_bytes_or_bits_are_refused(read, data):
     with pytest.raises(ValueError, match=r"overlong varint|more than"):
         read(data, 0)
+
+
+@pytest.mark.parametrize("value", [2**63, -(2**63) - 1])
+def test_a_signed_one_that_no_reader_takes_is_not_written(value):
+    with pytest.raises(ValueError, match="does not fit the 64 bits of a varint"):
+        encode_varlong(value)
