@@ -166,6 +166,12 @@ class KafkaProducer(Sending[K_in, V_in]):
 
     # Waiting
 
+    async def partitions(self, topic: str) -> int:
+        """How many partitions a topic has. raises KafkaError, where there is no such topic; ConnectionFailed"""
+        self._check()
+        route = await self._driver.run(self._learned(topic))
+        return route.count
+
     async def flush(self, timeout: float | None = None) -> None:
         """Return when every record sent before is acknowledged.
 

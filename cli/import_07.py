@@ -73,7 +73,7 @@ def import_07(
         str,
         typer.Option(
             metavar="ZOOKEEPER",
-            help="host:port[/chroot] of 0.7's ZooKeeper: carry over the offsets of its consumer groups.",
+            help="host:port\\[/chroot] of 0.7's ZooKeeper: carry over the offsets of its consumer groups.",
         ),
     ] = "",
     broker_id: Annotated[

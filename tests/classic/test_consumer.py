@@ -435,6 +435,7 @@ class Member:
             thread.join(DEADLINE_S)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("seed", [1, 2])
 def test_members_come_go_die_and_lose_sessions_while_a_topic_is_added(node, new_topic, group, zookeeper, seed):
     """After each step each partition has one owner, a live member; no message is skipped."""

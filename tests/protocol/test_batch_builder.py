@@ -3,6 +3,7 @@
 Random calls of both, side by side: `builder_cases.py`, which `test_record_kernel.py` runs.
 """
 
+import gc
 import mmap
 import random
 import struct
@@ -239,6 +240,7 @@ def large():
     view = memoryview(memory)
     yield view
     view.release()
+    gc.collect()  # a traceback may still hold a view of it
     memory.close()
 
 

@@ -25,7 +25,7 @@ def programs():
 def run(directory, text, *options):
     (directory / "test_program.py").write_text(text)
     (directory / "pytest.ini").write_text("[pytest]\n")
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "headrace.testing.plugin", *options]
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options]
     environment = {name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"}
     environment["PYTHONPATH"] = str(ROOT)
     return subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, timeout=200)

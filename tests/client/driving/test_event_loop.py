@@ -1,6 +1,7 @@
 """The asyncio driver against a broker that is a few lines: how often it turns, what becomes of what does not connect, or stops to read."""
 
 import asyncio
+import random
 import struct
 
 import pytest
@@ -50,7 +51,7 @@ def run(scenario):
     async def within():
         broker = Broker()
         server = await asyncio.start_server(broker.serve, "127.0.0.1", 0)
-        driver = EventLoopDriver(Engine([server.sockets[0].getsockname()[:2]], "test"))
+        driver = EventLoopDriver(Engine([server.sockets[0].getsockname()[:2]], "test", None, random.random))
         try:
             async with asyncio.timeout(DEADLINE_S):
                 return await scenario(broker, driver)
@@ -123,7 +124,7 @@ def test_a_large_request_goes_out_as_the_other_end_reads():
 def test_what_is_not_there_names_its_address():
     async def scenario():
         for host, said in (("127.0.0.1", "[Rr]efused"), ("a" * 70 + ".invalid", "label")):
-            driver = EventLoopDriver(Engine([(host, 1)], "test"))
+            driver = EventLoopDriver(Engine([(host, 1)], "test", None, random.random))
             task = driver.engine.start(ask(), "a heartbeat")
             with pytest.raises(ConnectionFailed, match=f"{host}:1: .*{said}"):
                 await driver.wait(task)

@@ -1,6 +1,6 @@
 """JSON into columns: one row a record, whatever its neighbours hold; by the kernel, where it may be, and by pyarrow.json alone.
 
-Holds: spark/decoding/json_mismatch.py, spark/decoding/decoder.py, spark/decoding/flat_json.py, protocol/kernel/flat_json.c
+Holds: spark/decoding/json_mismatch.py, spark/decoding/decoder.py, spark/decoding/flat_json.py
 """
 
 import json as python_json
