@@ -149,7 +149,7 @@ class Sending(ABC, Generic[K_in, V_in]):
         route = self._routes.get(topic) or (yield from self._learned(topic))
         for name in table.column_names if hasattr(table, "column_names") else table.schema.names:
             if name not in ("value", "key"):
-                raise ValueError(f"column {name!r} of the table: only 'value' and 'key' are sent")
+                raise ValueError(f"column {name!r} of the table is unknown: expected 'value' and 'key'")
         for rows in table.to_batches() if hasattr(table, "to_batches") else [table]:
             values = rows.column("value")
             keys = rows.column("key") if "key" in rows.schema.names else None

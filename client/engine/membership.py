@@ -65,7 +65,7 @@ class MembershipOptions:
         if not self.group_id:
             raise ValueError("group.id: is empty")
         if not self.assignors:
-            raise ValueError("partition.assignment.strategy: names no assignor")
+            raise ValueError("partition.assignment.strategy: is empty: expected the name of an assignor")
         for name in self.assignors:
             protocol_named(name)
         if self.heartbeat_interval_ms >= self.session_timeout_ms:
