@@ -285,7 +285,9 @@ class Copier:
                 self._stop(copy, str(failure))
             except HeadraceError as failure:
                 copy.try_again(self._clock_s(), str(failure))
-                log.warning("position in the target not found lane=%s failures=%d reason=%s", copy.name, copy.failures, failure)
+                log.warning(
+                    "position in the target not found lane=%s failures=%d reason=%s", copy.name, copy.failures, failure
+                )
 
     def _locate(self, copy: PartitionCopy) -> None:
         claimed_s = self._clock_s()
