@@ -17,6 +17,10 @@ class WaitTimedOut(HeadraceError):
     """What was waited for did not happen in time; the text says what it waits for."""
 
 
+class SerializerUnavailable(HeadraceError):
+    """What a serializer needs does not respond. It says nothing about a record: that stays where it is, and is read again."""
+
+
 def error_of(error_code: int, what: str) -> KafkaError:
     """The error of a code; for an unknown code UNKNOWN_SERVER_ERROR."""
     try:

@@ -55,9 +55,8 @@ class KafkaProducer(Sending[K_in, V_in]):
         sender_thread: bool = False,
         clock_s: Callable[[], float] = time.monotonic,
     ) -> None:
-        super().__init__(
-            engine, options, key, value, max_block_s, clock_s, SendPath(Delivery, self, self._send, options.batch_size)
-        )
+        path = SendPath(Delivery, self, self._send, options.batch_size)
+        super().__init__(engine, options, key, value, max_block_s, clock_s, path, may_block=True)
         self._driver = BlockingDriver(engine, clock_s)
         self._forks = Forks(self._abandon)
         if key is None and value is None:
