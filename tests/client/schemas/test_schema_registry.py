@@ -97,7 +97,7 @@ def test_a_schema_is_registered_once_and_looked_up(registry):
 def test_what_a_registry_refuses_is_said_in_its_words(registry):
     client = registry_at(registry.url)
     registry.refused.add("clicks-value")
-    with pytest.raises(SchemaRefused, match="subject 'clicks-value': .*is incompatible for clicks-value"):
+    with pytest.raises(SchemaRefused, match=r"subject 'clicks-value': .*is incompatible for clicks-value"):
         client.register("clicks-value", "AVRO", '"int"')
     with pytest.raises(UnknownSchema, match=r"subject 'clicks-value': .*: Schema not found"):
         client.lookup("clicks-value", "AVRO", '"int"')
