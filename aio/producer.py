@@ -53,7 +53,7 @@ class KafkaProducer(Sending[K_in, V_in]):
         clock_s: Callable[[], float] = time.monotonic,
     ) -> None:
         path = SendPath(Delivery, self, None, options.batch_size)
-        super().__init__(engine, options, key, value, max_block_s, clock_s, path, may_block=False)
+        super().__init__(engine, options, key, value, max_block_s, clock_s, path)
         self._driver = EventLoopDriver(engine, clock_s)
         self._forks = Forks(self._abandon)
         self._hasty: dict[Batch, None] = {}  # open, and awaited

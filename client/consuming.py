@@ -568,9 +568,7 @@ class Consuming:
                     "state": one.state.value,
                     "position": one.position,
                     "high_watermark": one.high_watermark,
-                    "lag": max(0, one.high_watermark - one.position)
-                    if one.high_watermark >= 0 <= one.position
-                    else None,
+                    "lag": one.lag,
                     "chunks": len(one.chunks),
                     "paused": one.is_paused,
                     "failure": None if one.failure is None else str(one.failure),
@@ -578,6 +576,7 @@ class Consuming:
                 for one in subjects
             },
             "group": None if self.member is None else self.member.describe(),
+            "decoding": None if self._decoding is None else self._decoding.waits_for,
             "not_committed": len(self._dirty),
             "commit_failure": None if self.commit_failure is None else str(self.commit_failure),
         }

@@ -34,16 +34,16 @@ class HalfDecoded:
     """A list of records on its way.
 
     found     decoded, in order
-    passed    of the list: decoded, or left out
+    left_out  how many were not
     failure   the list ends before this one
     letters   that have to be stored before it is handed out
     """
 
-    __slots__ = ("failure", "found", "letters", "looking", "passed")
+    __slots__ = ("failure", "found", "left_out", "letters", "looking")
 
     def __init__(self) -> None:
         self.found: Run = []
-        self.passed = 0
+        self.left_out = 0
         self.failure: DecodingFailed | None = None
         self.letters = Letters()
         self.looking: Future[None] | None = None
@@ -52,7 +52,8 @@ class HalfDecoded:
 class Decoding:
     """The deserializers of one consumer.
 
-    wake   of the driver, for the thread of a lookup
+    wake        of the driver, for the thread of a lookup
+    waits_for   in words, for `health`
     """
 
     def __init__(
@@ -70,6 +71,7 @@ class Decoding:
         self._dead_letters = dead_letters
         self._clock_s = clock_s
         self._wake = wake
+        self.waits_for: str | None = None
 
     def decode(self, reader: ChunkReader, until_s: float) -> Steps[HalfDecoded | None]:
         """The reader's run, decoded; None: it is not by then. `failure` is the reader's from then on.
@@ -90,49 +92,48 @@ class Decoding:
                     break
                 half.looking = started(needed)
                 half.looking.add_done_callback(lambda _future: self._wake())
+                self.waits_for = needed.what
             left_s = None if until_s == float("inf") else max(0.0, until_s - self._clock_s())
             if not (yield Until(half.looking.done, left_s, "")):
                 return None
-            looking, half.looking = half.looking, None
+            looking, half.looking, self.waits_for = half.looking, None, None
             looking.result(0)
         if half.letters:
             assert self._dead_letters is not None
+            self.waits_for = f"acknowledgement of dead letters by topic {self._dead_letters.topic}"
             if not (yield from self._dead_letters.store(half.letters, until_s)):
                 return None
+            self.waits_for = None
         reader.run, reader.half, reader.failure = None, None, half.failure
         return half
 
     def _pass(self, run: Run, half: HalfDecoded) -> LookupNeeded | None:
         """Decode from where it has come on; what has to be looked up first, None: it is done."""
         read_key, read_value, on_error = self._read_key, self._read_value, self._on_error
-        found, passed = half.found, half.passed
-        try:
-            for record in islice(run, passed, None):
-                topic, partition, offset, timestamp_ms, key_data, value_data, headers, epoch = record
-                part: Part = "key"
-                try:
-                    key = key_data if read_key is None or key_data is None else read_key(topic, key_data)
-                    part = "value"
-                    value = value_data if read_value is None or value_data is None else read_value(topic, value_data)
-                except LookupNeeded as needed:
-                    return needed
-                except SerializerUnavailable:
-                    raise
-                except Exception as failure:
-                    undecodable = DecodingFailed(record, part, failure)
-                    if on_error == "raise":
-                        half.failure = undecodable
-                        return None
-                    if self._dead_letters is not None:
-                        half.letters.unsent.append(undecodable)
-                    elif callable(on_error):
-                        on_error(undecodable)
-                    passed += 1
-                    continue
-                found.append(_new(Record, (topic, partition, offset, timestamp_ms, key, value, headers, epoch)))
-                passed += 1
-        finally:
-            half.passed = passed
+        found = half.found
+        for record in islice(run, len(found) + half.left_out, None):
+            topic, partition, offset, timestamp_ms, key_data, value_data, headers, epoch = record
+            part: Part = "key"
+            try:
+                key = key_data if read_key is None or key_data is None else read_key(topic, key_data)
+                part = "value"
+                value = value_data if read_value is None or value_data is None else read_value(topic, value_data)
+            except LookupNeeded as needed:
+                return needed
+            except SerializerUnavailable:
+                raise
+            except Exception as failure:
+                undecodable = DecodingFailed(record, part, failure)
+                if on_error == "raise":
+                    half.failure = undecodable
+                    return None
+                if self._dead_letters is not None:
+                    half.letters.unsent.append(undecodable)
+                elif callable(on_error):
+                    on_error(undecodable)
+                half.left_out += 1
+                continue
+            found.append(_new(Record, (topic, partition, offset, timestamp_ms, key, value, headers, epoch)))
         return None
 
 

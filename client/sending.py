@@ -51,15 +51,14 @@ class Sending(ABC, Generic[K_in, V_in]):
         max_block_s: float,
         clock_s: Callable[[], float],
         path: Any,
-        may_block: bool,
     ) -> None:
         self._engine = engine
         self._path = path
         self._producing = Producing(engine.requests, engine.tasks, engine.metadata, options, path=path)
         engine.parts.append(self._producing)
         self._routes = self._producing.routes
-        self._serialize_key = None if key is None else bound(key, "key", may_block).serialize
-        self._serialize_value = None if value is None else bound(value, "value", may_block).serialize
+        self._serialize_key = None if key is None else bound(key, "key", may_block=False).serialize
+        self._serialize_value = None if value is None else bound(value, "value", may_block=False).serialize
         self._max_block_s = max_block_s
         self._batch_size = options.batch_size
         self._clock_s = clock_s

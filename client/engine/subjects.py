@@ -104,6 +104,11 @@ class Subject:
         self.serial = 0
         self.bytes_max = 0
 
+    @property
+    def lag(self) -> int | None:
+        """Records up to the high watermark; None: not known."""
+        return max(0, self.high_watermark - self.position) if self.high_watermark >= 0 <= self.position else None
+
 
 def whole_entries(data: memoryview) -> tuple[int, int, int]:
     """(bytes of whole entries, offset after the last of them, its leader epoch; -1: not known) of fetched bytes."""
