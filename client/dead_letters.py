@@ -3,11 +3,12 @@
     key, value, headers    as they were read
     __connect.errors.*     after its own headers: where it was, and why it could not be decoded
 
-A record is left out once its dead letter is acknowledged: no position passes it before. Where that fails, DeadLetterFailed is raised, and
-again by each call until the dead letter is stored, or the caller moves the position: nothing is dropped. After a crash a dead letter may be
-there twice. It has the time of now: by that of its record the topic's retention could delete it at once; the record's is in a header.
+A record is left out after its dead letter is acknowledged: no position passes it before. Where that fails, DeadLetterFailed is raised. Each
+call raises it again until the dead letter is stored, or the caller moves the position: nothing is dropped. After a crash a dead letter may
+be there twice. Its timestamp is the time of now: with the time of its record, the topic's retention could delete it at once. The record's
+own time is in a header.
 
-The producer is a part of the consumer's own engine: no thread, no other connections, whoever waits.
+The producer is a part of the consumer's own engine: there is no thread, and the blocking and the asyncio driver turn it alike.
 
 Source: Kafka Connect's DeadLetterQueueReporter (KIP-298), whose names tools know; decision 088.
 """
@@ -106,7 +107,7 @@ class DeadLetters:
         self._learning: Task[Route] | None = None
 
     def ready(self, until_s: float) -> Steps[bool]:
-        """Whether the topic is known: asked for with the first records, so that a missing one shows at once. raises DeadLetterFailed"""
+        """Whether the topic is known. It is looked up with the first records: a missing one is reported early. raises DeadLetterFailed"""
         if self._route is None:
             learning = self._learning
             if learning is None:
@@ -123,7 +124,7 @@ class DeadLetters:
         return True
 
     def store(self, letters: Letters, until_s: float) -> Steps[bool]:
-        """Whether they are acknowledged by then; called again, it continues. raises DeadLetterFailed, and keeps those that failed"""
+        """Whether they are acknowledged by then. Called again, it continues. raises DeadLetterFailed, and keeps those that failed"""
         while letters:
             while letters.unsent and len(letters.sent) < DEAD_LETTERS_IN_FLIGHT_MAX:
                 if letters.sent and self._producing.is_full:
@@ -191,7 +192,7 @@ def headers_of(failure: DecodingFailed) -> list[Header]:
 
 
 def check_source(topic: str, options: ConsumerOptions) -> None:
-    """Refuse a topic of dead letters that is read by the same consumer: they would come again, for ever. raises ValueError"""
+    """Refuse a topic of dead letters that the same consumer reads: they would come again, for ever. raises ValueError"""
     topics = {*options.topics, *(name.topic for name in options.partitions or ())}
     if topic in topics:
         raise ValueError(f"dead_letter: topic: {topic!r} is read by this consumer: its dead letters would come again")

@@ -1,12 +1,12 @@
-"""Lists of records through deserializers, where a consumer has some: what can't be decoded is raised, left out, given away.
+"""Lists of records through a consumer's deserializers: what can't be decoded is raised, left out, or stored in another topic.
 
     run -> decoded, one record after the other
-             a schema is not known yet   -> looked up on a thread, and on from this record
+             a schema is not known yet   -> looked up on a thread, then continued from this record
              undecodable                 -> "raise": the list ends before it;  "skip", a function: it is left out;
                                             dead_letter(topic): stored there first
         -> done: the list may be handed out
 
-How far it has come is kept beside the chunk (`ChunkReader.half`): a caller whose time is up, or that is interrupted, finds it there again.
+The progress is kept beside the chunk (`ChunkReader.half`). A call whose time is up, or that is interrupted, leaves it to the next call.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _new = tuple.__new__
 
 
 class HalfDecoded:
-    """A list of records on its way.
+    """A list of records that is not done.
 
     found     decoded, in order
     left_out  how many were not
@@ -108,7 +108,7 @@ class Decoding:
         return half
 
     def _pass(self, run: Run, half: HalfDecoded) -> LookupNeeded | None:
-        """Decode from where it has come on; what has to be looked up first, None: it is done."""
+        """Decode the rest of the list. Returns what has to be looked up first; None: it is done."""
         read_key, read_value, on_error = self._read_key, self._read_value, self._on_error
         found = half.found
         for record in islice(run, len(found) + half.left_out, None):

@@ -18,7 +18,7 @@ class WaitTimedOut(HeadraceError):
 
 
 class SerializerUnavailable(HeadraceError):
-    """What a serializer needs does not respond. It says nothing about a record: that stays where it is, and is read again."""
+    """What a serializer needs does not respond. That says nothing about a record: it stays where it is, and is read again."""
 
 
 def error_of(error_code: int, what: str) -> KafkaError:

@@ -1,4 +1,4 @@
-"""What a serializer has to look up where that takes long, such as a schema in a registry: asked on a thread, once, while others wait.
+"""What a serializer has to look up, such as a schema in a registry: asked on a thread, once for all callers that need it.
 
     a serializer     bind(part, may_block)  ->  one that raises LookupNeeded where it would block
     a client         catches it, waits for `started(needed)`, and calls again: what was looked up is known now
@@ -28,7 +28,7 @@ _running: Final[dict[Hashable, Future[None]]] = {}
 class LookupNeeded(Exception):
     """A serializer does not know something yet.
 
-    key    of what is looked up: who needs the same meanwhile waits for the same
+    key    of what is looked up: other callers that need it wait for the same lookup
     what   in words, for `health`
     ask    blocks until it is known; raises what the record, or the caller, is to have
     """

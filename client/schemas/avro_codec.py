@@ -62,7 +62,7 @@ def name_of(schema: Any) -> str:
 
 
 def reader_of(writer: Any, reader: Any = None, skipped_bytes: int = 0) -> Callable[[bytes], Any]:
-    """What reads a record after so many bytes of it. It raises BadRecord.
+    """What reads a record, which begins after `skipped_bytes`. It raises BadRecord.
 
     writer, reader   parsed; None: the writer's is the reader's
     """

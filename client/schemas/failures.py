@@ -1,6 +1,6 @@
-"""What goes wrong with a schema or a schema registry, and whose fault it is: the record's, the schema's, or nobody's.
+"""What goes wrong: a bad record, a schema that is unknown or refused, a registry that does not respond.
 
-A record that is bad is bad for good. A registry that does not respond says nothing about a record: it stays where it is, and is read again.
+A bad record stays bad. A registry that does not respond says nothing about a record: the record stays where it is, and is read again.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Avro      a writer's schema is resolved to the reader's
 Protobuf  the message that a record names is the one that is read
-JSON      the type checks what it decodes; nobody is asked for the schema
+JSON      the type checks what it decodes; the registry is not asked
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
     deserialize   id -> the schema that the record was written with -> what reads it           once for each id
 
 Where it may not block it raises LookupNeeded, and the client asks on a thread. What the registry does not know is remembered for
-UNKNOWN_KEPT_S: a topic of other bytes would ask for an id with every record. A registry that does not respond is no fault of a record.
+UNKNOWN_KEPT_S: a topic of other bytes would ask for an id with every record.
 
 Source: Confluent's AbstractKafkaSchemaSerDe.
 """
@@ -28,7 +28,7 @@ from headrace.limits import REGISTRY_REFERENCES_MAX, REGISTRY_SCHEMAS_MAX
 T = TypeVar("T")
 
 LATEST_KEPT_S: Final = 300.0  # as metadata.max.age.ms
-LATEST_RETRY_S: Final = 10.0  # after a registry did not respond, while the schema that is known is used on
+LATEST_RETRY_S: Final = 10.0  # after a registry did not respond; the schema that is known stays in use
 UNKNOWN_KEPT_S: Final = 10.0
 
 
@@ -196,6 +196,6 @@ class Registered(Generic[T]):
 
 
 def _make_room(kept: dict[Any, Any]) -> None:
-    """A serializer keeps this many; who needs another asks again."""
+    """A serializer keeps a bounded number; the rest is asked for again."""
     if len(kept) >= REGISTRY_SCHEMAS_MAX:
         kept.clear()

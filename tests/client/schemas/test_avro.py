@@ -1,6 +1,6 @@
-"""Plain Avro and Protobuf: values there and back, and what is refused.
+"""Plain Avro: values there and back, and what is refused.
 
-Holds: client/schemas/avro_codec.py, client/schemas/protobuf.py
+Holds: client/schemas/avro_codec.py
 """
 
 import dataclasses
@@ -13,8 +13,9 @@ import uuid
 import msgspec
 import pytest
 
-from headrace.client import Avro, BadRecord, Protobuf
-from tests.support.order_messages import ORDER_AVRO, Line, Money, Order
+from headrace.client.schemas.avro import Avro
+from headrace.client.schemas.failures import BadRecord
+from tests.support.order_messages import ORDER_AVRO
 
 UTC = datetime.UTC
 WIDE = {
@@ -97,17 +98,3 @@ def test_what_is_not_of_the_schema_is_refused():
             one.deserialize("t", data)
     with pytest.raises(ValueError, match=r"Avro schema '\{\"type\": \"none\"\}' is invalid"):
         Avro('{"type": "none"}')
-
-
-def test_messages_go_there_and_back():
-    one = Protobuf(Order)
-    order = Order(id=7, price=Money(cents=5), line=Line(sku="a"))
-    data = one.serialize("t", order)
-    assert data == b"\x08\7\x12\2\x08\5\x1a\3\n\1a"
-    assert one.deserialize("t", data) == order
-    with pytest.raises(BadRecord, match="not a message"):
-        one.deserialize("t", b"\xff")
-    with pytest.raises(TypeError, match="a value of type dict is not a Order"):
-        one.serialize("t", {})
-    with pytest.raises(TypeError, match="expected a generated Protobuf message class, not 3"):
-        Protobuf(3)
