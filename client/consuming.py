@@ -92,6 +92,7 @@ class Consuming:
         self._gathering: list[InHand] = []  # for a batch
         self._failure: HeadraceError | None = None  # to be raised once a batch before it was handed out
         self._is_taking = False
+        self._is_decoding = False  # the next list is not decoded yet
         self._dirty: dict[TopicPartition, Position] = {}  # done, not committed
         self._start_at: dict[TopicPartition, int] = {}
         self._to_begin: dict[TopicPartition, None] = {}  # read, but not from where they are to begin yet
@@ -146,7 +147,9 @@ class Consuming:
                     return None
                 has_looked = True
                 self._turn()
-                if has_acted:
+                if self._is_decoding:  # and has waited for it
+                    self._is_decoding = False
+                elif has_acted:
                     yield Until(self._has_news, min(WAIT_S, max(0.0, left_s)), "")
         finally:
             self._is_taking = False
@@ -210,8 +213,9 @@ class Consuming:
                 continue
             last = run[-1]
             if self._decoding is not None:
-                decoded = yield from self._decoding.decode(reader, until_s)
+                decoded = yield from self._decoding.decode(reader, min(until_s, self._clock_s() + WAIT_S))
                 if decoded is None:
+                    self._is_decoding = True
                     return None
                 run = decoded.found
                 if not run and decoded.failure is None and not self.in_hand and not self._gathering:  # all were skipped
@@ -561,20 +565,8 @@ class Consuming:
     def health(self) -> dict[str, Any]:
         """Where each partition stands."""
         self.note_progress()
-        subjects = self.fetching.subjects.values()
         return {
-            "partitions": {
-                str(one.name): {
-                    "state": one.state.value,
-                    "position": one.position,
-                    "high_watermark": one.high_watermark,
-                    "lag": one.lag,
-                    "chunks": len(one.chunks),
-                    "paused": one.is_paused,
-                    "failure": None if one.failure is None else str(one.failure),
-                }
-                for one in subjects
-            },
+            "partitions": {str(one.name): one.describe() for one in self.fetching.subjects.values()},
             "group": None if self.member is None else self.member.describe(),
             "decoding": None if self._decoding is None else self._decoding.waits_for,
             "not_committed": len(self._dirty),

@@ -109,7 +109,7 @@ def test_the_loop_goes_on_while_the_registry_is_asked(node, fake):
     topic = f"aio-{uuid.uuid4().hex[:8]}"
     with Kafka(node.bootstrap).admin() as admin:
         admin.create_topic(topic, partitions=1)
-    registry = Registry(fake.url)
+    registry = Registry(fake.url, timeout_s=DEADLINE_S)
 
     async def scenario():
         from headrace.aio import Kafka as AsyncKafka
@@ -193,3 +193,33 @@ def test_plain_avro_needs_no_registry(api, node, new_topic):
         return found
 
     assert run(scenario()) == [Bought(1, "n"), Bought(2)]
+
+
+def test_a_group_moves_partitions_while_a_schema_is_looked_up(node, new_topic, fake):
+    """The second member gets its share though the first waits for the registry, and no record is left out."""
+    from headrace.aio import Kafka as AsyncKafka
+
+    topic, group = new_topic(2), f"group-{uuid.uuid4().hex[:8]}"
+    with Kafka(node.bootstrap).producer(value=Registry(fake.url).avro(ORDER_AVRO, Bought)) as producer:
+        for partition in range(2):
+            producer.send(topic, Bought(partition), partition=partition)
+
+    async def scenario():
+        kafka = AsyncKafka(node.bootstrap)
+        value = Registry(fake.url + "/", timeout_s=DEADLINE_S).avro(ORDER_AVRO, Bought)
+        options = {"group": group, "value": value, "start": "earliest", "assignors": "range", "on_error": "skip"}
+        fake.gate.clear()
+        async with kafka.consumer(topic, **options) as first:
+            reading = asyncio.create_task(first.poll(DEADLINE_S))
+            while first.health()["decoding"] is None:
+                await asyncio.sleep(STEP_S)
+            async with kafka.consumer(topic, **options) as second:
+                joining = asyncio.create_task(second.poll(DEADLINE_S))
+                while len(first.assignment) != 1 or len(second.assignment) != 1:
+                    assert not reading.done()
+                    await asyncio.sleep(STEP_S)
+                assert not first.health()["not_committed"]
+                fake.gate.set()
+                return [record.value.id for record in [*await reading, *await joining]]
+
+    assert sorted(run(scenario())) == [0, 1]
