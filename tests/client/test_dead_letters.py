@@ -8,6 +8,7 @@ import pytest
 from headrace.client import DeadLetterFailed, Kafka, dead_letter
 from headrace.client.consumer_options import ConsumerOptions
 from headrace.client.dead_letters import check_source, headers_of
+from headrace.client.failures import SerializerUnavailable
 from headrace.client.records import Record as ReadRecord
 from headrace.client.serializers import DecodingFailed
 from headrace.errors import ErrorCode
@@ -208,3 +209,23 @@ def test_a_function_of_the_caller_s_is_given_the_record_once(kafka):
         assert take(consumer, 5) == [1, 3, 5, 7, 9]
     assert [one[0] for one in given if one] == [0, 2, 4, 6, 8]
     assert given[0][1:] == (("trace", b"x"), "0 is even")
+
+
+def test_a_deserializer_that_says_it_can_t_now_leaves_nothing_out(kafka, log):
+    class Away(Odd):
+        tries = 0
+
+        def deserialize(self, topic, data):
+            if int(data) == 3:
+                self.tries += 1
+                if self.tries < 3:
+                    raise SerializerUnavailable("the key store does not respond")
+            return super().deserialize(topic, data)
+
+    with reading(kafka, value=Away()) as consumer:
+        for _ in range(2):
+            with pytest.raises(SerializerUnavailable, match="key store"):
+                take(consumer, 5)
+            assert consumer.position(*NAME) == 0
+        assert take(consumer, 5) == [1, 3, 5, 7, 9]
+    assert dead(log) == [0, 2, 4, 6, 8]
