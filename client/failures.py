@@ -21,6 +21,10 @@ class SerializerUnavailable(HeadraceError):
     """What a serializer needs does not respond. That says nothing about a record: it stays where it is, and is read again."""
 
 
+class Interrupted(HeadraceError):
+    """The client was left in the middle of a step: what it has sent, and what waits, is not known. It can be closed."""
+
+
 def error_of(error_code: int, what: str) -> KafkaError:
     """The error of a code; for an unknown code UNKNOWN_SERVER_ERROR."""
     try:
