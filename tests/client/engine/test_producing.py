@@ -1,12 +1,12 @@
 """A producer over a model cluster: order, idempotence, failures; what it counts comes back to nothing on every path.
 
-Holds: client/engine/batches.py, client/engine/identity.py, client/engine/routes.py, client/delivery.py
+Holds: client/engine/producing_options.py, client/engine/batches.py, client/engine/identity.py, client/engine/routes.py, client/delivery.py
 """
 
 import pytest
 
 from headrace.client.delivery import metadata_of
-from headrace.client.engine.producing import ProducingOptions
+from headrace.client.engine.producing_options import ProducingOptions
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.ids import TopicPartition
 from headrace.protocol.apis import ApiKey
