@@ -76,6 +76,14 @@ def test_a_consumer_needs_nothing_of_a_producer():
     assert [name for name in unwanted if name in found] == []
 
 
+def test_errors_and_serializers_need_no_half_of_a_client():
+    found = imported_by(
+        "from headrace.client import Bytes, ConnectionFailed, DeliveryFailed, Json, Record, Str, WaitTimedOut"
+    )
+    assert [name for name in found if name.startswith("headrace.client.engine")] == []
+    assert [name for name in HEAVY if name in found] == []
+
+
 def test_json_is_imported_with_the_first_serializer():
     assert "msgspec" not in imported_by("from headrace.client import Bytes, Json, Str")
     assert "msgspec" in imported_by("from headrace.client import Json\nJson()")
