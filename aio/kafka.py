@@ -7,29 +7,32 @@
 Each has an engine and connections of its own, in the loop that runs where it is made.
 
 Keyword arguments are Kafka's configuration keys in snake case (`linger_ms` for `linger.ms`), and the same as in `headrace.client`.
+
+Each half is imported when one is made.
 """
 
 from __future__ import annotations
 
-import random
-import re
 import weakref
 from collections.abc import Iterable
 from types import TracebackType
-from typing import Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from headrace.aio.admin import KafkaAdmin
-from headrace.aio.consumer import KafkaConsumer, OnAssigned, OnRevoked
-from headrace.aio.producer import KafkaProducer
 from headrace.client.addresses import parse_addresses
-from headrace.client.connection import CLIENT_ID
-from headrace.client.consumer_options import ConsumerOptions, Delivery, OnError, Start
-from headrace.client.engine.engine import Engine
-from headrace.client.engine.link import Security
-from headrace.client.kafka import producing_options
-from headrace.client.serializers import Deserializer, Serializer
+from headrace.client.client_id import CLIENT_ID
 from headrace.errors import HeadraceError
-from headrace.ids import TopicPartition
+
+if TYPE_CHECKING:
+    import re
+
+    from headrace.aio.admin import KafkaAdmin
+    from headrace.aio.consumer import KafkaConsumer, OnAssigned, OnRevoked
+    from headrace.aio.producer import KafkaProducer
+    from headrace.client.consumer_options import OnError, Start
+    from headrace.client.engine.engine import Engine
+    from headrace.client.engine.link import Security
+    from headrace.client.serializers import Deserializer, Serializer
+    from headrace.ids import TopicPartition
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -59,6 +62,10 @@ class Kafka:
 
     def engine(self) -> Engine:
         """An engine of this cluster, without parts."""
+        import random
+
+        from headrace.client.engine.engine import Engine
+
         return Engine(list(self.bootstrap), self.client_id, self.security, random.random)
 
     @overload
@@ -82,6 +89,9 @@ class Kafka:
         **options: Any,
     ) -> KafkaProducer[Any, Any]:
         """A producer; see `headrace.client.kafka.producing_options` for what it takes. raises RuntimeError, where no loop runs"""
+        from headrace.aio.producer import KafkaProducer
+        from headrace.client.kafka import producing_options
+
         made: KafkaProducer[Any, Any] = KafkaProducer(
             self.engine(), producing_options(options), key, value, max_block_ms / 1000
         )
@@ -122,6 +132,9 @@ class Kafka:
         on_assigned, on_revoked   functions or coroutine functions; what they do is done before the next records come
         raises                    ValueError, which names key, value and reason; RuntimeError, where no loop runs
         """
+        from headrace.aio.consumer import KafkaConsumer
+        from headrace.client.consumer_options import ConsumerOptions, Delivery
+
         made: KafkaConsumer[Any, Any] = KafkaConsumer(
             self.engine,
             ConsumerOptions.of(
@@ -144,6 +157,8 @@ class Kafka:
 
     def admin(self) -> KafkaAdmin:
         """An admin of topics and groups."""
+        from headrace.aio.admin import KafkaAdmin
+
         made = KafkaAdmin(self.engine())
         self._made.add(made)
         return made

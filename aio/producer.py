@@ -23,7 +23,7 @@ from headrace.aio.delivery import Delivery
 from headrace.client.driving.event_loop import PASS_S, EventLoopDriver
 from headrace.client.engine.batches import RECORD_OVERHEAD_BYTES, Batch
 from headrace.client.engine.engine import Engine
-from headrace.client.engine.producing import ProducingOptions
+from headrace.client.engine.producing_options import ProducingOptions
 from headrace.client.forks import ForkedClient, Forks
 from headrace.client.lookups import LookupNeeded
 from headrace.client.records import Header

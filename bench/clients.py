@@ -7,11 +7,14 @@ time, all threads included (librdkafka's are its work). Topics have one partitio
 
     produce            one `send` for each record, nobody asks what became of it before the flush
     produce, told      a delivery for each record: a callback, or what `send` returned is asked for
-    produce, many      `send_many` of a list, beside `produce` of confluent-kafka
+    produce, many      `send_many` of a list, beside `produce` of confluent-kafka for each record: it has no call for many
+    produce, keys      the same with a key for each record, to eight partitions
+    produce, table     `send_many` of an Arrow table, beside `produce` for each record of a list
     consume            one record after the other
     consume, batches   lists of 500
     asyncio            aiokafka's `send` and `async for` beside ours
-    import             of the client, wall time in ms
+    import             of the client, CPU in ms
+    first producer     the same and a producer made, which is not connected
 """
 
 from __future__ import annotations
@@ -38,13 +41,26 @@ LOADS: dict[str, tuple[tuple[str, ...], float]] = {
     "produce": (("headrace", "confluent", "kafka-python"), 0.5),
     "produce-told": (("headrace", "confluent", "kafka-python"), 0.7),
     "produce-many": (("headrace", "confluent"), 0.1),
+    "produce-keys": (("headrace", "confluent"), 0.15),
+    "produce-table": (("headrace", "confluent"), 0.1),
     "consume": (("headrace", "confluent", "kafka-python"), 0.5),
     "consume-batches": (("headrace", "confluent", "kafka-python"), 0.6),
     "aio-produce": (("headrace", "aiokafka"), 0.15),
     "aio-consume": (("headrace", "aiokafka"), 0.15),
 }
 IMPORT_AIM_MS = 80.0
-IMPORTS = {"headrace": "headrace.client; headrace.client.Kafka", "confluent": "confluent_kafka", "aiokafka": "aiokafka"}
+IMPORTS = {
+    "import": {
+        "headrace": "from headrace.client import Kafka",
+        "confluent": "import confluent_kafka",
+        "aiokafka": "import aiokafka",
+    },
+    "first-producer": {
+        "headrace": "from headrace.client import Kafka; made = Kafka('127.0.0.1:9').producer()",
+        "confluent": "from confluent_kafka import Producer; made = Producer({'bootstrap.servers': '127.0.0.1:9', 'log_level': 0})",
+    },
+}
+KEYS = [b"key %d" % index for index in range(1_000)]
 PURE_SHARE = 5  # pure clients get a fifth of the records: they need as long for these
 
 Run = Callable[[str, str, int], Callable[[], None]]  # bootstrap, topic, records -> what is measured
@@ -92,6 +108,37 @@ def headrace_produce_many(bootstrap: str, topic: str, records: int) -> Callable[
 
     def run() -> None:
         producer.send_many(topic, values)
+        producer.flush(60)
+
+    return run
+
+
+def headrace_produce_keys(bootstrap: str, topic: str, records: int) -> Callable[[], None]:
+    from headrace.client import Kafka
+
+    producer = Kafka(bootstrap).producer()
+    producer.send(topic, VALUE).result(30)
+    values = [VALUE] * records
+    keys = (KEYS * (records // len(KEYS) + 1))[:records]
+
+    def run() -> None:
+        producer.send_many(topic, values, keys)
+        producer.flush(60)
+
+    return run
+
+
+def headrace_produce_table(bootstrap: str, topic: str, records: int) -> Callable[[], None]:
+    import pyarrow
+
+    from headrace.client import Kafka
+
+    producer = Kafka(bootstrap).producer()
+    producer.send(topic, VALUE).result(30)
+    table = pyarrow.table({"value": pyarrow.array([VALUE] * records, pyarrow.binary())})
+
+    def run() -> None:
+        producer.send_many(topic, table)
         producer.flush(60)
 
     return run
@@ -151,6 +198,20 @@ def confluent_produce(bootstrap: str, topic: str, records: int) -> Callable[[], 
         produce, poll = producer.produce, producer.poll  # type: ignore[attr-defined]
         for index in range(records):
             produce(topic, VALUE)
+            if not index % 10_000:
+                poll(0)
+        producer.flush()  # type: ignore[attr-defined]
+
+    return run
+
+
+def confluent_produce_keys(bootstrap: str, topic: str, records: int) -> Callable[[], None]:
+    producer: object = confluent_producer(bootstrap, topic)
+
+    def run() -> None:
+        produce, poll = producer.produce, producer.poll  # type: ignore[attr-defined]
+        for index in range(records):
+            produce(topic, VALUE, KEYS[index % len(KEYS)])
             if not index % 10_000:
                 poll(0)
         producer.flush()  # type: ignore[attr-defined]
@@ -367,6 +428,10 @@ RUNS: dict[tuple[str, str], Run] = {
     ("produce-told", "kafka-python"): kafka_python_produce_told,
     ("produce-many", "headrace"): headrace_produce_many,
     ("produce-many", "confluent"): confluent_produce,
+    ("produce-keys", "headrace"): headrace_produce_keys,
+    ("produce-keys", "confluent"): confluent_produce_keys,
+    ("produce-table", "headrace"): headrace_produce_table,
+    ("produce-table", "confluent"): confluent_produce,
     ("consume", "headrace"): headrace_consume,
     ("consume", "confluent"): confluent_consume,
     ("consume", "kafka-python"): kafka_python_consume,
@@ -417,9 +482,15 @@ def measure(load: str, client: str, bootstrap: str, topic: str, records: int) ->
     return float(line.removeprefix("cpu_s=")) / records * 1e6
 
 
-def import_ms(client: str) -> float:
-    """Wall time of an import in a fresh process, without the interpreter's own start."""
-    code = f"import time; began = time.perf_counter(); import {IMPORTS[client]}; print((time.perf_counter() - began) * 1000)"
+def import_ms(statement: str) -> float:
+    """CPU of an import in a fresh process, without the interpreter's own start."""
+    code = (
+        "import os, resource\n"
+        "def cpu_ms():\n"
+        "    used = resource.getrusage(resource.RUSAGE_SELF)\n"
+        "    return 1000 * (used.ru_utime + used.ru_stime)\n"
+        f"began = cpu_ms()\n{statement}\nprint(cpu_ms() - began, flush=True)\nos._exit(0)"
+    )
     return float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
 
 
@@ -435,7 +506,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--records", type=int, default=300_000)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--only", default=",".join([*LOADS, "import"]))
+    parser.add_argument("--only", default=",".join([*LOADS, *IMPORTS]))
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--child", nargs=5, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -444,9 +515,9 @@ def main() -> None:
         child(load, client, bootstrap, topic, int(records))
         return
     chosen = options.only.split(",")
-    unknown = [name for name in chosen if name not in LOADS and name != "import"]
+    unknown = [name for name in chosen if name not in LOADS and name not in IMPORTS]
     if unknown:
-        parser.error(f"--only: {unknown[0]!r} is not one of {', '.join([*LOADS, 'import'])}")
+        parser.error(f"--only: {unknown[0]!r} is not one of {', '.join([*LOADS, *IMPORTS])}")
     write_byte_code()  # as pip does where it installs
     rows = []
     with tempfile.TemporaryDirectory(prefix="headrace-bench-clients-") as directory:
@@ -457,6 +528,7 @@ def main() -> None:
 
             with Kafka(node.bootstrap) as kafka, kafka.admin() as admin:
                 admin.create_topic("produced", 1, 1)
+                admin.create_topic("spread", 8, 1)
                 admin.create_topic("consumed", 1, 1)
             fill(node.bootstrap, "consumed", options.records)
             for load in [name for name in chosen if name in LOADS]:
@@ -464,23 +536,18 @@ def main() -> None:
                 figures: dict[str, list[float]] = {client: [] for client in clients}
                 for index in range(options.rounds):
                     for client in clients if index % 2 == 0 else reversed(clients):
-                        topic = "consumed" if "consume" in load else "produced"
+                        topic = "consumed" if "consume" in load else "spread" if load == "produce-keys" else "produced"
                         figures[client].append(measure(load, client, node.bootstrap, topic, options.records))
                 rows.append(row(load, figures, aim))
         finally:
             node.stop()
-    if "import" in chosen:
-        imports = {client: [import_ms(client) for _ in range(options.rounds)] for client in IMPORTS}
-        found = {client: statistics.median(some) for client, some in imports.items()}
-        rows.append(
-            {
-                "load": "import",
-                "unit": "ms",
-                **found,
-                "aim_ms": IMPORT_AIM_MS,
-                "is_met": found["headrace"] < IMPORT_AIM_MS,
-            }
-        )
+    for load in [name for name in chosen if name in IMPORTS]:
+        found = {
+            client: statistics.median([import_ms(statement) for _ in range(options.rounds)])
+            for client, statement in IMPORTS[load].items()
+        }
+        is_met = found["headrace"] < IMPORT_AIM_MS
+        rows.append({"load": load, "unit": "ms", **found, "aim_ms": IMPORT_AIM_MS, "is_met": is_met})
     for one in rows:
         print(
             json.dumps(one) if options.json else " ".join(f"{key}={_shown(value)}" for key, value in one.items()),

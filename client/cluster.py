@@ -20,7 +20,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
-from headrace.client.connection import CLIENT_ID, Connection
+from headrace.client.client_id import CLIENT_ID
+from headrace.client.connection import Connection
 from headrace.client.failures import ConnectionFailed
 from headrace.client.failures import error_of as error_of
 from headrace.errors import BadFrame, ErrorCode, HeadraceError, KafkaError

@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
+from headrace.client.client_id import CLIENT_ID
 from headrace.client.failures import ConnectionFailed
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.limits import CLIENT_IN_FLIGHT_MAX
@@ -24,9 +25,7 @@ from headrace.protocol.codec import decode_response
 from headrace.protocol.frames import build_request
 from headrace.protocol.stream import ResponseReader, next_correlation_id
 
-__all__ = ["CLIENT_ID", "Connection", "ConnectionFailed", "Versions", "wait_for_answers"]
-
-CLIENT_ID = "headrace"
+__all__ = ["Connection", "ConnectionFailed", "Versions", "wait_for_answers"]
 
 T = TypeVar("T")
 Versions = Mapping[int, tuple[int, int]]  # by API key: lowest, highest

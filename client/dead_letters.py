@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Final
 
 from headrace.client.engine.batches import RECORD_OVERHEAD_BYTES, Batch
 from headrace.client.engine.engine import Engine
-from headrace.client.engine.producing import Producing, ProducingOptions
+from headrace.client.engine.producing_options import ProducingOptions
 from headrace.client.engine.routes import Route
 from headrace.client.engine.tasks import Task
 from headrace.client.partitioner import partition_of
@@ -100,6 +100,8 @@ class DeadLetters:
         self.topic = letter.topic
         self._clock_s = clock_s
         self._engine = engine
+        from headrace.client.engine.producing import Producing  # most consumers need no producer
+
         limits = ProducingOptions(linger_ms=0, delivery_timeout_ms=DEAD_LETTER_MS_MAX)
         self._producing = Producing(engine.requests, engine.tasks, engine.metadata, limits)
         engine.parts.append(self._producing)

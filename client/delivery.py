@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from headrace.client.engine.batches import NO_OFFSET, Batch
 from headrace.client.records import RecordMetadata
 from headrace.errors import HeadraceError
 
 if TYPE_CHECKING:
+    from headrace.client.engine.batches import Batch
     from headrace.client.kafka_producer import KafkaProducer
 
 
@@ -66,5 +66,5 @@ def metadata_of(batch: Batch, index: int) -> RecordMetadata:
     batch, index = batch.part_of(index)
     if batch.failure is not None:
         raise batch.failure
-    offset = batch.base_offset + index if batch.base_offset >= 0 else NO_OFFSET
+    offset = batch.base_offset + index if batch.base_offset >= 0 else batch.base_offset
     return RecordMetadata(batch.name.topic, batch.name.partition, offset, batch.log_append_time_ms)

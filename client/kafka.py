@@ -7,31 +7,33 @@
 Each has an engine and connections of its own, so that one thread may use each. `headrace.aio` has the same names for asyncio.
 
 Keyword arguments are Kafka's configuration keys in snake case (`linger_ms` for `linger.ms`).
+
+Each half is imported when one is made: a program that only produces does not import what consumers need.
 """
 
 from __future__ import annotations
 
-import random
-import re
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
-from typing import Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from headrace.client.addresses import parse_addresses
-from headrace.client.connection import CLIENT_ID
-from headrace.client.consumer_options import ConsumerOptions, Delivery, OnError, Start, assignors_of
-from headrace.client.engine.engine import Engine
-from headrace.client.engine.link import Security
-from headrace.client.engine.producing import ProducingOptions
-from headrace.client.kafka_admin import KafkaAdmin
-from headrace.client.kafka_consumer import KafkaConsumer
-from headrace.client.kafka_producer import KafkaProducer
-from headrace.client.producer_options import CODECS
-from headrace.client.serializers import Deserializer, Serializer
+from headrace.client.client_id import CLIENT_ID
 from headrace.errors import HeadraceError
-from headrace.ids import TopicPartition
-from headrace.protocol.compression import Codec
+
+if TYPE_CHECKING:
+    import re
+
+    from headrace.client.consumer_options import OnError, Start
+    from headrace.client.engine.engine import Engine
+    from headrace.client.engine.link import Security
+    from headrace.client.engine.producing_options import ProducingOptions
+    from headrace.client.kafka_admin import KafkaAdmin
+    from headrace.client.kafka_consumer import KafkaConsumer
+    from headrace.client.kafka_producer import KafkaProducer
+    from headrace.client.serializers import Deserializer, Serializer
+    from headrace.ids import TopicPartition
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -63,6 +65,10 @@ class Kafka:
 
     def engine(self) -> Engine:
         """An engine of this cluster, without parts."""
+        import random
+
+        from headrace.client.engine.engine import Engine
+
         return Engine(list(self.bootstrap), self.client_id, self.security, random.random)
 
     @overload
@@ -90,6 +96,8 @@ class Kafka:
 
         sender_thread   batches leave also while the caller does other things; any thread may send then
         """
+        from headrace.client.kafka_producer import KafkaProducer
+
         made: KafkaProducer[Any, Any] = KafkaProducer(
             self.engine(), producing_options(options), key, value, max_block_ms / 1000, sender_thread
         )
@@ -135,6 +143,9 @@ class Kafka:
         on_assigned   is given new partitions, and may return where to begin them
         on_revoked    is given partitions before they go to another member; what was done with them is committed after it
         """
+        from headrace.client.consumer_options import ConsumerOptions, Delivery
+        from headrace.client.kafka_consumer import KafkaConsumer
+
         made: KafkaConsumer[Any, Any] = KafkaConsumer(
             self.engine,
             ConsumerOptions.of(
@@ -157,6 +168,8 @@ class Kafka:
 
     def admin(self) -> KafkaAdmin:
         """An admin of topics and groups."""
+        from headrace.client.kafka_admin import KafkaAdmin
+
         made = KafkaAdmin(self.engine())
         self._made.add(made)
         return made
@@ -182,6 +195,10 @@ def producing_options(options: Mapping[str, Any]) -> ProducingOptions:
 
     raises   ValueError, which names key, value and reason
     """
+    from headrace.client.engine.producing_options import ProducingOptions
+    from headrace.client.producer_options import CODECS
+    from headrace.protocol.compression import Codec
+
     given = dict(options)
     acks = given.pop("acks", "all")
     if acks not in ACKS:
@@ -210,6 +227,3 @@ def unknown_option(what: str, name: str, known: Iterable[str]) -> ValueError:
 
     near = difflib.get_close_matches(name, list(known), 1)
     return ValueError(f"{what} option {name!r} is not known" + (f": did you mean {near[0]!r}?" if near else ""))
-
-
-__all__ = ["Kafka", "assignors_of", "producing_options"]

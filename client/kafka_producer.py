@@ -22,7 +22,7 @@ from headrace.client.delivery import Delivery
 from headrace.client.driving.blocking import BlockingDriver
 from headrace.client.engine.batches import RECORD_OVERHEAD_BYTES, Batch
 from headrace.client.engine.engine import Engine
-from headrace.client.engine.producing import ProducingOptions
+from headrace.client.engine.producing_options import ProducingOptions
 from headrace.client.engine.routes import Route
 from headrace.client.forks import ForkedClient, Forks
 from headrace.client.lookups import LookupNeeded

@@ -2,6 +2,10 @@
 
 Each has a `send` of its own: it is what a record costs. The rest that waits is written as steps (`steps.py`), which a driver runs.
 
+`send_many` turns the engine once for several batches, and does not run far ahead of the brokers: a batch that is done leaves its memory
+to the next one, which is cheaper than memory that was not used before. This wait is short. Where brokers take longer, or none can be
+reached, the buffer fills up, as it does by `send`.
+
 Source: Kafka `KafkaProducer`.
 """
 
@@ -15,7 +19,8 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from headrace.client.delivery import DeliveryFailed
 from headrace.client.engine.batches import RECORD_OVERHEAD_BYTES, Batch
 from headrace.client.engine.engine import Engine
-from headrace.client.engine.producing import Producing, ProducingOptions
+from headrace.client.engine.producing import Producing
+from headrace.client.engine.producing_options import ProducingOptions
 from headrace.client.engine.routes import Queue, Route
 from headrace.client.failures import SerializerUnavailable, WaitTimedOut
 from headrace.client.lookups import LookupNeeded, bound, looked_up
@@ -23,7 +28,7 @@ from headrace.client.partitioner import partition_of
 from headrace.client.serializers import Serializer
 from headrace.client.steps import Done, Pass, Steps, Until
 from headrace.errors import ErrorCode, KafkaError
-from headrace.limits import LOOKUP_TRIES_MAX
+from headrace.limits import CLIENT_AHEAD_WAIT_S_MAX, CLIENT_HURRY_S_MAX, CLIENT_TURN_BYTES_MAX, LOOKUP_TRIES_MAX
 from headrace.protocol.batch_builder import Column
 
 if TYPE_CHECKING:
@@ -64,6 +69,7 @@ class Sending(ABC, Generic[K_in, V_in]):
         self._clock_s = clock_s
         self._has_kernel_clock = clock_s is time.monotonic  # the kernel reads that one itself
         self._next_turn_s = 0.0
+        self._hurry_until_s = 0.0  # brokers are slow: nothing is gained by waiting for them
         self._wall_offset_s = time.time() - clock_s()
         self._is_closed = False
 
@@ -118,20 +124,13 @@ class Sending(ABC, Generic[K_in, V_in]):
         if listed_keys is None or partition is not None:
             yield from self._list(route, listed, listed_keys, partition, timestamp_ms)
             return len(listed)
-        count = route.count
-        groups: dict[int, tuple[list[Any], list[Any]]] = {}
-        for value, key in zip(listed, listed_keys, strict=True):
-            index = -1 if key is None else partition_of(key, count)
-            group = groups.get(index)
-            if group is None:
-                group = groups[index] = ([], [])
-            group[0].append(value)
-            group[1].append(key)
-        for index, (some, some_keys) in groups.items():
-            is_keyed = index >= 0
-            yield from self._list(
-                route, some, some_keys if is_keyed else None, index if is_keyed else None, timestamp_ms
-            )
+        spread = self._path.spread
+
+        def put(milliseconds: int, at: int) -> int:
+            taken: int = spread(route.fast, listed, listed_keys, milliseconds, at)
+            return taken
+
+        yield from self._spread(route, len(listed), timestamp_ms, put, listed_keys.__getitem__)
         return len(listed)
 
     def _serialized(
@@ -173,9 +172,6 @@ class Sending(ABC, Generic[K_in, V_in]):
         for rows in table.to_batches() if hasattr(table, "to_batches") else [table]:
             values = rows.column("value")
             keys = rows.column("key") if "key" in rows.schema.names else None
-            if keys is not None and partition is None:
-                yield from self._many(topic, values.to_pylist(), keys.to_pylist(), None, timestamp_ms)
-                continue
             columns = Column.of(values), None if keys is None else Column.of(keys)
             yield from self._columns(route, *columns, len(values), partition, timestamp_ms)
         return int(table.num_rows)
@@ -190,6 +186,15 @@ class Sending(ABC, Generic[K_in, V_in]):
         timestamp_ms: int | None,
     ) -> Steps[None]:
         limit = self._batch_size
+        if keys is not None and partition is None:
+            spread, rows_keys = self._path.spread_columns, keys
+
+            def put(milliseconds: int, at: int) -> int:
+                taken: int = spread(route.fast, values, rows_keys, milliseconds, at, total)
+                return taken
+
+            yield from self._spread(route, total, timestamp_ms, put, rows_keys.row)
+            return
 
         def extend(batch: Batch, milliseconds: int, at: int) -> int:
             assert batch.builder is not None
@@ -207,21 +212,54 @@ class Sending(ABC, Generic[K_in, V_in]):
             now_s = self._clock_s()
             queue = producing.sticky_queue(route) if partition is None else producing.queue(route, partition)
             batch = queue.open or producing.open_batch(queue, RECORD_OVERHEAD_BYTES, now_s)
-            milliseconds = int((now_s + self._wall_offset_s) * 1000) if timestamp_ms is None else timestamp_ms
             assert batch.builder is not None
             before = batch.builder.size_bytes
             try:
-                at = extend(batch, milliseconds, at)
+                at = extend(batch, self._time_ms(now_s, timestamp_ms), at)
             finally:
                 producing.path.add(batch.builder.size_bytes - before)
             if at < total:
                 producing.close_full(queue)
-            if producing.is_due or now_s >= self._next_turn_s:
-                self._turn()
-            if producing.is_full:
-                yield self._room()
-            elif self._holds_up(now_s):
-                yield Pass()
+            yield from self._continue(now_s, at == total)
+
+    def _spread(
+        self,
+        route: Route,
+        total: int,
+        timestamp_ms: int | None,
+        put: Callable[[int, int], int],
+        key_of: Callable[[int], Any],
+    ) -> Steps[None]:
+        """Records that go to partitions by their keys.
+
+        put   puts them into open batches from one on: (milliseconds, that one) -> the first that has no room
+        """
+        producing = self._producing
+        at = 0
+        while at < total:
+            now_s = self._clock_s()
+            at = put(self._time_ms(now_s, timestamp_ms), at)
+            if at < total and not producing.is_full:
+                producing.open_batch(self._queue(route, key_of(at), None), RECORD_OVERHEAD_BYTES, now_s)
+            yield from self._continue(now_s, at == total)
+
+    def _time_ms(self, now_s: float, timestamp_ms: int | None) -> int:
+        return int((now_s + self._wall_offset_s) * 1000) if timestamp_ms is None else timestamp_ms
+
+    def _continue(self, now_s: float, is_last: bool) -> Steps[None]:
+        """Turn the engine where that is due, once for several batches; wait where there is no room, or brokers lag behind."""
+        producing = self._producing
+        is_due = producing.due_bytes >= CLIENT_TURN_BYTES_MAX or (is_last and producing.is_due)
+        if is_due or now_s >= self._next_turn_s:
+            self._turn()
+        if producing.is_full:
+            yield self._room()
+        elif is_due and not is_last and now_s >= self._hurry_until_s and producing.is_ahead:
+            is_near = yield Until(lambda: not producing.is_ahead, CLIENT_AHEAD_WAIT_S_MAX, "")
+            if not is_near:
+                self._hurry_until_s = now_s + CLIENT_HURRY_S_MAX
+        elif self._holds_up(now_s):
+            yield Pass()
 
     def _room(self) -> Until:
         return Until(lambda: not self._producing.is_full, self._max_block_s, "room in buffer.memory")

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from typing import Any, Generic, Literal, Protocol, TypeVar, overload
 
-import msgspec
-
 from headrace.client.records import RawRecord
 from headrace.errors import HeadraceError
 
@@ -94,6 +92,8 @@ class Json(Generic[T]):
     def __init__(self: Json[Any], kind: Any) -> None: ...
 
     def __init__(self, kind: Any = Any) -> None:
+        import msgspec  # most programs that import the client have no JSON
+
         self._encode = msgspec.json.Encoder().encode
         self._decode = msgspec.json.Decoder(kind).decode
 

@@ -16,10 +16,12 @@ Model: the engine's procedures (`engine/tasks.py`), which wait for brokers alone
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from concurrent.futures import Future
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from headrace.client.engine.tasks import Task
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from headrace.client.engine.tasks import Task
 
 T = TypeVar("T")
 

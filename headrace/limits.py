@@ -93,6 +93,13 @@ CLIENT_CHUNKS_MAX: Final = (
 CLIENT_FETCH_BYTES_MAX: Final = (
     256 << 20
 )  # of one partition in one fetch: doubled up to here until a message of an old format fits
+CLIENT_BUILDERS_BYTES_MAX: Final = 8 << 20  # of builders that a producer keeps for batches to come
+CLIENT_BATCHES_AHEAD_MAX: Final = 8  # that wait for a request, until a caller that sends many records waits for brokers
+CLIENT_AHEAD_WAIT_S_MAX: Final = 0.1  # of each such wait
+CLIENT_HURRY_S_MAX: Final = 1.0  # without such waits, after one that was in vain
+CLIENT_TURN_BYTES_MAX: Final = (
+    1 << 20
+)  # of batches that are closed between two turns of the engine, where records come at once
 CLIENT_RECEIVES_MAX: Final = 16  # of one socket in one turn, before the others have theirs
 LOOKUPS_MAX: Final = 64  # of schemas, that run at once in a process
 LOOKUP_TRIES_MAX: Final = 10  # of one send, each after a lookup that succeeded

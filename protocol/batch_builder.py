@@ -1,7 +1,7 @@
 """The records of one batch of v2, encoded as they are appended: what a producer holds between its caller and the network.
 
 A record is written once, into memory that follows room for the batch's header: no object for a record is made or kept. An
-uncompressed batch is one copy of that memory. The memory doubles as it grows, and `clear` keeps it.
+uncompressed batch is that memory itself (`seal_in_place`), or one copy of it. The memory doubles as it grows, and `clear` keeps it.
 
 `BatchBuilder` is the kernel's type (`kernel/batch_builder.c`) where that is built, else `PythonBatchBuilder`, which is the reference:
 same methods, same bytes, same errors. Bytes are those of `record_batch.build_batch` over the same records.
@@ -44,6 +44,7 @@ _INT32: Final = (-(2**31), 2**31 - 1)
 _INT16: Final = (-(2**15), 2**15 - 1)
 _ROWS: Final = (0, 2**62 - 1)
 _TIME_BYTES: Final = 8
+_VIEW_IS_HELD: Final = "a view of the records is held: release it first"
 _OFFSET_BYTES: Final = {"binary": 4, "string": 4, "large_binary": 8, "large_string": 8}  # by Arrow's type
 
 Entry = tuple[bytes | None, bytes | None, tuple[Header, ...], int]
@@ -86,6 +87,10 @@ class Column(NamedTuple):
         validity, offsets, data = array.buffers()
         return cls(offsets or b"", data or b"", validity, width, array.offset)
 
+    def row(self, row: int) -> memoryview | None:
+        """The bytes of a row. raises ValueError, where there is no such row, or it is outside of the data"""
+        return _Rows("column", self, row + 1).row(row)
+
 
 class PythonBatchBuilder:
     """One batch being built.
@@ -106,6 +111,11 @@ class PythonBatchBuilder:
     def size_bytes(self) -> int:
         return len(self._data)
 
+    @property
+    def capacity_bytes(self) -> int:
+        """Of the memory that it has."""
+        return self._data.__alloc__()
+
     def append(
         self, timestamp_ms: int, key: Buffer | None, value: Buffer | None, headers: Sequence[Header] = (), /
     ) -> int:
@@ -115,7 +125,7 @@ class PythonBatchBuilder:
                  2**63 or more from the first one's; BufferError, while a view of `records` is held
         """
         _check("timestamp_ms", timestamp_ms, _INT64)
-        self._put(timestamp_ms, _span("key", key), _span("value", value), _headers(headers), None)
+        self._put(timestamp_ms, span_of("key", key), span_of("value", value), _headers(headers), None)
         return self.size_bytes
 
     def extend(
@@ -125,13 +135,14 @@ class PythonBatchBuilder:
         timestamp_ms: int,
         start: int,
         limit_bytes: int,
+        stop: int | None = None,
         /,
     ) -> int:
-        """Append `values[start:]`, until the next record would take the batch beyond `limit_bytes`; the first of a batch always fits.
+        """Append `values[start:stop]`, until the next record would take the batch beyond `limit_bytes`; the first of a batch always fits.
 
         keys      one for each value
         returns   the index of the first value that was not taken
-        raises    as `append`, also for a `start` outside of the values
+        raises    as `append`, also for a `start` or `stop` outside of the values
         """
         for name, listed in (("values", values), ("keys", keys)):
             if not isinstance(listed, list | tuple) and not (name == "keys" and listed is None):
@@ -141,16 +152,19 @@ class PythonBatchBuilder:
         _check("timestamp_ms", timestamp_ms, _INT64)
         _check("start", start, (0, len(values)))
         _check("limit_bytes", limit_bytes, _INT64)
+        if stop is None:
+            stop = len(values)
+        _check("stop", stop, (start, len(values)))
         before = self._state()
         try:
-            for index in range(start, len(values)):
-                key = None if keys is None else _span(f"keys[{index}]", keys[index])
-                if not self._put(timestamp_ms, key, _span(f"values[{index}]", values[index]), (), limit_bytes):
+            for index in range(start, stop):
+                key = None if keys is None else span_of(f"keys[{index}]", keys[index])
+                if not self._put(timestamp_ms, key, span_of(f"values[{index}]", values[index]), (), limit_bytes):
                     return index
         except BaseException:
             self._go_back(before)
             raise
-        return len(values)
+        return stop
 
     def extend_columns(
         self,
@@ -207,21 +221,30 @@ class PythonBatchBuilder:
 
         raises   ValueError, where there are no records, or a number does not fit its field
         """
-        _check("attributes", attributes, _INT16)
-        _check("producer_id", producer_id, _INT64)
-        _check("producer_epoch", producer_epoch, _INT16)
-        _check("base_sequence", base_sequence, _INT32)
-        if not self.count:
-            raise ValueError("the batch has no records")
-        found = self.records() if body is None else _span("body", body)
+        stamp = self._stamp(attributes, producer_id, producer_epoch, base_sequence)
+        found = self.records() if body is None else span_of("body", body)
         assert found is not None
         if len(found) > BATCH_BYTES_MAX - HEADER_BYTES:
             raise ValueError(f"body: {len(found)} bytes do not fit into a batch: the limit is {BATCH_BYTES_MAX}")
-        header = RecordBatchHeader(
-            0, 0, -1, MAGIC_V2, 0, attributes, self.count - 1, self.first_timestamp_ms, self.max_timestamp_ms,
-            producer_id, producer_epoch, base_sequence, self.count,
-        )  # fmt: skip
-        return bytes(seal_batch(header, found))
+        return bytes(seal_batch(stamp, found))
+
+    def seal_in_place(
+        self, attributes: int, producer_id: int, producer_epoch: int, base_sequence: int, /
+    ) -> memoryview:
+        """The batch with the records as they are, without a copy. Nothing can be appended or cleared until the view is released.
+
+        raises   as `seal`; BufferError, while another view is held
+        """
+        stamp = self._stamp(attributes, producer_id, producer_epoch, base_sequence)
+        with self.records() as plain:
+            sealed = seal_batch(stamp, plain)
+        try:
+            self._data.append(0)  # refused while a view is held
+        except BufferError:
+            raise BufferError(_VIEW_IS_HELD) from None
+        del self._data[-1]
+        self._data[:HEADER_BYTES] = sealed[:HEADER_BYTES]
+        return memoryview(self._data).toreadonly()
 
     def build(
         self,
@@ -292,11 +315,24 @@ class PythonBatchBuilder:
         try:
             self._data += encode_records((record,), first_ms)
         except BufferError:
-            raise BufferError("a view of the records is held: release it first") from None
+            raise BufferError(_VIEW_IS_HELD) from None
         self.first_timestamp_ms = first_ms
         self.max_timestamp_ms = max(self.max_timestamp_ms, timestamp_ms) if self.count else timestamp_ms
         self.count += 1
         return True
+
+    def _stamp(self, attributes: int, producer_id: int, producer_epoch: int, base_sequence: int) -> RecordBatchHeader:
+        """The header, without sizes and checksum."""
+        _check("attributes", attributes, _INT16)
+        _check("producer_id", producer_id, _INT64)
+        _check("producer_epoch", producer_epoch, _INT16)
+        _check("base_sequence", base_sequence, _INT32)
+        if not self.count:
+            raise ValueError("the batch has no records")
+        return RecordBatchHeader(
+            0, 0, -1, MAGIC_V2, 0, attributes, self.count - 1, self.first_timestamp_ms, self.max_timestamp_ms,
+            producer_id, producer_epoch, base_sequence, self.count,
+        )  # fmt: skip
 
     def _state(self) -> tuple[int, int, int, int]:
         return self.size_bytes, self.count, self.first_timestamp_ms, self.max_timestamp_ms
@@ -306,7 +342,7 @@ class PythonBatchBuilder:
         try:
             del self._data[size_bytes:]
         except BufferError:
-            raise BufferError("a view of the records is held: release it first") from None
+            raise BufferError(_VIEW_IS_HELD) from None
         self.count, self.first_timestamp_ms, self.max_timestamp_ms = count, first_ms, max_ms
 
 
@@ -354,8 +390,8 @@ def _check(name: str, number: int, within: tuple[int, int]) -> None:
         raise ValueError(f"{name}: {number} is not within {within[0]} to {within[1]}")
 
 
-def _span(name: str, given: Buffer | None) -> Buffer | None:
-    """The bytes of an argument, as something whose `len` is their number."""
+def span_of(name: str, given: Buffer | None) -> Buffer | None:
+    """The bytes of an argument, as something whose `len` is their number. raises TypeError, which names it"""
     if given is None or isinstance(given, bytes | bytearray):
         return given
     if not isinstance(given, memoryview):
@@ -379,7 +415,7 @@ def _headers(given: Sequence[Header]) -> tuple[Header, ...]:
             name.encode()
         except UnicodeEncodeError:
             raise ValueError(f"the name of headers[{index}]: {name!a} has no form in UTF-8") from None
-        found.append((name, cast("bytes | None", _span(f"the value of headers[{index}]", value))))
+        found.append((name, cast("bytes | None", span_of(f"the value of headers[{index}]", value))))
     return tuple(found)
 
 

@@ -5,8 +5,9 @@
     in flight  a request has it
     done       acknowledged, or failed for good
 
-Its records are written into the builder as they come, and encoded once, when it is first sent. A retry sends the same bytes;
-another identity is stamped into them.
+Its records are written into the builder as they come, and sealed once, when it is first sent: where no codec is used the socket takes
+them out of the builder's own memory, which is kept for another batch when this one is done. A retry sends the same bytes; another
+identity is stamped into a copy of them.
 
 Source: Kafka `ProducerBatch`.
 """
@@ -17,12 +18,12 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Final
 
+from headrace.client.engine.builders import Builders
 from headrace.client.engine.identity import Identity
 from headrace.client.failures import error_of
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.ids import NO_PRODUCER_ID, TopicPartition
 from headrace.protocol.batch_builder import BatchBuilder
-from headrace.protocol.message_set import MAGIC_V1, build_message_set
 from headrace.protocol.record_batch import (
     ATTRIBUTES_POSITION,
     CRC_POSITION,
@@ -55,14 +56,15 @@ class Batch:
     """
 
     __slots__ = (
-        "_encoded", "_waiters", "attempts", "base_offset", "builder", "count", "created_s", "failure", "is_closed", "is_done", "is_seen",
-        "last_failure", "log_append_time_ms", "name", "order", "parts", "sequence", "size", "whole",
+        "_builders", "_encoded", "_waiters", "attempts", "base_offset", "builder", "count", "created_s", "failure", "is_closed",
+        "is_done", "is_seen", "last_failure", "log_append_time_ms", "name", "order", "parts", "sequence", "size", "whole",
     )  # fmt: skip
 
-    def __init__(self, name: TopicPartition, created_s: float, order: int) -> None:
+    def __init__(self, name: TopicPartition, created_s: float, order: int, builders: Builders) -> None:
         self.name = name
         self.order = order
-        self.builder: BatchBuilder | None = BatchBuilder()
+        self.builder: BatchBuilder | None = builders.take()
+        self._builders = builders
         self.size = HEADER_BYTES
         self.count = 0  # once it is closed
         self.created_s = created_s
@@ -77,7 +79,7 @@ class Batch:
         self.log_append_time_ms = -1
         self.whole: Batch | None = None  # whose half this is
         self.parts: list[Batch] = []
-        self._encoded: bytes | bytearray | None = None
+        self._encoded: bytes | bytearray | memoryview | None = None
         self._waiters: list[Callable[[Batch], None]] = []
 
     def close(self) -> None:
@@ -91,13 +93,16 @@ class Batch:
         self.sequence = identity.sequence
         identity.sequence = (identity.sequence + self.count) & SEQUENCE_MASK
 
-    def encoded(self, identity: Identity, codec: int, level: int | None = None) -> bytes | bytearray:
+    def encoded(self, identity: Identity, codec: int, level: int | None = None) -> bytes | bytearray | memoryview:
         """The whole batch as a broker gets it."""
         assert self.is_closed
         if self._encoded is None:
             assert self.builder is not None
-            self._encoded = self.builder.build(codec, identity.producer_id, identity.epoch, self.sequence, 0, level)
-            self.builder = None
+            if codec:
+                self._encoded = self.builder.build(codec, identity.producer_id, identity.epoch, self.sequence, 0, level)
+                self._leave_builder()
+            else:
+                self._encoded = self.builder.seal_in_place(0, identity.producer_id, identity.epoch, self.sequence)
             return self._encoded
         stamp = _PRODUCER.pack(identity.producer_id, identity.epoch, self.sequence)
         if self._encoded[PRODUCER_POSITION : PRODUCER_POSITION + len(stamp)] != stamp:
@@ -116,6 +121,8 @@ class Batch:
 
     def as_set(self, codec: int) -> bytes:
         """The same for a broker before 0.11. raises KafkaError, where a record has headers"""
+        from headrace.protocol.message_set import MAGIC_V1, build_message_set  # few clusters are as old
+
         records = self.records()
         if any(record.headers for record in records):
             raise KafkaError(
@@ -127,11 +134,12 @@ class Batch:
     def halves(self) -> list[Batch]:
         """Two closed batches of its records, which take its place: it is done when both are."""
         records = self.records()
-        self.builder = self._encoded = None
+        self._encoded = None
+        self._leave_builder()
         middle = len(records) // 2
         made = []
         for part in (records[:middle], records[middle:]):
-            half = Batch(self.name, self.created_s, self.order)
+            half = Batch(self.name, self.created_s, self.order, self._builders)
             assert half.builder is not None
             for record in part:
                 half.builder.append(record.timestamp_ms, record.key, record.value, record.headers)
@@ -168,10 +176,16 @@ class Batch:
         if self.is_done:
             return
         self.is_done, self.failure = True, failure
-        self.builder = self._encoded = None
+        self._encoded = None
+        self._leave_builder()
         waiters, self._waiters = self._waiters, []
         for waiter in waiters:
             waiter(self)
+
+    def _leave_builder(self) -> None:
+        builder, self.builder = self.builder, None
+        if builder is not None:
+            self._builders.keep(builder)
 
     def on_done(self, waiter: Callable[[Batch], None]) -> None:
         """Called once; at once where it is done."""

@@ -22,13 +22,14 @@ Source: Kafka `RecordAccumulator`, `Sender`, `TransactionManager`; KIP-98, KIP-3
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 from typing import Any, Final
 
 from headrace.client.engine.batches import VERSION_OF_BATCHES, Batch, failure_of
+from headrace.client.engine.builders import Builders
 from headrace.client.engine.identity import Identity, new_identity
 from headrace.client.engine.link import Answer
 from headrace.client.engine.metadata import Metadata, TopicState
+from headrace.client.engine.producing_options import ACKS_ALL, ACKS_NONE, ProducingOptions
 from headrace.client.engine.requests import Requests
 from headrace.client.engine.routes import Queue, Route
 from headrace.client.engine.tasks import Pause, Procedure, Task, Tasks, retry_pause_s
@@ -36,12 +37,12 @@ from headrace.client.failures import ConnectionFailed, is_retriable
 from headrace.client.send_path import SendPath
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.ids import NO_LEADER, NO_PRODUCER_ID, TopicPartition
+from headrace.limits import CLIENT_BATCHES_AHEAD_MAX
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.compression import Codec
 from headrace.protocol.record_batch import HEADER_BYTES, NO_SEQUENCE, SEQUENCE_MASK
 
-ACKS_NONE, ACKS_LEADER, ACKS_ALL = 0, 1, -1
 PRODUCE_VERSIONS: Final = (2, 11)
 ZSTD_VERSION: Final = 7
 ANSWER_EXTRA_S: Final = 2.0  # after request.timeout.ms, which the broker may use up
@@ -49,38 +50,6 @@ EXPIRY_STEP_S: Final = 0.1  # between two scans for batches that are too old
 _NOT_THERE: Final = frozenset(
     {ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID, ErrorCode.INVALID_PRODUCER_EPOCH}
 )
-
-
-@dataclass(frozen=True, slots=True)
-class ProducingOptions:
-    """Options of a producer, by Kafka's keys. Sizes in bytes, uncompressed; times in milliseconds.
-
-    is_idempotent   None: where acks is all and the cluster has it
-    """
-
-    acks: int = ACKS_ALL
-    codec: int = Codec.NONE
-    level: int | None = None
-    is_idempotent: bool | None = None
-    linger_ms: float = 5
-    batch_size: int = 256 << 10
-    buffer_memory: int = 32 << 20
-    max_request_size: int = 4 << 20
-    max_in_flight: int = 5
-    request_timeout_ms: int = 30_000
-    delivery_timeout_ms: int = 120_000
-
-    def __post_init__(self) -> None:
-        if self.acks not in (ACKS_NONE, ACKS_LEADER, ACKS_ALL):
-            raise ValueError(f"acks: {self.acks!r}: expected 'all' (-1), 0 or 1")
-        if self.is_idempotent and self.acks != ACKS_ALL:
-            raise ValueError(f"enable.idempotence: needs acks=all, acks is {self.acks}")
-        if not 0 < self.batch_size <= self.buffer_memory:
-            raise ValueError(f"batch.size: {self.batch_size}: expected 1 to buffer.memory ({self.buffer_memory})")
-        if not 1 <= self.max_in_flight <= 5:
-            raise ValueError(f"max.in.flight.requests.per.connection: {self.max_in_flight}: expected 1 to 5")
-        if self.delivery_timeout_ms < self.linger_ms:
-            raise ValueError(f"delivery.timeout.ms: {self.delivery_timeout_ms}: below linger.ms ({self.linger_ms})")
 
 
 class Producing:
@@ -91,6 +60,7 @@ class Producing:
     outstanding      batches that are not done, open ones too
     acknowledged     records; `acknowledged_bytes` of them, uncompressed
     is_due           a batch was closed since the last turn
+    due_bytes        of such batches
     """
 
     def __init__(
@@ -109,10 +79,12 @@ class Producing:
         self.acknowledged = 0
         self.acknowledged_bytes = 0
         self.is_due = False
+        self.due_bytes = 0
         self.unseen: HeadraceError | None = (
             None  # the first failure since the last flush that the caller does not know of
         )
         self.unseen_records = 0
+        self._builders = Builders()
         self._closed_bytes = 0  # of batches that are not open
         self._requests = requests
         self._tasks = tasks
@@ -127,7 +99,6 @@ class Producing:
         self._ready: dict[Queue, None] = {}  # with closed batches to send
         self._node_requests: dict[int, int] = {}  # in flight, by node
         self._expire_at_s = 0.0
-        self._has_sent = False  # the last time
         self._linger_s = options.linger_ms / 1000
 
     # Taking records
@@ -175,7 +146,7 @@ class Producing:
                 return queue.open
             self._close(queue)
         self._order += 1
-        batch = queue.open = Batch(queue.name, now_s, self._order)
+        batch = queue.open = Batch(queue.name, now_s, self._order, self._builders)
         self.outstanding += 1
         self._lingering.append((queue, batch))
         queue.target.open(batch.builder, batch)
@@ -192,6 +163,12 @@ class Producing:
         return int(self._closed_bytes + self.path.open_bytes)
 
     @property
+    def is_ahead(self) -> bool:
+        """Whether more batches wait than brokers take soon: one more would be written into memory that was not used before."""
+        batches = sum(self._node_requests.values()) + CLIENT_BATCHES_AHEAD_MAX
+        return self._closed_bytes > batches * self.options.batch_size
+
+    @property
     def is_full(self) -> bool:
         """Whether the next record has to wait."""
         return bool(self.path.open_bytes >= self.path.allowance)
@@ -200,7 +177,7 @@ class Producing:
 
     def turn(self, now_s: float, is_flushing: bool = False) -> None:
         """Close what is due, send what can be sent, give up what is too old."""
-        self.is_due = False
+        self.is_due, self.due_bytes = False, 0
         lingering = self._lingering
         until_s = float("inf") if is_flushing else now_s - self._linger_s
         while lingering:
@@ -218,10 +195,9 @@ class Producing:
         if now_s >= self._expire_at_s:
             self._expire_at_s = now_s + EXPIRY_STEP_S
             self._expire(now_s)
-        if self._ready:
-            self._send(now_s)
-            while self.options.acks == ACKS_NONE and self._has_sent and self._ready:  # what is sent is done
-                self._send(now_s)
+        has_sent = True
+        while has_sent and self._ready:  # until what is in flight is all that may be; without acks what is sent is done
+            has_sent = self._send(now_s)
 
     def next_s(self, now_s: float) -> float:
         """When `turn` has something to do at the latest."""
@@ -311,6 +287,7 @@ class Producing:
         if route.sticky is queue and len(route.available) > 1:
             self._unstick(route)
         self.is_due = True
+        self.due_bytes += batch.size
         self.path.next_turn_ns = 0
 
     def _discard(self, queue: Queue, batch: Batch) -> None:
@@ -320,10 +297,11 @@ class Producing:
         self.outstanding -= 1
         batch.settle(None)
 
-    def _send(self, now_s: float) -> None:
+    def _send(self, now_s: float) -> bool:
+        """One request to each leader, with the first batch of each of its partitions. Returns whether there was one."""
         if self._is_idempotent and self._identity is None:
             self._ask_identity()
-            return
+            return False
         by_node: dict[int, list[tuple[Queue, Batch]]] = {}
         sizes: dict[int, int] = {}
         is_stale = False
@@ -348,11 +326,11 @@ class Producing:
                 continue
             by_node.setdefault(node, []).append((queue, batch))
             sizes[node] = sizes.get(node, 0) + batch.size
-        self._has_sent = bool(by_node)
         for node, chosen in by_node.items():
             self._send_to(node, chosen, now_s)
         if is_stale:
             self._metadata.mark_stale()
+        return bool(by_node)
 
     def _may_pipeline(self, queue: Queue) -> bool:
         """Whether a batch may be sent before the one before it was acknowledged."""
@@ -594,6 +572,3 @@ class Producing:
             batch.sequence = NO_SEQUENCE
         queue.is_renewing = False
         self._ready[queue] = None
-
-
-__all__ = ["Producing", "ProducingOptions", "Queue", "Route"]

@@ -2,40 +2,31 @@
 
    data   61 bytes for the batch's header | records, one after the other
 
-   The memory doubles as it grows and is kept by `clear`. An error leaves a builder as it was. Where several arguments are
-   wrong, the first one is reported; errors have the same words in Python.
+   The memory doubles as it grows and is kept by `clear`. The header is written when the batch is sealed, in place or in a copy.
+   An error leaves a builder as it was. Where several arguments are wrong, the first one is reported; errors have the same words in
+   Python.
 
    Stands for protocol/batch_builder.py (`PythonBatchBuilder`), which also has what is done once for a batch: the codec. */
 #include "kernel.h"
-#include "batch.h"
 #include "binary_column.h"
 #include "builder.h"
 #include <structmember.h>
 
-#define BATCH_BYTES_MAX INT32_MAX
 #define FIRST_CAPACITY_BYTES 512
 #define NO_TIMESTAMP_MS (-1)
 #define HEADERS_IN_PLACE 8 /* more of them take memory of their own */
-
-typedef struct {
-    span_t name;
-    held_t value;
-} header_t;
-
-typedef struct {
-    const header_t *first;
-    Py_ssize_t count;
-    int64_t bytes; /* with the varint of their count */
-} headers_t;
-
-static const headers_t no_headers = {.first = NULL, .count = 0, .bytes = 1};
 
 static inline int take_time(PyObject *from, long long *time_ms)
 {
     return take_number(from, "timestamp_ms", INT64_MIN, INT64_MAX, time_ms);
 }
 
-static int grow(builder_t *self, int64_t needed)
+void refuse_views(void)
+{
+    PyErr_SetString(PyExc_BufferError, "a view of the records is held: release it first");
+}
+
+int grow_builder(builder_t *self, int64_t needed)
 {
     int64_t capacity = 2 * self->capacity;
     capacity = capacity > BATCH_BYTES_MAX ? BATCH_BYTES_MAX : capacity;
@@ -46,71 +37,11 @@ static int grow(builder_t *self, int64_t needed)
         PyErr_NoMemory();
         return -1;
     }
+    if (!self->data)
+        memset(data, 0, HEADER_BYTES);
     self->data = data;
     self->capacity = capacity;
     return 0;
-}
-
-static inline int64_t sized_bytes(span_t span)
-{
-    return zigzag_bytes(span.size) + (span.size > 0 ? span.size : 0);
-}
-
-static inline uint8_t *write_span(uint8_t *at, span_t span)
-{
-    at = write_zigzag(at, span.size);
-    if (span.size <= 0)
-        return at;
-    memcpy(at, span.at, (size_t)span.size);
-    return at + span.size;
-}
-
-/* 1: written; 0: it would pass the limit, and is not the first; -1 with an exception. No code of Python's runs in here. */
-static inline int put_record(builder_t *self, int64_t time_ms, span_t key, span_t value, const headers_t *headers, int64_t limit)
-{
-    int64_t delta = 0;
-    if (self->count && __builtin_sub_overflow(time_ms, self->first_ms, &delta)) {
-        PyErr_Format(PyExc_ValueError, "timestamp_ms: %lld is 2**63 or more from the first record's %lld", (long long)time_ms, self->first_ms);
-        return -1;
-    }
-    int64_t body = 1 + zigzag_bytes(delta) + zigzag_bytes(self->count) + sized_bytes(key) + sized_bytes(value) + headers->bytes;
-    int64_t whole = zigzag_bytes(body) + body;
-    if (self->count && whole > limit - self->used)
-        return 0;
-    if (whole > BATCH_BYTES_MAX - self->used) {
-        PyErr_Format(PyExc_ValueError, "a record of %lld bytes does not fit into a batch of %lld: the limit is %d", (long long)whole, self->used,
-            BATCH_BYTES_MAX);
-        return -1;
-    }
-    if (self->views) {
-        PyErr_SetString(PyExc_BufferError, "a view of the records is held: release it first");
-        return -1;
-    }
-    if (self->used + whole > self->capacity && grow(self, self->used + whole))
-        return -1;
-    uint8_t *at = write_zigzag(self->data + self->used, body);
-    *at++ = 0; /* attributes */
-    at = write_zigzag(at, delta);
-    at = write_zigzag(at, self->count);
-    at = write_span(at, key);
-    at = write_span(at, value);
-    at = write_zigzag(at, headers->count);
-    for (Py_ssize_t index = 0; index < headers->count; index++) {
-        at = write_span(at, headers->first[index].name);
-        at = write_span(at, headers->first[index].value.span);
-    }
-    if (!self->count)
-        self->first_ms = self->max_ms = time_ms;
-    else if (time_ms > self->max_ms)
-        self->max_ms = time_ms;
-    self->count++;
-    self->used = at - self->data;
-    return 1;
-}
-
-int put_plain(builder_t *self, int64_t time_ms, span_t key, span_t value, int64_t limit)
-{
-    return put_record(self, time_ms, key, value, &no_headers, limit);
 }
 
 /* One header of `headers`; what it holds is released by the caller, also after an error. */
@@ -205,7 +136,7 @@ static void go_back(builder_t *self, const builder_t *before)
     self->max_ms = before->max_ms;
 }
 
-static int take_list(PyObject *from, const char *name)
+int take_list(PyObject *from, const char *name)
 {
     if (PyList_Check(from) || PyTuple_Check(from))
         return 1;
@@ -213,7 +144,7 @@ static int take_list(PyObject *from, const char *name)
     return 0;
 }
 
-static int put_held(builder_t *self, PyObject *one, PyObject *its_key, Py_ssize_t index, int64_t time_ms, int64_t limit)
+int put_held(builder_t *self, PyObject *one, PyObject *its_key, Py_ssize_t index, int64_t time_ms, int64_t limit)
 {
     /* The list may be all that holds them, and a `__buffer__` in Python may change the list. */
     Py_INCREF(one);
@@ -232,20 +163,11 @@ static int put_held(builder_t *self, PyObject *one, PyObject *its_key, Py_ssize_
     return put;
 }
 
-static inline int put_listed(builder_t *self, PyObject *values, PyObject *keys, Py_ssize_t index, int64_t time_ms, int64_t limit)
-{
-    PyObject *one = PySequence_Fast_GET_ITEM(values, index), *its_key = keys ? PySequence_Fast_GET_ITEM(keys, index) : Py_None;
-    span_t value, key;
-    if (plain_span(its_key, &key) && plain_span(one, &value))
-        return put_record(self, time_ms, key, value, &no_headers, limit);
-    return put_held(self, one, its_key, index, time_ms, limit);
-}
-
-/* extend(values, keys or None, timestamp_ms, start, limit_bytes) -> index of the first value that was not taken. */
+/* extend(values, keys or None, timestamp_ms, start, limit_bytes, stop=the end) -> index of the first value that was not taken. */
 static PyObject *extend(builder_t *self, PyObject *const *args, Py_ssize_t count)
 {
-    long long time_ms, start, limit;
-    if (!takes("extend", 5, count) || !take_list(args[0], "values"))
+    long long time_ms, start, limit, stop;
+    if ((count != 6 && !takes("extend", 5, count)) || !take_list(args[0], "values"))
         return NULL;
     PyObject *values = args[0], *keys = args[1] == Py_None ? NULL : args[1];
     if (keys && !take_list(keys, "keys"))
@@ -258,16 +180,20 @@ static PyObject *extend(builder_t *self, PyObject *const *args, Py_ssize_t count
     if (!take_time(args[2], &time_ms) || !take_number(args[3], "start", 0, size, &start)
         || !take_number(args[4], "limit_bytes", INT64_MIN, INT64_MAX, &limit))
         return NULL;
+    stop = size;
+    if (count == 6 && !take_number(args[5], "stop", start, size, &stop))
+        return NULL;
     limit = limit > BATCH_BYTES_MAX ? BATCH_BYTES_MAX : limit < 0 ? 0 : limit;
     builder_t before = *self;
     int put = 1;
-    for (; put > 0 && start < size; start += put > 0) {
+    for (; put > 0 && start < stop; start += put > 0) {
         if (start >= PySequence_Fast_GET_SIZE(values) || (keys && start >= PySequence_Fast_GET_SIZE(keys))) {
             PyErr_SetString(PyExc_ValueError, "values: the list changed while it was read");
             put = -1;
             break;
         }
-        put = put_listed(self, values, keys, (Py_ssize_t)start, time_ms, limit);
+        PyObject *key = keys ? PySequence_Fast_GET_ITEM(keys, start) : Py_None;
+        put = put_listed(self, PySequence_Fast_GET_ITEM(values, start), key, (Py_ssize_t)start, time_ms, limit);
     }
     if (put >= 0)
         return PyLong_FromLongLong(start);
@@ -318,21 +244,53 @@ done:
     return put < 0 ? NULL : PyLong_FromLongLong(row);
 }
 
+typedef struct {
+    long long attributes, producer, epoch, sequence;
+} stamp_t;
+
+static int take_stamp(PyObject *const *args, stamp_t *stamp)
+{
+    return take_number(args[0], "attributes", INT16_MIN, INT16_MAX, &stamp->attributes)
+        && take_number(args[1], "producer_id", INT64_MIN, INT64_MAX, &stamp->producer)
+        && take_number(args[2], "producer_epoch", INT16_MIN, INT16_MAX, &stamp->epoch)
+        && take_number(args[3], "base_sequence", INT32_MIN, INT32_MAX, &stamp->sequence);
+}
+
+/* The header of a batch of `size` bytes, whose body is in place. */
+static void write_header(const builder_t *self, uint8_t *at, size_t size, const stamp_t *stamp)
+{
+    store_be64(at, 0); /* the base offset */
+    store_be32(at + LENGTH_AT, (uint32_t)(size - LOG_OVERHEAD_BYTES));
+    store_be32(at + EPOCH_AT, ~0u); /* of the leader: none */
+    at[MAGIC_AT] = 2;
+    at[ATTRIBUTES_AT] = (uint8_t)(stamp->attributes >> 8);
+    at[ATTRIBUTES_AT + 1] = (uint8_t)stamp->attributes;
+    store_be32(at + LAST_DELTA_AT, (uint32_t)(self->count - 1));
+    store_be64(at + BASE_MS_AT, (uint64_t)self->first_ms);
+    store_be64(at + MAX_MS_AT, (uint64_t)self->max_ms);
+    store_be64(at + PRODUCER_AT, (uint64_t)stamp->producer);
+    at[PRODUCER_EPOCH_AT] = (uint8_t)(stamp->epoch >> 8);
+    at[PRODUCER_EPOCH_AT + 1] = (uint8_t)stamp->epoch;
+    store_be32(at + SEQUENCE_AT, (uint32_t)stamp->sequence);
+    store_be32(at + COUNT_AT, (uint32_t)self->count);
+    store_be32(at + CRC_AT, crc32c_of(at + ATTRIBUTES_AT, size - ATTRIBUTES_AT));
+}
+
+static int has_records(const builder_t *self)
+{
+    if (!self->count)
+        PyErr_SetString(PyExc_ValueError, "the batch has no records");
+    return self->count > 0;
+}
+
 /* seal(body or None, attributes, producer_id, producer_epoch, base_sequence) -> the batch, as bytes.
    body   what comes after the header, compressed; None: the records */
 static PyObject *seal(builder_t *self, PyObject *const *args, Py_ssize_t count)
 {
-    long long attributes, producer, epoch, sequence;
+    stamp_t stamp;
     held_t body = {.is_held = 0};
-    if (!takes("seal", 5, count) || !take_number(args[1], "attributes", INT16_MIN, INT16_MAX, &attributes)
-        || !take_number(args[2], "producer_id", INT64_MIN, INT64_MAX, &producer)
-        || !take_number(args[3], "producer_epoch", INT16_MIN, INT16_MAX, &epoch)
-        || !take_number(args[4], "base_sequence", INT32_MIN, INT32_MAX, &sequence))
+    if (!takes("seal", 5, count) || !take_stamp(args + 1, &stamp) || !has_records(self))
         return NULL;
-    if (!self->count) {
-        PyErr_SetString(PyExc_ValueError, "the batch has no records");
-        return NULL;
-    }
     if (args[0] != Py_None && take_span(args[0], &body, "body", -1))
         return NULL;
     span_t from = args[0] != Py_None ? body.span : (span_t){.at = self->data + HEADER_BYTES, .size = self->used - HEADER_BYTES};
@@ -343,37 +301,39 @@ static PyObject *seal(builder_t *self, PyObject *const *args, Py_ssize_t count)
         batch = PyBytes_FromStringAndSize(NULL, HEADER_BYTES + (Py_ssize_t)from.size);
     if (batch) {
         uint8_t *at = (uint8_t *)PyBytes_AS_STRING(batch);
-        size_t size = HEADER_BYTES + (size_t)from.size;
         memcpy(at + HEADER_BYTES, from.at, (size_t)from.size);
-        store_be64(at, 0); /* the base offset */
-        store_be32(at + LENGTH_AT, (uint32_t)(size - LOG_OVERHEAD_BYTES));
-        store_be32(at + EPOCH_AT, ~0u); /* of the leader: none */
-        at[MAGIC_AT] = 2;
-        at[ATTRIBUTES_AT] = (uint8_t)(attributes >> 8);
-        at[ATTRIBUTES_AT + 1] = (uint8_t)attributes;
-        store_be32(at + LAST_DELTA_AT, (uint32_t)(self->count - 1));
-        store_be64(at + BASE_MS_AT, (uint64_t)self->first_ms);
-        store_be64(at + MAX_MS_AT, (uint64_t)self->max_ms);
-        store_be64(at + PRODUCER_AT, (uint64_t)producer);
-        at[PRODUCER_EPOCH_AT] = (uint8_t)(epoch >> 8);
-        at[PRODUCER_EPOCH_AT + 1] = (uint8_t)epoch;
-        store_be32(at + SEQUENCE_AT, (uint32_t)sequence);
-        store_be32(at + COUNT_AT, (uint32_t)self->count);
-        store_be32(at + CRC_AT, crc32c_of(at + ATTRIBUTES_AT, size - ATTRIBUTES_AT));
+        write_header(self, at, HEADER_BYTES + (size_t)from.size, &stamp);
     }
     release_span(&body);
     return batch;
 }
 
+/* seal_in_place(attributes, producer_id, producer_epoch, base_sequence) -> a view of the batch, where its records were written. */
+static PyObject *seal_in_place(builder_t *self, PyObject *const *args, Py_ssize_t count)
+{
+    stamp_t stamp;
+    if (!takes("seal_in_place", 4, count) || !take_stamp(args, &stamp) || !has_records(self))
+        return NULL;
+    if (self->views) {
+        refuse_views();
+        return NULL;
+    }
+    write_header(self, self->data, (size_t)self->used, &stamp);
+    return PyMemoryView_FromObject((PyObject *)self);
+}
+
 static PyObject *records(builder_t *self, PyObject *unused)
 {
-    return PyMemoryView_FromObject((PyObject *)self);
+    PyObject *whole = PyMemoryView_FromObject((PyObject *)self);
+    PyObject *body = whole ? PySequence_GetSlice(whole, HEADER_BYTES, PY_SSIZE_T_MAX) : NULL;
+    Py_XDECREF(whole);
+    return body;
 }
 
 static PyObject *clear(builder_t *self, PyObject *unused)
 {
     if (self->views && self->count) {
-        PyErr_SetString(PyExc_BufferError, "a view of the records is held: release it first");
+        refuse_views();
         return NULL;
     }
     self->used = HEADER_BYTES;
@@ -387,17 +347,18 @@ static PyObject *size_of(builder_t *self, PyObject *unused)
     return PyLong_FromLongLong((long long)sizeof *self + self->capacity);
 }
 
-static int view_records(builder_t *self, Py_buffer *view, int flags)
+/* All of the batch; its header is written by `seal_in_place`. */
+static int view_batch(builder_t *self, Py_buffer *view, int flags)
 {
     static const uint8_t nothing[1];
-    void *at = self->count ? self->data + HEADER_BYTES : (uint8_t *)nothing;
-    if (PyBuffer_FillInfo(view, (PyObject *)self, at, (Py_ssize_t)(self->used - HEADER_BYTES), 1, flags))
+    void *at = self->count ? self->data : (uint8_t *)nothing;
+    if (PyBuffer_FillInfo(view, (PyObject *)self, at, self->count ? (Py_ssize_t)self->used : 0, 1, flags))
         return -1;
     self->views++;
     return 0;
 }
 
-static void release_records(builder_t *self, Py_buffer *view)
+static void release_batch(builder_t *self, Py_buffer *view)
 {
     self->views--;
 }
@@ -428,13 +389,14 @@ static void free_builder(builder_t *self)
 
 static PyMethodDef methods[] = {
     METHOD("append", append, METH_FASTCALL), METHOD("extend", extend, METH_FASTCALL), METHOD("extend_columns", extend_columns, METH_FASTCALL),
-    METHOD("seal", seal, METH_FASTCALL), METHOD("records", records, METH_NOARGS), METHOD("clear", clear, METH_NOARGS),
+    METHOD("seal", seal, METH_FASTCALL), METHOD("seal_in_place", seal_in_place, METH_FASTCALL), METHOD("records", records, METH_NOARGS), METHOD("clear", clear, METH_NOARGS),
     METHOD("__sizeof__", size_of, METH_NOARGS), {NULL, NULL, 0, NULL},
 };
 
 static PyMemberDef members[] = {
     {"count", T_LONGLONG, offsetof(builder_t, count), READONLY, NULL},
     {"size_bytes", T_LONGLONG, offsetof(builder_t, used), READONLY, NULL},
+    {"capacity_bytes", T_LONGLONG, offsetof(builder_t, capacity), READONLY, NULL},
     {"first_timestamp_ms", T_LONGLONG, offsetof(builder_t, first_ms), READONLY, NULL},
     {"max_timestamp_ms", T_LONGLONG, offsetof(builder_t, max_ms), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
@@ -442,7 +404,7 @@ static PyMemberDef members[] = {
 
 static PyType_Slot slots[] = {
     {Py_tp_new, make_builder}, {Py_tp_dealloc, free_builder}, {Py_tp_methods, methods}, {Py_tp_members, members},
-    {Py_bf_getbuffer, view_records}, {Py_bf_releasebuffer, release_records}, {0, NULL},
+    {Py_bf_getbuffer, view_batch}, {Py_bf_releasebuffer, release_batch}, {0, NULL},
 };
 
 static PyType_Spec spec = {

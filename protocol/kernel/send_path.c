@@ -1,4 +1,5 @@
 /* What most records that are sent have in common, in one call: a known topic, an open batch with room, bytes or None, now.
+   And records with keys that come at once, each into its partition's open batch, up to the first one that does not fit.
 
    Everything else is the slow way's, which decides and reports what is wrong: an unknown topic, a batch that is full or old, headers,
    a timestamp of the caller's, memory that is used up, a turn of the engine that is due. So this does nothing that Python
@@ -8,9 +9,9 @@
    SendRoute    a topic: its targets by partition, and the one that records without a key go to
    SendPath     a producer
 
-   Stands for client/send_path.py, which always goes the slow way. */
+   Stands for client/send_path.py, whose `send` always goes the slow way. */
 #include "kernel.h"
-#include "batch.h"
+#include "binary_column.h"
 #include "builder.h"
 #include <structmember.h>
 #include <time.h>
@@ -151,21 +152,25 @@ static PyObject *deliver(path_t *self, target_t *target)
     return delivery;
 }
 
+/* Where a record goes: by the hash of its key, or where those without a key go. NULL: not used yet. */
+static inline target_t *target_of(const route_t *route, span_t key)
+{
+    if (key.size < 0)
+        return route->sticky;
+    if (!route->count)
+        return NULL;
+    return route->targets[(murmur2_of(key.at, (size_t)key.size) & 0x7FFFFFFF) % (uint32_t)route->count];
+}
+
 /* The record's target if the record may take the fast way; NULL without an exception if not. */
-static target_t *fast_target(path_t *self, PyObject *topic, PyObject *key)
+static target_t *fast_target(path_t *self, PyObject *topic, span_t key)
 {
     if (!PyUnicode_CheckExact(topic) || self->open_bytes >= self->allowance)
         return NULL;
     PyObject *found = PyDict_GetItemWithError(self->routes, topic);
     if (!found || Py_TYPE(found) != route_type)
         return NULL;
-    route_t *route = (route_t *)found;
-    if (key == Py_None)
-        return route->sticky;
-    if (!route->count)
-        return NULL;
-    uint32_t hash = murmur2_of((bytes_t)PyBytes_AS_STRING(key), (size_t)PyBytes_GET_SIZE(key));
-    return route->targets[(hash & 0x7FFFFFFF) % (uint32_t)route->count];
+    return target_of((route_t *)found, key);
 }
 
 /* send(topic, value=None, key=None, ...) -> a delivery; the slow way's answer, or None where there is no slow way. */
@@ -193,7 +198,7 @@ static PyObject *send(path_t *self, PyObject *const *args, Py_ssize_t count, PyO
     long long now_ns = monotonic_ns();
     if (now_ns >= self->next_turn_ns)
         goto slow;
-    target_t *target = fast_target(self, args[0], key);
+    target_t *target = fast_target(self, args[0], key_span);
     if (!target || !target->builder) {
         if (PyErr_Occurred())
             return NULL;
@@ -201,7 +206,7 @@ static PyObject *send(path_t *self, PyObject *const *args, Py_ssize_t count, PyO
     }
     builder_t *builder = target->builder;
     long long before = builder->used;
-    int put = put_plain(builder, (now_ns + self->wall_offset_ns) / NS_OF_MS, key_span, value_span, self->batch_size);
+    int put = put_record(builder, (now_ns + self->wall_offset_ns) / NS_OF_MS, key_span, value_span, &no_headers, self->batch_size);
     if (put < 0)
         return NULL;
     if (!put)
@@ -212,6 +217,119 @@ slow:
     if (self->slow == Py_None)
         Py_RETURN_NONE;
     return PyObject_Vectorcall(self->slow, args, (size_t)count, names);
+}
+
+/* NULL: there is no open batch. */
+static inline target_t *open_target_of(const route_t *route, span_t key)
+{
+    target_t *target = target_of(route, key);
+    return target && target->builder ? target : NULL;
+}
+
+/* 1: the record is in its partition's open batch; 0: there is none with room for it. -1 with an exception. */
+static inline int spread_one(path_t *self, const route_t *route, span_t key, span_t value, int64_t time_ms)
+{
+    target_t *target = open_target_of(route, key);
+    if (!target)
+        return 0;
+    long long before = target->builder->used;
+    int put = put_record(target->builder, time_ms, key, value, &no_headers, self->batch_size);
+    self->open_bytes += target->builder->used - before;
+    return put;
+}
+
+/* The same for a key and a value of any kind that is taken. Their `__buffer__` may run code that changes the list. */
+static int spread_held(path_t *self, const route_t *route, PyObject *values, PyObject *keys, Py_ssize_t index, int64_t time_ms)
+{
+    PyObject *value = Py_NewRef(PySequence_Fast_GET_ITEM(values, index)), *key = Py_NewRef(PySequence_Fast_GET_ITEM(keys, index));
+    held_t value_held, key_held;
+    int put = -1;
+    if (!take_span(key, &key_held, "keys", index)) {
+        if (!open_target_of(route, key_held.span)) {
+            put = 0;
+        } else if (!take_span(value, &value_held, "values", index)) {
+            put = spread_one(self, route, key_held.span, value_held.span, time_ms);
+            release_span(&value_held);
+        }
+        release_span(&key_held);
+    }
+    Py_DECREF(key);
+    Py_DECREF(value);
+    return put;
+}
+
+static int take_route(PyObject *from, route_t **route)
+{
+    *route = (route_t *)from;
+    if (Py_TYPE(from) == route_type)
+        return 1;
+    PyErr_Format(PyExc_TypeError, "route: %s is not SendRoute", Py_TYPE(from)->tp_name);
+    return 0;
+}
+
+/* spread(route, values, keys, timestamp_ms, start) -> index of the first record that was not taken: there is no open batch with room
+   for it, or memory is used up. */
+static PyObject *spread(path_t *self, PyObject *const *args, Py_ssize_t count)
+{
+    route_t *route;
+    long long time_ms, start;
+    if (!takes("spread", 5, count) || !take_route(args[0], &route) || !take_list(args[1], "values") || !take_list(args[2], "keys"))
+        return NULL;
+    PyObject *values = args[1], *keys = args[2];
+    Py_ssize_t size = PySequence_Fast_GET_SIZE(values);
+    if (PySequence_Fast_GET_SIZE(keys) != size) {
+        PyErr_Format(PyExc_ValueError, "keys: %zd of them for %zd values", PySequence_Fast_GET_SIZE(keys), size);
+        return NULL;
+    }
+    if (!take_number(args[3], "timestamp_ms", INT64_MIN, INT64_MAX, &time_ms) || !take_number(args[4], "start", 0, size, &start))
+        return NULL;
+    for (int put = 1; start < size; start++) {
+        span_t key, value;
+        if (start >= PySequence_Fast_GET_SIZE(values) || start >= PySequence_Fast_GET_SIZE(keys)) {
+            PyErr_SetString(PyExc_ValueError, "values: the list changed while it was read");
+            return NULL;
+        }
+        if (self->open_bytes >= self->allowance)
+            put = 0;
+        else if (plain_span(PySequence_Fast_GET_ITEM(keys, start), &key) && plain_span(PySequence_Fast_GET_ITEM(values, start), &value))
+            put = spread_one(self, route, key, value, time_ms);
+        else
+            put = spread_held(self, route, values, keys, (Py_ssize_t)start, time_ms);
+        if (put < 0)
+            return NULL;
+        if (!put)
+            break;
+    }
+    return PyLong_FromLongLong(start);
+}
+
+/* spread_columns(route, values, keys, timestamp_ms, start, stop) -> the first row that was not taken. */
+static PyObject *spread_columns(path_t *self, PyObject *const *args, Py_ssize_t count)
+{
+    route_t *route;
+    long long time_ms, row, stop;
+    column_t values = {.name = NULL}, keys = {.name = NULL};
+    if (!takes("spread_columns", 6, count) || !take_route(args[0], &route)
+        || !take_number(args[3], "timestamp_ms", INT64_MIN, INT64_MAX, &time_ms) || !take_number(args[5], "stop", 0, INT64_MAX / 2, &stop)
+        || !take_number(args[4], "start", 0, stop, &row))
+        return NULL;
+    int put = -1;
+    if (take_column(args[1], "values", stop, &values) && take_column(args[2], "keys", stop, &keys)) {
+        span_t key, value;
+        for (put = 1; put > 0 && row < stop; row += put > 0) {
+            if (self->open_bytes >= self->allowance)
+                put = 0;
+            else if (!take_row(&keys, row, &key))
+                put = -1;
+            else if (!open_target_of(route, key))
+                put = 0;
+            else
+                put = take_row(&values, row, &value) ? spread_one(self, route, key, value, time_ms) : -1;
+        }
+    }
+    release_column(&values);
+    release_column(&keys);
+    return put < 0 ? NULL : PyLong_FromLongLong(row);
 }
 
 /* add(bytes): open batches grew, or were closed (less than 0). */
@@ -297,7 +415,8 @@ static PyMethodDef route_methods[] = {
     METHOD("resize", resize, METH_FASTCALL), METHOD("place", place, METH_FASTCALL), METHOD("stick", stick, METH_FASTCALL), {NULL, NULL, 0, NULL},
 };
 static PyMethodDef path_methods[] = {
-    METHOD("send", send, METH_FASTCALL | METH_KEYWORDS), METHOD("add", add, METH_FASTCALL), METHOD("close", close_path, METH_NOARGS),
+    METHOD("send", send, METH_FASTCALL | METH_KEYWORDS), METHOD("spread", spread, METH_FASTCALL),
+    METHOD("spread_columns", spread_columns, METH_FASTCALL), METHOD("add", add, METH_FASTCALL), METHOD("close", close_path, METH_NOARGS),
     {NULL, NULL, 0, NULL},
 };
 static PyMemberDef path_members[] = {

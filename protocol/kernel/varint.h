@@ -69,13 +69,7 @@ static inline uint8_t *write_zigzag(uint8_t *at, int64_t value)
 
 static inline int zigzag_bytes(int64_t value)
 {
-    uint64_t bits = fold(value);
-    int count = 1;
-    while (bits > 127) {
-        bits >>= 7;
-        count++;
-    }
-    return count;
+    return (70 - __builtin_clzll(fold(value) | 1)) / 7;
 }
 
 #endif

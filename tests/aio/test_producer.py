@@ -9,6 +9,7 @@ import asyncio
 import pytest
 
 from headrace.client import DeliveryFailed, Json, Str, WaitTimedOut
+from headrace.client.partitioner import partition_of
 from headrace.errors import ErrorCode, KafkaError
 from tests.support.waiting import DEADLINE_S
 
@@ -90,6 +91,76 @@ def test_many_at_once_from_lists_and_tables(api, node, new_topic):
     records = run(scenario())
     assert [int(record.value) for record in records if record.key == b"k"] == list(range(500))
     assert sum(record.value == b"t" for record in records) == 400
+
+
+@pytest.mark.parametrize("kind", ["list", "table"])
+def test_many_with_keys_go_where_single_ones_go_in_order(api, node, new_topic, kind):
+    import pyarrow
+
+    topic, count = new_topic(3), 3_000
+    keys = [None if index % 11 == 0 else b"key %d" % (index % 17) for index in range(count)]
+    values = [b"%d" % index for index in range(count)]
+
+    async def scenario():
+        # batches and memory for a small part of them
+        async with api.Kafka(node.bootstrap).producer(batch_size=1_000, buffer_memory=9_000) as producer:
+            if kind == "list":
+                assert await producer.send_many(topic, values, keys) == count
+            else:
+                columns = {
+                    "value": pyarrow.array(values, pyarrow.binary()),
+                    "key": pyarrow.array(keys, pyarrow.large_binary()),
+                }
+                assert await producer.send_many(topic, pyarrow.table(columns)) == count
+            assert producer.health()["buffered_bytes"] < 9_000 + 2_000
+            await producer.flush()
+            assert producer.acknowledged == count
+        return await read(api, node.bootstrap, topic, count)
+
+    records = run(scenario())
+    assert len(records) == count
+    assert all(record.partition == partition_of(record.key, 3) for record in records if record.key is not None)
+    assert {record.value: record.key for record in records} == dict(zip(values, keys, strict=True))
+    for key in set(keys) - {None}:
+        own = [int(record.value) for record in records if record.key == key]
+        assert own == sorted(own)
+
+
+def test_many_wait_a_short_time_for_brokers_that_take_nothing_and_are_buffered(api, node, new_topic):
+    topic, values = new_topic(), [bytes(100_000)] * 120
+
+    async def scenario():
+        async with api.Kafka(node.bootstrap).producer() as producer:
+            await (await producer.send(topic, b"first"))
+            producing = getattr(producer, "target", producer)._producing
+            turn, turns = producing.turn, []
+            producing.turn = lambda *arguments, **_named: turns.append(arguments)  # nothing leaves
+            assert await producer.send_many(topic, values) == len(values)
+            assert producing.is_ahead
+            assert turns
+            producing.turn = turn
+            await producer.flush()
+            assert not producing.is_ahead
+            assert producer.acknowledged == 1 + len(values)
+
+    run(scenario())
+
+
+def test_what_is_no_bytes_among_many_with_keys_is_named_and_holds_up_no_other(api, node, new_topic):
+    topic = new_topic(2)
+
+    async def scenario():
+        async with api.Kafka(node.bootstrap).producer(linger_ms=1) as producer:
+            with pytest.raises(TypeError, match=r"values\[1\]: str"):
+                await producer.send_many(topic, [b"0", "1", b"2"], [b"a", b"b", b"c"])
+            with pytest.raises(TypeError, match=r"keys\[1\]: str"):
+                await producer.send_many(topic, [b"0", b"1", b"2"], [b"a", "b", b"c"])
+            assert await producer.send_many(topic, [b"right"], [b"a"]) == 1
+            await producer.flush(DEADLINE_S / 2)
+            assert producer.health()["batches"] == 0
+        return await read(api, node.bootstrap, topic, 3)
+
+    assert sorted(record.value for record in run(scenario())) == [b"0", b"0", b"right"]
 
 
 def test_serializers_stand_between(api, node, new_topic):

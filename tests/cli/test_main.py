@@ -34,7 +34,10 @@ COMMANDS = [
     *(f"load {name}" for name in ("audit", "compact", "rewind")),
     *(f"groups {name}" for name in ("list", "describe", "reset-offsets", "delete")),
 ]
-HEAVY = ("numpy", "pyspark", "pyarrow", "kazoo", "confluent_kafka", "headrace.shm.fabric", "headrace.spark")
+HEAVY = (
+    "asyncio", "confluent_kafka", "kazoo", "msgspec", "numpy", "pyarrow", "pyspark",
+    "headrace.client", "headrace.protocol", "headrace.shm.fabric", "headrace.spark",
+)  # fmt: skip
 
 
 def headrace(*arguments, **environment):

@@ -13,9 +13,8 @@ import time
 
 import pytest
 
-from headrace.client import Kafka
+from headrace.client import Interrupted, Kafka
 from headrace.client.engine.producing import Producing
-from headrace.client.failures import Interrupted
 from headrace.client.forks import ForkedClient
 from headrace.ids import TopicPartition
 from tests.support.waiting import DEADLINE_S, wait_until

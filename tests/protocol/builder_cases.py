@@ -1,4 +1,4 @@
-"""Calls of the batch builder, murmur2 and the listing for clients, by a seed: the kernel and Python have to give the same.
+"""Calls of the batch builder, the send path, murmur2 and the listing for clients, by a seed: the kernel and Python have to give the same.
 
 `kernel_cases.py` runs them among its checks, and the longer run of it with the sanitizers.
 """
@@ -6,11 +6,11 @@
 import struct
 from typing import NamedTuple
 
-from headrace.client import partitioner
+from headrace.client import partitioner, send_path
 from headrace.protocol import client_records
 from headrace.protocol.batch_builder import Column, PythonBatchBuilder, builder_over
 from headrace.protocol.compression import Codec
-from headrace.protocol.record_batch import CorruptRecord, Record, build_batch
+from headrace.protocol.record_batch import HEADER_BYTES, CorruptRecord, Record, build_batch
 
 NOW_MS = 1_700_000_000_000
 TIMES = (0, -1, NOW_MS, NOW_MS + 5, NOW_MS - 70, 2**62, 2**63 - 1, -(2**63), 2**63 - 2, -(2**62) - 1)
@@ -129,12 +129,15 @@ def call_of(lot):
     if way < 8:
         values = [body_of(lot, is_spoilt=is_spoilt) for _ in range(count)]
         keys = None if lot.random() < 0.5 else [body_of(lot, is_spoilt=is_spoilt) for _ in range(count)]
-        start = lot.choice((0, 0, 0, 1, count))
+        start = lot.choice((0, 0, 0, min(1, count), count))
+        stop = (
+            [lot.choice((start, count, (start + count) // 2, -1 if is_spoilt else count))] if lot.random() < 0.3 else []
+        )
         if is_spoilt and lot.random() < 0.2:
             values, keys, start = lot.choice(
                 ((b"ab", None, 0), (values, (), 0), (values, 3, 0), (values, None, -1), (values, None, "0"))
             )
-        return "extend", [values if lot.random() < 0.5 else _tuple(values), keys, time_ms, start, limit]
+        return "extend", [values if lot.random() < 0.5 else _tuple(values), keys, time_ms, start, limit, *stop]
     if way < 10:
         values = column_of(lot, count, is_spoilt=is_spoilt)
         keys = None if lot.random() < 0.5 else column_of(lot, count, is_spoilt=is_spoilt)
@@ -143,11 +146,12 @@ def call_of(lot):
         stop = lot.choice((count, count, count, count // 2, count + is_spoilt))
         return "extend_columns", [values, keys, time_ms, lot.choice((0, 0, stop // 2, stop)), stop, limit]
     if way == 10 or lot.random() < 0.7:
+        in_place = lot.random() < 0.4
         body = lot.choice((None, None, b"", b"compressed"))
         numbers = [lot.choice((-1, 0, 7, bound, -bound - 1)) for bound in (2**15 - 1, 2**63 - 1, 2**15 - 1, 2**31 - 1)]
         if is_spoilt:
             numbers[lot.randrange(4)] = lot.choice((2**63, -(2**63) - 1, None))
-        return "seal", [body, *numbers]
+        return ("seal_in_place", numbers) if in_place else ("seal", [body, *numbers])
     return "clear", []
 
 
@@ -168,7 +172,8 @@ def check_builder(kernel, lot):
         is_viewed = lot.random() < 0.05
         views = [builder.records() for builder in (first, other)] if is_viewed else []
         found, wanted = (outcome(getattr(one, name), *arguments) for one in (first, other))
-        assert found == wanted, (name, arguments)
+        assert found == wanted, (name, arguments)  # views are compared by their bytes
+        del found, wanted
         for view in views:
             view.release()
         assert state_of(first) == state_of(other), (name, arguments)
@@ -187,6 +192,83 @@ def check_builder(kernel, lot):
             "gave",
             build_batch(records, codec=codec, producer_id=numbers[0], base_sequence=numbers[1], attributes=0x10),
         )
+
+
+class Spreading:
+    """A path of either form, with a route whose partitions get batches when a record needs one."""
+
+    def __init__(self, classes, build, partitions, batch_size):
+        path, route, self.target = classes
+        self.path, self.route, self.build = path(tuple, None, None, batch_size), route(), build
+        self.route.resize(partitions)
+        self.partitions = partitions
+        self.batches = []  # all there were: (partition, builder)
+        self.open = {}
+
+    def open_batch(self, partition):
+        builder = self.build()
+        target = self.open.get(partition)
+        if target is None:
+            target = self.open[partition] = self.target()
+            if partition < 0:
+                self.route.stick(target)
+            else:
+                self.route.place(partition, target)
+        target.open(builder, self)
+        self.batches.append((partition, builder))
+
+
+def rows_of(lot, count, *, is_spoilt):
+    """(keys, values, key by index) as lists or as columns."""
+    if lot.random() < 0.5:
+        keys, values = ([body_of(lot, is_spoilt=is_spoilt) for _ in range(count)] for _ in range(2))
+        if lot.random() < 0.7:
+            keys = [key if lot.random() < 0.1 else b"key %d" % lot.randrange(20) for key in keys]
+        return keys, values, keys.__getitem__
+    keys, values = column_of(lot, count), column_of(lot, count)
+    if is_spoilt and count and lot.random() < 0.5:  # a row outside of its data
+        values = values._replace(data=values.data[: lot.randrange(len(values.data) + 1)])
+    return keys, values, keys.row
+
+
+def check_spread(kernel, lot):
+    """Records with keys into the open batches of their partitions: the same ones in both forms, call by call."""
+    python = send_path.PythonSendPath, send_path.PythonSendRoute, send_path.PythonSendTarget
+    compiled = kernel.SendPath, kernel.SendRoute, kernel.SendTarget
+    partitions, batch_size = lot.choice((0, 1, 3, 12)), lot.choice((61, 150, 1_000, 20_000))
+    both = [
+        Spreading(compiled, builder_over(kernel.BatchBuilder), partitions, batch_size),
+        Spreading(python, PythonBatchBuilder, partitions, batch_size),
+    ]
+    allowance = lot.choice((300, 5_000, 2**40))
+    for one in both:
+        one.path.allowance = allowance
+    count = lot.choice((0, 1, 2, 30, 200))
+    keys, values, key_of = rows_of(lot, count, is_spoilt=lot.random() < 0.3)
+    is_listed, at = isinstance(keys, list), lot.choice((0, 0, 0, min(1, count)))
+    time_ms = NOW_MS + lot.randrange(-9000, 9000)
+    for _ in range(2 * count + 2):
+        if is_listed:
+            found, wanted = (outcome(one.path.spread, one.route, values, keys, time_ms, at) for one in both)
+        else:
+            found, wanted = (
+                outcome(one.path.spread_columns, one.route, values, keys, time_ms, at, count) for one in both
+            )
+        assert found == wanted
+        assert both[0].path.open_bytes == both[1].path.open_bytes
+        if found[0] != "gave" or found[1] == count or both[0].path.open_bytes >= allowance:
+            break
+        at = found[1]
+        key = key_of(at)
+        partition = -1 if key is None else partitioner.partition_in_python(bytes(key), partitions) if partitions else 0
+        if partition >= partitions:
+            break
+        for one in both:
+            one.open_batch(partition)
+    first, other = (one.batches for one in both)
+    assert [partition for partition, _builder in first] == [partition for partition, _builder in other]
+    assert [state_of(builder) for _partition, builder in first] == [state_of(builder) for _partition, builder in other]
+    assert both[0].path.open_bytes == sum(builder.size_bytes - HEADER_BYTES for _partition, builder in first)
 
 
 def check_hash(kernel, lot):

@@ -499,6 +499,7 @@ CHECKS = (
         builder_cases.check_builder,
         builder_cases.check_builder,
         builder_cases.check_hash,
+        builder_cases.check_spread,
         follower_cases.check_follower,
     ),
     *walk_cases.CHECKS,

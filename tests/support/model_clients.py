@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from headrace.client.engine.fetching import Fetching, FetchingOptions, OffsetReset
-from headrace.client.engine.producing import Producing, ProducingOptions
+from headrace.client.engine.producing import Producing
+from headrace.client.engine.producing_options import ProducingOptions
 from headrace.client.reading import runs_of
 
 RECORD_BYTES = 100  # that a record takes at most beside its value

@@ -1,16 +1,18 @@
 """A producer over a model cluster: order, idempotence, failures; what it counts comes back to nothing on every path.
 
-Holds: client/engine/batches.py, client/engine/identity.py, client/engine/routes.py, client/delivery.py
+Holds: client/engine/producing_options.py, client/engine/batches.py, client/engine/identity.py, client/engine/routes.py, client/delivery.py
 """
 
 import pytest
 
 from headrace.client.delivery import metadata_of
-from headrace.client.engine.producing import ProducingOptions
+from headrace.client.engine.identity import Identity
+from headrace.client.engine.producing_options import ProducingOptions
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.ids import TopicPartition
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.compression import Codec
+from headrace.protocol.record_batch import iterate_records
 from tests.support.model_clients import ModelProducer
 from tests.support.model_cluster import ModelCluster
 from tests.support.model_network import Network
@@ -196,6 +198,46 @@ def test_a_half_that_is_refused_is_reported_by_a_flush(network, cluster):
     with pytest.raises(KafkaError):
         metadata_of(batch, 1)
     assert is_empty(producer)
+
+
+def test_one_turn_sends_all_that_may_be_in_flight(network, cluster):
+    network.delay_s = (0.05, 0.05)
+    producer = ModelProducer(network, linger_ms=1000, batch_size=150)
+    producer.send(NAME, b"first")
+    producer.flush()
+    for serial in range(20):
+        producer.send(NAME, b"%d" % serial * 50)
+    before = len(produced(cluster))
+    producer.producing.turn(network.now_s)
+    assert producer.producing._node_requests == {cluster.logs[NAME].leader: producer.producing.options.max_in_flight}
+    producer.flush()
+    assert len(produced(cluster)) == before + 20
+    assert values(cluster) == producer.sent[NAME]
+
+
+def test_memory_of_a_batch_is_used_again_once_it_is_done(network, cluster):
+    producer = ModelProducer(network, linger_ms=1000)
+    first = producer.send(NAME, b"a")
+    builder = first.builder
+    producer.flush()
+    assert first.builder is None
+    assert producer.send(NAME, b"b").builder is builder
+    producer.flush()
+    assert values(cluster) == [b"a", b"b"]
+
+
+def test_a_retry_under_another_producer_id_leaves_the_bytes_that_a_socket_may_have(network, cluster):
+    producer = ModelProducer(network, linger_ms=1000)
+    batch = producer.send(NAME, b"a")
+    producer.producing._close(producer.producing.routes["t"].queues[0])
+    batch.number(Identity(7, 0))
+    sent = batch.encoded(Identity(7, 0), Codec.NONE)
+    before = bytes(sent)
+    renewed = batch.encoded(Identity(8, 0), Codec.NONE)
+    assert (bytes(sent), bytes(renewed) != before) == (before, True)
+    assert [record.value for record in iterate_records(renewed)] == [b"a"]
+    producer.flush()
+    assert values(cluster) == [b"a"]
 
 
 def test_a_batch_is_given_up_after_delivery_timeout(network, cluster):
