@@ -26,7 +26,7 @@ from headrace.client.connection import CLIENT_ID
 from headrace.client.consumer_options import ConsumerOptions, Delivery, OnError, Start
 from headrace.client.engine.engine import Engine
 from headrace.client.engine.link import Security
-from headrace.client.kafka import producing_options
+from headrace.client.producer_options import producing_options
 from headrace.client.serializers import Deserializer, Serializer
 from headrace.errors import HeadraceError
 from headrace.ids import TopicPartition
@@ -81,7 +81,7 @@ class Kafka:
         max_block_ms: float = 60_000,
         **options: Any,
     ) -> KafkaProducer[Any, Any]:
-        """A producer; see `headrace.client.kafka.producing_options` for what it takes. raises RuntimeError, where no loop runs"""
+        """A producer; see `client.producer_options.producing_options` for what it takes. raises RuntimeError, where no loop runs"""
         made: KafkaProducer[Any, Any] = KafkaProducer(
             self.engine(), producing_options(options), key, value, max_block_ms / 1000
         )

@@ -19,8 +19,8 @@ from pathlib import Path
 from bench.nodes import Headrace
 from headrace.client.admin import Admin, NewTopic
 from headrace.client.cluster import Cluster
-from headrace.client.producer import Producer
-from headrace.client.producer_options import CODECS, ProducerOptions
+from headrace.client.kafka import Kafka
+from headrace.client.producer_options import CODECS
 
 TOPIC = "copied"
 PARTITIONS = 4
@@ -34,9 +34,9 @@ def fill(bootstrap: str, megabytes: int, codec: str) -> int:
     value = os.urandom(RECORD_BYTES // 2) + bytes(RECORD_BYTES // 2)
     with Cluster(bootstrap) as cluster:
         assert Admin(cluster).create_topics([NewTopic(TOPIC, PARTITIONS)]) == {TOPIC: None}
-        with Producer(cluster, ProducerOptions(codec=CODECS[codec], batch_bytes=BATCH_BYTES)) as producer:
-            for number in range(count):
-                producer.send(TOPIC, value, partition=number % PARTITIONS)
+    with Kafka(bootstrap) as kafka, kafka.producer(compression=codec, batch_size=BATCH_BYTES) as producer:
+        for number in range(count):
+            producer.send(TOPIC, value, partition=number % PARTITIONS)
     return count
 
 

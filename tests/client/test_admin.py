@@ -6,9 +6,8 @@ import pytest
 
 from headrace.client.admin import Admin, GroupListing, NewTopic, OutcomeUnknown
 from headrace.client.cluster import Cluster
-from headrace.client.consumer import Consumer
-from headrace.client.producer import Producer
-from headrace.client.producer_options import ProducerOptions
+from headrace.client.kafka import Kafka
+from headrace.client.range_reader import read_ranges
 from headrace.errors import ErrorCode, KafkaError
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
@@ -147,16 +146,15 @@ def test_trials_change_nothing(admin, cluster, topic):
 
 @pytest.mark.parametrize("codec", list(Codec))
 def test_what_the_producer_wrote_the_consumer_reads(node, cluster, topic, codec):
-    with Producer(Cluster(node.bootstrap), ProducerOptions(codec=codec, batch_bytes=5_000)) as producer:
+    with Kafka(node.bootstrap) as kafka, kafka.producer(compression=codec.name.lower(), batch_size=5_000) as producer:
         for number in range(3_000):
             producer.send(topic, b"value %d" % number, key=b"%d" % (number % 50), headers=[("n", b"%d" % number)])
     cluster.refresh([topic])
     names = [name for name in cluster.partitions if name.topic == topic]
-    consumer = Consumer(cluster, dict.fromkeys(names, 0), cluster.offsets(dict.fromkeys(names, -1)))
     found = {}
-    while not consumer.is_done:
-        for name, records in consumer.poll():
-            found.setdefault(name, []).extend(records)
+    with Kafka(node.bootstrap) as kafka:
+        for records in read_ranges(kafka, dict.fromkeys(names, 0), cluster.offsets(dict.fromkeys(names, -1))):
+            found.setdefault(records[0].topic_partition, []).extend(records)
     assert sum(map(len, found.values())) == 3_000
     for records in found.values():
         assert [record.offset for record in records] == list(range(len(records)))
@@ -166,7 +164,11 @@ def test_what_the_producer_wrote_the_consumer_reads(node, cluster, topic, codec)
 
 
 def test_a_partition_that_is_not_there(node, topic):
-    with Producer(Cluster(node.bootstrap)) as producer, pytest.raises(KafkaError, match="partitions 0 to 2"):
+    with (
+        Kafka(node.bootstrap) as kafka,
+        kafka.producer() as producer,
+        pytest.raises(KafkaError, match="partitions 0 to 2"),
+    ):
         producer.send(topic, b"v", partition=7)
 
 

@@ -6,9 +6,10 @@ Holds: client/offset_store.py
 import pytest
 
 from headrace.client.cluster import EARLIEST, LATEST, Cluster
-from headrace.client.consumer import Consumer
 from headrace.client.coordinator import CoordinatorClient
+from headrace.client.kafka import Kafka
 from headrace.client.offset_store import committed, committed_offsets, store_offsets
+from headrace.client.range_reader import read_ranges
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import TopicPartition
 from headrace.protocol.apis import ApiKey
@@ -46,12 +47,9 @@ def cluster(clicks, broker):
         yield cluster
 
 
-def test_records_are_read(cluster, clicks):
-    cluster.refresh(["clicks"])
-    consumer = Consumer(cluster, {clicks: 0}, {clicks: 3})
-    found = []
-    while not consumer.is_done:
-        found += [record.value for _name, records in consumer.poll() for record in records]
+def test_records_are_read(broker, clicks):
+    with Kafka(broker.address) as kafka:
+        found = [record.value for records in read_ranges(kafka, {clicks: 0}, {clicks: 3}) for record in records]
     assert found == [b"v0", b"v1", b"v2"]
 
 
