@@ -136,11 +136,16 @@ class FetcherThread(threading.Thread):
                 is_kept = self._take(one, found)
             except CorruptRecord as failure:
                 is_kept = one.owned.stream.put(one.owned, None, failure)
-            if not is_kept:
-                with self._lock:
-                    is_mine = self._partitions.pop(one.owned.name, None) is one
-                if is_mine and not one.owned.is_revoked:
-                    self._give_back([one])
+            if not is_kept and self._has_removed(one) and not one.owned.is_revoked:
+                self._give_back([one])
+
+    def _has_removed(self, one: Fetched) -> bool:
+        """Fetch it no more; False if it is not here. While its fetch was in flight, its member may have lost it and claimed it again."""
+        with self._lock:
+            is_here = self._partitions.get(one.owned.name) is one
+            if is_here:
+                del self._partitions[one.owned.name]
+            return is_here
 
     def _take(self, one: Fetched, found: ByteBufferMessageSet) -> bool:
         """Hand on what was fetched of a partition; False: it is to be looked for elsewhere, or is no longer ours."""

@@ -30,6 +30,10 @@ class WaitTimedOut(HeadraceError):
     """What was waited for did not happen in time; the text says what it waits for."""
 
 
+class Interrupted(HeadraceError):
+    """The client was left in the middle of a step: what it has sent, and what waits, is not known. It can be closed."""
+
+
 def error_of(error_code: int, what: str) -> KafkaError:
     """The error of a code; for an unknown code UNKNOWN_SERVER_ERROR."""
     try:

@@ -131,32 +131,47 @@ class KafkaProducer(Sending[K_in, V_in]):
     ) -> Delivery:
         """The slow way: what the kernel's `SendPath` leaves."""
         with self._lock:
-            if not self._has_work.is_set():
-                self._has_work.set()
-            producing = self._producing
-            now_s = self._clock_s()
-            self._check()
-            if producing.is_due or now_s >= self._next_turn_s:
-                self._turn()
-            if producing.is_full:
-                self._wait_for_room()
-            self._raise_ended()
-            route = self._routes.get(topic)
-            if route is None:
-                route = self._learn(topic)
-            queue = self._queue(route, key, partition)
-            size = RECORD_OVERHEAD_BYTES + len(value or b"") + len(key or b"")
-            if headers:
-                size += sum(_HEADER_BYTES + 4 * len(name) + len(content or b"") for name, content in headers)
-            batch = queue.open
-            if batch is None or batch.builder.size_bytes + size > self._batch_size:  # type: ignore[union-attr]
-                batch = producing.open_batch(queue, size, now_s)
-            builder = batch.builder
-            assert builder is not None
-            before = builder.size_bytes
-            milliseconds = int((now_s + self._wall_offset_s) * 1000) if timestamp_ms is None else timestamp_ms
-            producing.path.add(builder.append(milliseconds, key, value, headers) - before)
-            return _new(Delivery, (self, batch, builder.count - 1))
+            try:
+                return self._append(topic, value, key, headers, partition, timestamp_ms)
+            except BaseException as failure:
+                self._driver.note_interruption(failure)
+                raise
+
+    def _append(
+        self,
+        topic: str,
+        value: bytes | None,
+        key: bytes | None,
+        headers: Sequence[Header],
+        partition: int | None,
+        timestamp_ms: int | None,
+    ) -> Delivery:
+        if not self._has_work.is_set():
+            self._has_work.set()
+        producing = self._producing
+        now_s = self._clock_s()
+        self._check()
+        if producing.is_due or now_s >= self._next_turn_s:
+            self._turn()
+        if producing.is_full:
+            self._wait_for_room()
+        self._raise_ended()
+        route = self._routes.get(topic)
+        if route is None:
+            route = self._learn(topic)
+        queue = self._queue(route, key, partition)
+        size = RECORD_OVERHEAD_BYTES + len(value or b"") + len(key or b"")
+        if headers:
+            size += sum(_HEADER_BYTES + 4 * len(name) + len(content or b"") for name, content in headers)
+        batch = queue.open
+        if batch is None or batch.builder.size_bytes + size > self._batch_size:  # type: ignore[union-attr]
+            batch = producing.open_batch(queue, size, now_s)
+        builder = batch.builder
+        assert builder is not None
+        before = builder.size_bytes
+        milliseconds = int((now_s + self._wall_offset_s) * 1000) if timestamp_ms is None else timestamp_ms
+        producing.path.add(builder.append(milliseconds, key, value, headers) - before)
+        return _new(Delivery, (self, batch, builder.count - 1))
 
     def send_many(
         self,
@@ -210,9 +225,7 @@ class KafkaProducer(Sending[K_in, V_in]):
             if batch.is_done:
                 return
             self._check()
-            if not batch.is_closed:
-                self._producing.turn(self._clock_s(), is_flushing=True)
-            self._driver.wait_until(lambda: batch.is_done, timeout, f"delivery to {batch.name}")
+            self._driver.run(self._delivered(batch, timeout))
             self._note_turn()
 
     def close(self, timeout: float | None = None) -> None:
@@ -253,6 +266,7 @@ class KafkaProducer(Sending[K_in, V_in]):
             raise ForkedClient("this producer was made before a fork: make one in the child")
         if self._is_closed and self._driver.is_closed:
             raise producer_closed()
+        self._driver.check()
         self._raise_ended()
 
     def _learn(self, topic: str) -> Route:

@@ -211,6 +211,12 @@ class Sending(ABC, Generic[K_in, V_in]):
     def _room(self) -> Until:
         return Until(lambda: not self._producing.is_full, self._max_block_s, "room in buffer.memory")
 
+    def _delivered(self, batch: Batch, timeout: float | None) -> Steps[None]:
+        """Until a batch is done. raises WaitTimedOut"""
+        if not batch.is_closed:
+            self._producing.turn(self._clock_s(), is_flushing=True)
+        yield Until(lambda: batch.is_done, timeout, f"delivery to {batch.name}")
+
     def _flushed(self, timeout: float | None) -> Steps[None]:
         """Until every record sent before is acknowledged, or is out where nothing is. raises WaitTimedOut"""
         producing, requests = self._producing, self._engine.requests

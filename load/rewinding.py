@@ -17,8 +17,10 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
@@ -26,20 +28,16 @@ from headrace.client.cluster import EARLIEST, LATEST, Cluster
 from headrace.client.leader_epochs import Epochs, RecordEpochs
 from headrace.ids import TopicPartition
 from headrace.load.commits import REWIND, Change, DataFile, Snapshot, TopicOffsets, same_topic
-from headrace.load.committed_rows import committed_rows, is_as_committed, known_offsets
-from headrace.load.contents import DEAD_SCHEMA
-from headrace.load.data_file_writer import ROW_GROUP_BYTES, DataFileWriter
-from headrace.load.data_files import Attempt, file_name, folder_of
+from headrace.load.committed_rows import is_as_committed, known_offsets
+from headrace.load.data_files import Attempt
 from headrace.load.deleted_rows import DeletedRows, deleted_rows, summed
 from headrace.load.durable import sync_directory
 from headrace.load.errors import LoadFenced, OutOfRange, TopicReplaced
 from headrace.load.options import pattern_of, start_of
 from headrace.load.orphans import run_of
 from headrace.load.others_rows import count_within, discard, offsets_of, without_tails
-from headrace.load.table_columns import own_columns
+from headrace.load.partial_copy import partial_copy
 from headrace.load.target import Target, open_target
-
-COMPRESSION = "snappy"  # of a file that is written again
 
 
 def rewind(
@@ -155,7 +153,8 @@ def _change(target: Target, run_id: str, snapshot: Snapshot, cuts: dict[TopicPar
         files = _files(snapshot, name)
         heads: list[DataFile] = []
         for one in _split_by(files, cut):
-            heads.append(_head(target, snapshot, one, cut, Attempt(run_id, len(added) + len(heads))))
+            attempt = Attempt(run_id, len(added) + len(heads))
+            heads.append(partial_copy(target, snapshot, one, cut, attempt, partial(_precede, cut)))
         added += heads
         removed += [one.path for one in files if one.last_offset >= cut]
         removed += [one.path for one in snapshot.gone if _is_of(one, snapshot, name)]
@@ -229,32 +228,8 @@ def _rows_from(target: Target, one: DataFile, start: int) -> int:
     return int(pc.sum(pc.greater_equal(offsets, start)).as_py())
 
 
-def _head(target: Target, snapshot: Snapshot, one: DataFile, cut: int, attempt: Attempt) -> DataFile:
-    """The rows of a file before an offset, as a file of their own. raises DamagedFile"""
-    schema = DEAD_SCHEMA if one.is_bad else own_columns(snapshot)
-    name = file_name(one.topic, one.partition, one.start, cut, attempt)
-    path = f"{folder_of(one.topic, one.hour, one.is_bad)}/{name}"
-    writer = DataFileWriter(target.root / path, schema, COMPRESSION, 0)
-    try:
-        for batch in committed_rows(target.root, one, schema):
-            kept = batch.filter(pc.less(batch.column("offset"), cut))
-            if kept.num_rows:
-                writer.add(kept)
-            if writer.waiting_bytes >= ROW_GROUP_BYTES:
-                writer.write()
-        size, checksum = writer.finish()
-    except BaseException:
-        writer.discard()
-        raise
-    return replace(
-        one,
-        path=path,
-        end=cut,
-        rows=writer.rows,
-        bytes=size,
-        last_offset=writer.last_offset,
-        checksum=checksum,
-    )
+def _precede(cut: int, rows: pa.RecordBatch, _at: int) -> pa.Array:
+    return pc.less(rows.column("offset"), cut)
 
 
 def _offsets(snapshot: Snapshot, cuts: dict[TopicPartition, int], epochs: Epochs) -> dict[str, TopicOffsets]:

@@ -15,6 +15,7 @@ import logging
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -23,21 +24,18 @@ import pyarrow as pa
 from headrace.ids import TopicPartition
 from headrace.limits import LOAD_UPKEEP_TRIES_MAX
 from headrace.load.commits import Change, DataFile, LiveFile, Rewritten, Snapshot
-from headrace.load.committed_rows import committed_rows, known_offsets
+from headrace.load.committed_rows import known_offsets
 from headrace.load.contents import DEAD_SCHEMA
-from headrace.load.data_file_writer import ROW_GROUP_BYTES, DataFileWriter
-from headrace.load.data_files import Attempt, file_name, folder_of
+from headrace.load.data_files import Attempt
 from headrace.load.deleted_rows import DeletedRows, deleted_rows, summed
 from headrace.load.durable import sync_directory
 from headrace.load.errors import DamagedFile, LoadFenced
 from headrace.load.orphans import run_of
 from headrace.load.others_rows import discard, instants_of, places_in, without
+from headrace.load.partial_copy import partial_copy
 from headrace.load.schemas import schema_from_text
-from headrace.load.table_columns import own_columns
 from headrace.load.table_rows import deleted_positions
 from headrace.load.target import Target
-
-COMPRESSION = "snappy"  # of a file that is written again
 
 _log = logging.getLogger("headrace.load")
 
@@ -161,7 +159,8 @@ def remove(
             if isinstance(one.file, LiveFile):
                 rewritten.append(without(target.root, one.file, one.goes, instants_of(snapshot)))
             elif not one.is_whole:
-                added.append(_rest(target, snapshot, one.file, one.goes, Attempt(run_id, len(added))))
+                attempt = Attempt(run_id, len(added))
+                added.append(partial_copy(target, snapshot, one.file, one.file.end, attempt, partial(_stay, one.goes)))
         for folder in {(target.root / one.path).parent for one in added}:
             sync_directory(folder)
         change = _change(target, run_id, snapshot, reason, chosen, choice, added, rewritten)
@@ -204,34 +203,8 @@ def _change(
     )
 
 
-def _rest(target: Target, snapshot: Snapshot, one: DataFile, goes: np.ndarray, attempt: Attempt) -> DataFile:
-    """The other rows of a file of ours, as a file of its range. raises DamagedFile"""
-    schema = DEAD_SCHEMA if one.is_bad else own_columns(snapshot)
-    name = file_name(one.topic, one.partition, one.start, one.end, attempt)
-    path = f"{folder_of(one.topic, one.hour, one.is_bad)}/{name}"
-    writer = DataFileWriter(target.root / path, schema, COMPRESSION, 0)
-    at = 0
-    try:
-        for batch in committed_rows(target.root, one, schema):
-            kept = batch.filter(pa.array(~goes[at : at + batch.num_rows]))
-            at += batch.num_rows
-            if kept.num_rows:
-                writer.add(kept)
-            if writer.waiting_bytes >= ROW_GROUP_BYTES:
-                writer.write()
-        size, checksum = writer.finish()
-    except BaseException:
-        writer.discard()
-        raise
-    return replace(
-        one,
-        path=path,
-        rows=writer.rows,
-        bytes=size,
-        first_offset=writer.first_offset,
-        last_offset=writer.last_offset,
-        checksum=checksum,
-    )
+def _stay(goes: np.ndarray, rows: pa.RecordBatch, at: int) -> pa.Array:
+    return pa.array(~goes[at : at + rows.num_rows])
 
 
 def _deleted(target: Target, snapshot: Snapshot, chosen: Sequence[Chosen]) -> tuple[DeletedRows, ...]:

@@ -7,6 +7,9 @@
 One thread at a time drives an engine. `wake` may be called from any: it ends the wait for the sockets.
 
 A name is resolved where it is needed, and blocks as the system's resolver does.
+
+Ctrl-C ends a wait for the sockets at once, and the client is as it was. A KeyboardInterrupt anywhere else may leave the engine's state
+half changed. From then on the client is refused with `Interrupted`, and can only be closed: a record that waits for nothing would hang.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ from headrace.client.engine.engine import Engine
 from headrace.client.engine.link import Link, LinkState, closed_by_broker
 from headrace.client.engine.requests import CONNECT_TIMEOUT_S
 from headrace.client.engine.tasks import Task
-from headrace.client.failures import ConnectionFailed, NotSent, WaitTimedOut
+from headrace.client.failures import ConnectionFailed, Interrupted, NotSent, WaitTimedOut
 from headrace.client.steps import Call, Done, Heard, Pass, Step, Steps, Whole
 from headrace.errors import KafkaError
 from headrace.limits import CLIENT_RECEIVES_MAX
@@ -63,6 +66,9 @@ class BlockingDriver:
         self._wake_fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         self._poll.register(self._wake_fd, select.POLLIN)
         self.is_closed = False
+        self.is_half_done = False
+        self._is_waiting = False  # for the sockets
+        self._noted: BaseException | None = None
         engine.tasks.now_s = clock_s()
         engine.clock_s = clock_s
 
@@ -74,13 +80,39 @@ class BlockingDriver:
                     os.eventfd_write(self._wake_fd, 1)
 
     def turn(self, wait_s: float = 0.0) -> None:
-        """Turn the engine, and handle what the sockets have; waits for something of them for at most so long."""
+        """Turn the engine, and handle what the sockets have; waits for something of them for at most so long. raises Interrupted"""
+        self.check()
+        try:
+            self._turn(wait_s)
+        except BaseException as failure:
+            self.note_interruption(failure)
+            raise
+
+    def check(self) -> None:
+        """raises   Interrupted"""
+        if self.is_half_done:
+            raise Interrupted(
+                "a KeyboardInterrupt came in the middle of a step of this client: close it, and make a new one"
+            )
+
+    def note_interruption(self, failure: BaseException) -> None:
+        """What leaves a step of this client: only while it waits for the sockets nothing is half done."""
+        if isinstance(failure, Exception) or failure is self._noted:
+            return
+        self._noted = failure
+        if not self._is_waiting:
+            self.is_half_done = True
+
+    def _turn(self, wait_s: float) -> None:
         engine, clock_s = self.engine, self.clock_s
+        self._is_waiting, self._noted = False, None
         now_s = clock_s()
         engine.turn(now_s)
         self._serve(now_s)
         wait_s = max(0.0, min(wait_s, engine.next_s(now_s) - now_s, WAIT_MAX_S))
+        self._is_waiting = True
         found = self._poll.poll(wait_s * 1000)
+        self._is_waiting = False
         if not found and not wait_s and not self._connecting:
             return
         now_s = engine.tasks.now_s = clock_s()
@@ -124,6 +156,7 @@ class BlockingDriver:
 
     def run(self, steps: Steps[T]) -> T:
         """Their result. raises what they raise"""
+        self._is_waiting = False
         value: Any = None
         failure: BaseException | None = None
         while True:
@@ -132,11 +165,16 @@ class BlockingDriver:
             except StopIteration as end:
                 result: T = end.value
                 return result
+            except BaseException as raised:
+                if raised is not failure:  # which is noted, or a function of the caller raised it
+                    self.note_interruption(raised)
+                raise
             value = failure = None
             try:
                 value = self._perform(step)
             except BaseException as raised:  # the steps have to hear of a KeyboardInterrupt as well
                 failure = raised
+                self._is_waiting = False
 
     def _perform(self, step: Step) -> Any:
         if isinstance(step, Done):

@@ -15,7 +15,9 @@ from headrace.classic import consumer as consumer_module
 from headrace.classic import registry
 from headrace.classic.config import ConsumerConfig
 from headrace.classic.consumer import Consumer
+from headrace.classic.discovery import Address
 from headrace.classic.errors import ConsumerTimeout, OffsetOutOfRange
+from headrace.classic.fetchers import Fetched, FetcherThread
 from headrace.classic.kafka_stream import KafkaStream, OwnedPartition
 from headrace.classic.message_set_reader import ByteBufferMessageSet
 from headrace.classic.offsets import DualOffsets, offset_store
@@ -399,6 +401,33 @@ def test_a_stream_drops_what_was_revoked_and_raises_what_does_not_decode():
     assert list(stream) == []
 
 
+def test_a_partition_that_was_claimed_again_outlives_a_fetch_of_its_former_claim():
+    """Else nothing fetches it until the next rebalance. A member does so after a lost session, within the wait of one fetch."""
+    name = TopicPartition("t", 0)
+    stream = KafkaStream("s", DefaultDecoder(), DefaultDecoder(), 0, 2)
+    former, again = (Fetched(OwnedPartition(name, stream, 0), 0, 1000) for _ in range(2))
+    given_back = []
+    config = ConsumerConfig.of({"zk.connect": "127.0.0.1:1", "groupid": "g"})
+    fetcher = FetcherThread(Address("127.0.0.1", 1), 0, config, given_back.extend)
+    data = build_message_set([Record(0, 1, None, b"a")], 1)
+
+    def multifetch(requests):
+        if len(asked) == 0:
+            fetcher.remove([name])
+            stream.revoke(former.owned)
+            fetcher.add(again)
+        asked.append(requests)
+        return [ByteBufferMessageSet(name, data, 0, 1)]
+
+    asked = []
+    fetcher._consumer.multifetch = multifetch
+    fetcher.add(former)
+    for _ in range(2):
+        fetcher._fetch(fetcher._due())
+    assert next(stream).message == b"a"
+    assert given_back == []
+
+
 def test_counts_of_streams_are_checked(node, group):
     connector = Consumer.create(ConsumerConfig.of(config_of(node, group)))
     with pytest.raises(ConfigError, match="0 for streams of t: expected 1 or more"):
@@ -414,7 +443,7 @@ class Member:
     def __init__(self, node, group, pattern, seen):
         self.connector = Consumer.create(config_of(node, group, autocommit_interval_ms=50, consumer_timeout_ms=-1))
         streams = self.connector.create_message_streams_by_filter(Whitelist(pattern), 2)
-        self.threads = [threading.Thread(target=self._read, args=(stream, seen)) for stream in streams]
+        self.threads = [threading.Thread(target=self._read, args=(stream, seen), daemon=True) for stream in streams]
         for thread in self.threads:
             thread.start()
 
@@ -435,7 +464,6 @@ class Member:
             thread.join(DEADLINE_S)
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize("seed", [1, 2])
 def test_members_come_go_die_and_lose_sessions_while_a_topic_is_added(node, new_topic, group, zookeeper, seed):
     """After each step each partition has one owner, a live member; no message is skipped."""

@@ -4,21 +4,27 @@ Holds: client/sending.py, client/send_path.py, client/forks.py, client/delivery.
 client/addresses.py, client/failures.py, client/producer_options.py, client/driving/blocking.py
 """
 
+import contextlib
+import functools
 import os
+import signal
 import threading
+import time
 
 import pytest
 
 from headrace.client import DeliveryFailed, Kafka
 from headrace.client.engine import producing
+from headrace.client.engine.producing import Producing
 from headrace.client.engine.producing_options import ProducingOptions
+from headrace.client.failures import Interrupted
 from headrace.client.forks import ForkedClient
 from headrace.client.kafka_producer import KafkaProducer
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import TopicPartition
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.compression import Codec
-from tests.support.waiting import DEADLINE_S
+from tests.support.waiting import DEADLINE_S, wait_until
 
 NAME = TopicPartition("t", 0)
 CLICKS = TopicPartition("clicks", 0)
@@ -295,30 +301,103 @@ def test_what_is_sent_after_closing_is_refused(kafka):
         producer.send("t", b"b")
 
 
-@pytest.mark.parametrize("thread", [False])
+@contextlib.contextmanager
+def held_by_another_thread(lock):
+    """As the sender thread may have it when the process forks."""
+    is_held, is_over = threading.Event(), threading.Event()
+
+    def hold():
+        with lock:
+            is_held.set()
+            is_over.wait(DEADLINE_S)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    assert is_held.wait(DEADLINE_S)
+    yield
+    is_over.set()
+    holder.join()
+
+
+@pytest.mark.parametrize("thread", [False, True])
 def test_a_forked_child_gets_an_error_and_never_hangs(kafka, thread):
     producer = kafka.producer(linger_ms=1, sender_thread=thread)
+    sent = producer.send("t", b"a")
+    sent.result(DEADLINE_S)
+    waiting = producer.send("t", b"b")
+    with held_by_another_thread(producer._lock) if thread else contextlib.nullcontext():
+        status = status_of_child(producer, waiting, sent)
+    assert waiting.result(DEADLINE_S).offset == 1
+    assert producer.send("t", b"c").result(DEADLINE_S).offset == 2  # the parent's own connection is as it was
+    producer.close()
+    assert status == 0
+
+
+def test_forks_while_the_sender_thread_sends(kafka, log):
+    """Wherever the thread was, the child gets its error, and the parent's records are all there."""
+    with kafka.producer(linger_ms=0, sender_thread=True) as producer:
+        for serial in range(20):
+            sent = [producer.send("t", b"%d" % (10 * serial + more)) for more in range(10)]
+            assert status_of_child(producer, *sent) == 0
+    assert sorted(map(int, values(log))) == list(range(200))
+
+
+def test_ctrl_c_ends_a_wait_at_once_and_the_producer_goes_on(kafka, log):
+    with kafka.producer(linger_ms=1) as producer:
+        producer.send("t", b"a").result(DEADLINE_S)
+        timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            wait_until(lambda: producer.poll(1))
+        timer.join()
+        assert producer.send("t", b"b").result(DEADLINE_S).offset == 1
+
+
+@pytest.mark.parametrize("place", ["_send_to", "_answered", "open_batch"])
+def test_ctrl_c_in_the_middle_of_a_step_is_said_and_never_a_wait_for_nothing(kafka, monkeypatch, place):
+    """What a step leaves half done may be a batch that is in no list: a flush would wait for it without end."""
+    producer = kafka.producer(linger_ms=1)
     producer.send("t", b"a").result(DEADLINE_S)
-    if thread:
-        producer._lock.acquire()  # as the sender thread may hold it
-        threading.Thread(target=lambda: producer._lock.acquire(timeout=0.2)).start()
+    with monkeypatch.context() as patched:
+        patched.setattr(Producing, place, interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            producer.send("t", b"b").result(DEADLINE_S)
+    for call in (lambda: producer.send("t", b"c", partition=0), producer.flush, producer.poll):
+        with pytest.raises(Interrupted, match="KeyboardInterrupt came in the middle"):
+            call()
+    producer.close(0.0)
+    with pytest.raises(Exception, match="closed"):
+        producer.send("t", b"d")
+
+
+def interrupt(*_arguments, **_options):
+    raise KeyboardInterrupt
+
+
+def status_of_child(producer, *sent):
+    """How many of its calls were not refused, in a child that uses a producer of its parent."""
+    calls = [
+        lambda: producer.send("t", b"x"),
+        lambda: producer.flush(1),
+        producer.poll,
+        lambda: producer.partitions("t"),
+    ]
+    calls += [functools.partial(one.result, 1) for one in sent if not one.is_done]
     child = os.fork()
     if child == 0:
-        code = 1
+        left = len(calls)
         try:
-            failures = 0
-            for call in (lambda: producer.send("t", b"b"), lambda: producer.flush(1), lambda: producer.poll()):
+            for call in calls:
                 try:
                     call()
                 except ForkedClient:
-                    failures += 1
+                    left -= 1
             producer.close()
-            code = 0 if failures == 3 else 2
         finally:
-            os._exit(code)
-    if thread:
-        producer._lock.release()
-    _pid, status = os.waitpid(child, 0)
-    producer.send("t", b"c").result(DEADLINE_S)  # the parent's own connection is as it was
-    producer.close()
-    assert os.waitstatus_to_exitcode(status) == 0
+            os._exit(left)
+    deadline_s = time.monotonic() + DEADLINE_S
+    while (found := os.waitpid(child, os.WNOHANG))[0] == 0:
+        if time.monotonic() > deadline_s:
+            os.kill(child, signal.SIGKILL)
+        time.sleep(0.005)
+    return os.waitstatus_to_exitcode(found[1])

@@ -1,6 +1,6 @@
 """Hours that ended long ago are dropped, in one commit, and nothing of them comes back.
 
-Holds: load/row_removal.py
+Holds: load/partial_copy.py, load/row_removal.py
 """
 
 import time
