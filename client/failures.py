@@ -30,6 +30,10 @@ class WaitTimedOut(HeadraceError):
     """What was waited for did not happen in time; the text says what it waits for."""
 
 
+class OutcomeUnknown(HeadraceError):
+    """A request may have been carried out, and can't be repeated without harm."""
+
+
 class Interrupted(HeadraceError):
     """The client was left in the middle of a step: what it has sent, and what waits, is not known. It can be closed."""
 

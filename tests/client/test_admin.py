@@ -1,4 +1,8 @@
-"""The admin client, the producer and the consumer against a node as users run it."""
+"""The admin, a producer and a consumer against a node as users run it; what a controller does not answer, or not any more.
+
+Holds: client/engine/administration.py, client/engine/controller_requests.py, client/engine/group_administration.py,
+client/kafka_admin.py
+"""
 
 import uuid
 
@@ -6,6 +10,8 @@ import pytest
 
 from headrace.client.admin import Admin, GroupListing, NewTopic, OutcomeUnknown
 from headrace.client.cluster import Cluster
+from headrace.client.engine.administration import Administration
+from headrace.client.failures import ConnectionFailed
 from headrace.client.kafka import Kafka
 from headrace.client.range_reader import read_ranges
 from headrace.errors import ErrorCode, KafkaError
@@ -120,13 +126,89 @@ def test_a_deletion_by_name_is_not_repeated_and_the_reason_is_given(log, broker,
     assert found.asked == ["clicks"]
 
 
+def iter_of(result):
+    """A procedure that returns at once."""
+    return result
+    yield
+
+
 def test_a_topic_that_was_deleted_meanwhile_is_unknown(log, broker, monkeypatch):
     broker.topic_ids["clicks"] = "ab" * 16
     deletions(broker, log, monkeypatch, lost=0)
     with Cluster(broker.address) as cluster:
-        admin = Admin(cluster)
-        monkeypatch.setattr(admin, "_topic_ids", lambda names: dict.fromkeys(names, "ef" * 16))
-        assert admin.delete_topics(["clicks"])["clicks"].code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        ids = {"clicks": bytes.fromhex("ef" * 16)}
+        monkeypatch.setattr(Administration, "_topic_ids", lambda _self, _names: iter_of(ids))
+        assert Admin(cluster).delete_topics(["clicks"])["clicks"].code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+class Creations:
+    """The controller of a fake broker: answers that are lost after the creation, and those of one that is not the controller any more."""
+
+    def __init__(self, log, lost=0, moved=0):
+        self._log, self._lost, self._moved = log, lost, moved
+        self.asked = 0
+
+    def __call__(self, request, _error):
+        kind = messages.CreateTopicsResponse
+        self.asked += 1
+        rows = []
+        for topic in request.topics:
+            code = ErrorCode.NONE
+            if self._moved:
+                code = ErrorCode.NOT_CONTROLLER
+            elif any(name.topic == topic.name for name in self._log.ends):
+                code = ErrorCode.TOPIC_ALREADY_EXISTS
+            else:
+                self._log.create(topic.name)
+            rows.append(kind.CreatableTopicResult(name=topic.name, error_code=int(code)))
+        if self._moved:
+            self._moved -= 1
+        elif self._lost:
+            self._lost -= 1
+            raise ConnectionResetError
+        return kind(topics=rows)
+
+
+def creations(broker, log, monkeypatch, **faults):
+    found = Creations(log, **faults)
+    monkeypatch.setitem(fake_broker.SERVED, ApiKey.CREATE_TOPICS, (0, 6))
+    monkeypatch.setitem(fake_broker.FLEXIBLE_FROM, ApiKey.CREATE_TOPICS, 5)
+    monkeypatch.setattr(broker, "_create_topics", found, raising=False)
+    return found
+
+
+def test_a_creation_whose_answer_was_lost_is_done_and_a_topic_that_was_there_is_an_error(log, broker, monkeypatch):
+    found = creations(broker, log, monkeypatch, lost=1)
+    with Cluster(broker.address) as cluster:
+        assert Admin(cluster).create_topics([NewTopic("clicks"), NewTopic("views")]) == {"clicks": None, "views": None}
+        assert found.asked == 2
+        errors = Admin(cluster).create_topics([NewTopic("clicks"), NewTopic("more")])
+    assert errors["clicks"].code is ErrorCode.TOPIC_ALREADY_EXISTS
+    assert errors["more"] is None
+
+
+def test_a_controller_that_moved_is_looked_up_again(log, broker, monkeypatch):
+    found = creations(broker, log, monkeypatch, moved=2)
+    with Cluster(broker.address) as cluster:
+        assert Admin(cluster).create_topics([NewTopic("clicks")]) == {"clicks": None}
+    assert found.asked == 3
+    assert broker.asked[ApiKey.METADATA] >= 3
+
+
+def test_a_program_deletes_by_the_id_as_well(log, broker, monkeypatch):
+    """Its request is repeated: the topic of that name that was created since stays."""
+    broker.topic_ids["clicks"] = "ab" * 16
+    found = deletions(broker, log, monkeypatch, lost=1)
+    with Kafka(broker.address) as kafka, kafka.admin() as admin:
+        admin.delete_topic("clicks")
+    assert found.asked == ["clicks", None]
+
+
+def test_what_is_not_done_in_time_is_a_connection_that_failed(broker, monkeypatch):
+    answer = broker._answer
+    monkeypatch.setattr(broker, "_answer", lambda frame: None if frame[1] == ApiKey.LIST_GROUPS else answer(frame))
+    with Cluster(broker.address, timeout_s=0.1) as cluster, pytest.raises(ConnectionFailed, match=r"groups: not done"):
+        Admin(cluster).list_groups()
 
 
 def test_a_bad_setting_is_an_error_that_names_it(admin, topic):

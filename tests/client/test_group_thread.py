@@ -1,6 +1,6 @@
 """Our group members against a node and against Apache Kafka: alone, together, beside other clients; offsets from outside.
 
-Holds: client/coordinator.py, client/offset_store.py, client/group_protocol.py
+Holds: client/offset_store.py, client/group_protocol.py, client/engine/coordinator.py, client/engine/group_administration.py
 """
 
 import re
@@ -13,7 +13,7 @@ from confluent_kafka import Consumer as Librdkafka
 
 from headrace.client.admin import Admin, NewTopic
 from headrace.client.cluster import LATEST, Cluster
-from headrace.client.coordinator import CoordinatorClient
+from headrace.client.engine.coordinator import Coordinator
 from headrace.client.kafka import Kafka
 from headrace.client.offset_store import committed_offsets
 from headrace.errors import ErrorCode, KafkaError
@@ -178,7 +178,7 @@ def test_groups_are_listed_described_altered_and_deleted(cluster, kafka, topic, 
         assert admin.delete_groups([group])[group].code is ErrorCode.NON_EMPTY_GROUP
     admin.alter_group_offsets(group, {TopicPartition(topic, 0): 1})
     assert admin.group_offsets(group) == {TopicPartition(topic, 0): 1}
-    assert committed_offsets(CoordinatorClient(cluster, group), [TopicPartition(topic, 2)]) == {}
+    assert committed_offsets(cluster, group, [TopicPartition(topic, 2)]) == {}
     assert admin.describe_group(group).state == "Empty"
     assert admin.delete_groups([group]) == {group: None}
     assert admin.describe_group(group).state == "Dead"
@@ -201,11 +201,15 @@ def test_producer_and_admin(cluster, kafka, topic):
 
 def test_commits_that_no_member_may_make_are_refused_alike(cluster, topic):
     """Generation -1, or no member id, while the group has members: what Kafka 3.9 says to each."""
-    coordinator = CoordinatorClient(cluster, f"refused-{uuid.uuid4().hex[:8]}")
-    group = coordinator.group_id
+    group = f"refused-{uuid.uuid4().hex[:8]}"
 
     def ask(key, version, request):
-        return coordinator.ask(key, (version, version), request, lambda answer: getattr(answer, "error_code", 0))
+        return cluster.run(
+            lambda engine: Coordinator(engine.requests, group).ask(
+                key, (version, version), request, lambda answer: getattr(answer, "error_code", 0)
+            ),
+            "a request to the coordinator",
+        )
 
     def commit(member_id, generation, instance=None):
         row = messages.OffsetCommitRequest.OffsetCommitRequestPartition(partition_index=0, committed_offset=1)
@@ -258,4 +262,3 @@ def test_commits_that_no_member_may_make_are_refused_alike(cluster, topic):
     leave = messages.LeaveGroupRequest(group_id=group, member_id=member)
     assert ask(ApiKey.LEAVE_GROUP, 1, leave).error_code == 0
     assert commit("", -1) == "NONE"
-    coordinator.forget()

@@ -1,6 +1,6 @@
 """Replicas that move between three nodes while records are written, and what tools and the command line say of it.
 
-Holds: client/replica_admin.py, cli/cluster_moves.py
+Holds: client/engine/replica_administration.py, cli/cluster_moves.py
 """
 
 import json
@@ -13,11 +13,10 @@ from collections import Counter
 import pytest
 from kazoo.client import KazooClient
 
-from headrace.client.admin import Admin, NewTopic
+from headrace.client.admin import Admin, NewTopic, ReplicaAdmin
 from headrace.client.cluster import LATEST, Cluster
 from headrace.client.kafka import Kafka
 from headrace.client.range_reader import read_ranges
-from headrace.client.replica_admin import ReplicaAdmin
 from headrace.controller.zookeeper.admin_znodes import encode_reassignment
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import TopicPartition
