@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from headrace.client.consuming import CommitFailed
     from headrace.client.engine.fetching import LogTruncation
     from headrace.client.engine.offsets import EARLIEST, LATEST
-    from headrace.client.failures import ConnectionFailed, DeliveryFailed, WaitTimedOut
+    from headrace.client.failures import ConnectionFailed, DeliveryFailed, OutcomeUnknown, WaitTimedOut
     from headrace.client.forks import ForkedClient
     from headrace.client.records import Record, RecordMetadata
     from headrace.client.serializers import Bytes, DecodingFailed, Json, Str
@@ -23,6 +23,7 @@ _HOMES = {
     "KafkaConsumer": "aio.consumer", "Delivery": "aio.delivery", "Kafka": "aio.kafka", "KafkaProducer": "aio.producer",
     "CommitFailed": "client.consuming", "DeliveryFailed": "client.failures", "LogTruncation": "client.engine.fetching",
     "EARLIEST": "client.engine.offsets", "LATEST": "client.engine.offsets", "ConnectionFailed": "client.failures",
+    "OutcomeUnknown": "client.failures",
     "WaitTimedOut": "client.failures", "ForkedClient": "client.forks", "Record": "client.records", "RecordMetadata": "client.records",
     "Bytes": "client.serializers", "Json": "client.serializers", "Str": "client.serializers", "DecodingFailed": "client.serializers",
 }  # fmt: skip
@@ -43,6 +44,7 @@ __all__ = [
     "KafkaConsumer",
     "KafkaProducer",
     "LogTruncation",
+    "OutcomeUnknown",
     "Record",
     "RecordMetadata",
     "Str",

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from headrace.client.delivery import Delivery
     from headrace.client.engine.fetching import LogTruncation
     from headrace.client.engine.offsets import EARLIEST, LATEST
-    from headrace.client.failures import ConnectionFailed, DeliveryFailed, WaitTimedOut
+    from headrace.client.failures import ConnectionFailed, DeliveryFailed, OutcomeUnknown, WaitTimedOut
     from headrace.client.forks import ForkedClient
     from headrace.client.kafka import Kafka
     from headrace.client.kafka_admin import KafkaAdmin
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from headrace.client.serializers import Bytes, DecodingFailed, Json, Str
 
 _HOMES = {
-    "Delivery": "delivery", "DeliveryFailed": "failures", "WaitTimedOut": "failures", "LogTruncation": "engine.fetching",
+    "Delivery": "delivery", "DeliveryFailed": "failures", "OutcomeUnknown": "failures", "WaitTimedOut": "failures", "LogTruncation": "engine.fetching",
     "EARLIEST": "engine.offsets", "LATEST": "engine.offsets", "ConnectionFailed": "failures", "ForkedClient": "forks", "Kafka": "kafka",
     "CommitFailed": "kafka_consumer", "KafkaAdmin": "kafka_admin",
     "KafkaConsumer": "kafka_consumer", "KafkaProducer": "kafka_producer", "Record": "records",
@@ -41,6 +41,7 @@ __all__ = [
     "KafkaConsumer",
     "KafkaProducer",
     "LogTruncation",
+    "OutcomeUnknown",
     "Record",
     "RecordMetadata",
     "Str",
