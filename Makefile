@@ -90,7 +90,7 @@ test: $(STAMP) ## lint, types, and the suite but for interop, scenarios and chao
 heavy: $(STAMP) core ## each array of each version of each request with 40,000 rows, and what other clients wait for (half an hour)
 	$(BIN)/python -m pytest -m heavy --timeout=7200 -s tests/e2e/test_heavy_requests.py
 	KILL_EVERY=1 $(BIN)/python -m pytest --timeout=1200 tests/workers/test_worker_deaths.py
-	$(BIN)/python -m pytest -m heavy tests/e2e/test_restored_zookeeper.py
+	$(BIN)/python -m pytest -m heavy tests/e2e/test_restored_zookeeper.py tests/load/test_upkeep_model.py
 	VERIFY_ROUNDS=40 $(BIN)/python -m pytest --timeout=1200 tests/e2e/test_verify_running.py
 
 lint: $(STAMP) links stubs ## ruff and mypy

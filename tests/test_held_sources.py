@@ -42,6 +42,7 @@ def imported(path):
     return {path for name in names if (path := path_of(name))}
 
 
+@cache
 def path_of(name):
     """`headrace.shm.ring` and what is in it is shm/ring.py; empty for what is none of ours."""
     if name.endswith(".py") and name.isprintable() and (ROOT / name).is_file():

@@ -99,7 +99,7 @@ OTHERS = ("delete_by_others", "delete_by_others", "optimize")
 
 
 @pytest.mark.parametrize("make", KINDS)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.heavy), pytest.param(2, marks=pytest.mark.heavy)])
 def test_rows_are_those_of_the_model_after_each_operation(log, broker, tmp_path, make, seed):
     world = World(log, broker, make(tmp_path), seed)
     operations = OURS if make is Parquet else OURS + OTHERS
@@ -117,8 +117,15 @@ def test_rows_are_those_of_the_model_after_each_operation(log, broker, tmp_path,
 STEPS_OF_TABLES = ["rows removed", "manifest written", "table commit made", "table committed"]
 
 
-@pytest.mark.parametrize("make", [Delta, Iceberg])
-@pytest.mark.parametrize("operation", ["delete", "expire"])
+@pytest.mark.parametrize(
+    ("make", "operation"),
+    [
+        (Delta, "delete"),
+        (Iceberg, "expire"),
+        pytest.param(Delta, "expire", marks=pytest.mark.heavy),
+        pytest.param(Iceberg, "delete", marks=pytest.mark.heavy),
+    ],
+)
 @pytest.mark.parametrize("step", STEPS_OF_TABLES)
 def test_one_that_is_killed_leaves_all_or_nothing(log, broker, tmp_path, make, operation, step):
     kind = make(tmp_path)

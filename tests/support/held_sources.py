@@ -22,16 +22,18 @@ TOP = "headrace"  # the folder whose tests lie in tests/ itself
 _HOLDS = re.compile(r"^Holds: (.+)\Z", re.MULTILINE | re.DOTALL)
 
 
+@cache
 def sources():
     """Modules that are shipped, as paths from the root; a package's own file holds nothing."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     folders = project["tool"]["setuptools"]["package-dir"].values()
     paths = {path for folder in folders for path in (ROOT / folder).rglob("*.py") if path.name != "__init__.py"}
-    return sorted(str(path.relative_to(ROOT)) for path in paths)
+    return tuple(sorted(str(path.relative_to(ROOT)) for path in paths))
 
 
+@cache
 def files_of_tests():
-    return sorted(str(path.relative_to(ROOT)) for path in (ROOT / "tests").rglob("test_*.py"))
+    return tuple(sorted(str(path.relative_to(ROOT)) for path in (ROOT / "tests").rglob("test_*.py")))
 
 
 def namesake(test):
