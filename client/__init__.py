@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from headrace.client.serializers import Bytes, DecodingFailed, Json, Str
 
 _HOMES = {
-    "Delivery": "delivery", "DeliveryFailed": "failures", "OutcomeUnknown": "failures", "WaitTimedOut": "failures", "LogTruncation": "engine.fetching",
+    "Delivery": "delivery", "DeliveryFailed": "failures", "OutcomeUnknown": "failures", "WaitTimedOut": "failures",
+    "LogTruncation": "engine.fetching",
     "EARLIEST": "engine.offsets", "LATEST": "engine.offsets", "ConnectionFailed": "failures", "ForkedClient": "forks", "Kafka": "kafka",
     "CommitFailed": "kafka_consumer", "KafkaAdmin": "kafka_admin",
     "KafkaConsumer": "kafka_consumer", "KafkaProducer": "kafka_producer", "Record": "records",

@@ -251,6 +251,15 @@ class Cluster:
 
         raises   ConnectionFailed, also where it is not done in time; what the procedure raises
         """
+        deadline_s = time.monotonic() + self._patience_s
+        while True:
+            try:
+                return self._run_once(procedure_of, what)
+            except ConnectionFailed:  # after a few tries, with pauses between them
+                if time.monotonic() >= deadline_s:
+                    raise
+
+    def _run_once(self, procedure_of: Callable[[Engine], Procedure[T]], what: str) -> T:
         from headrace.client.driving.blocking import BlockingDriver
         from headrace.client.engine.engine import Engine
 
@@ -259,7 +268,7 @@ class Cluster:
         driver = self._driver
         task = driver.engine.start(procedure_of(driver.engine), what)
         try:
-            return driver.wait(task, PROCEDURE_TIMEOUTS * self._timeout_s + self._patience_s)
+            return driver.wait(task, PROCEDURE_TIMEOUTS * self._timeout_s)
         except WaitTimedOut as failure:
             task.cancel()
             raise ConnectionFailed(str(failure)) from None

@@ -40,10 +40,14 @@ class Committed(NamedTuple):
 
 
 class Coordinator:
-    """The broker that has a group's state. What waits long there, a join, goes over a link of its own (Lane.GROUP)."""
+    """The broker that has a group's state. What waits long there, a join, goes over a link of its own (Lane.GROUP).
 
-    def __init__(self, requests: Requests, group_id: str) -> None:
+    tries_max   of a request, where it is not said with it
+    """
+
+    def __init__(self, requests: Requests, group_id: str, tries_max: int = TRIES) -> None:
         self.group_id = group_id
+        self._tries_max = tries_max
         self._requests = requests
         self._node: int | None = None
         self._commits: deque[object] = deque()
@@ -70,7 +74,7 @@ class Coordinator:
         message: Message,
         code_of: Callable[[Any], int],
         timeout_s: float = REQUEST_TIMEOUT_S,
-        tries_max: int = TRIES,
+        tries_max: int | None = None,
         lane: Lane = Lane.GENERAL,
     ) -> Procedure[Any]:
         """The response, errors of the group included; asked again where the coordinator has moved, loads, or can't be reached.
@@ -78,6 +82,7 @@ class Coordinator:
         code_of   the group's error code in a response
         raises    KafkaError, ConnectionFailed after `tries_max` tries; UNSUPPORTED_VERSION at once
         """
+        tries_max = tries_max or self._tries_max
         for tries in range(1, tries_max + 1):
             failure: HeadraceError
             try:

@@ -21,6 +21,7 @@ from headrace.protocol.apis import ApiKey
 
 VERSION_OF_STATES: Final = 4  # of ListGroups
 DEAD: Final = "Dead"
+COORDINATOR_TRIES: Final = 11  # with pauses up to a second each; a loader that commits for lag tools can do without
 
 
 class GroupListing(NamedTuple):
@@ -50,10 +51,14 @@ class Group(NamedTuple):
 
 
 class GroupAdministration:
-    """What an admin asks of one cluster about groups."""
+    """What an admin asks of one cluster about groups.
 
-    def __init__(self, engine: Engine) -> None:
+    tries_max   of a request to a coordinator
+    """
+
+    def __init__(self, engine: Engine, tries_max: int = COORDINATOR_TRIES) -> None:
         self._engine = engine
+        self._tries_max = tries_max
 
     def list_groups(self, states: Iterable[str] = ()) -> Procedure[list[GroupListing]]:
         """Groups of all brokers, by name; asked for again while a broker is loading some.
@@ -133,7 +138,7 @@ class GroupAdministration:
             raise error_of(code, f"group {group_id}")
 
     def _coordinator(self, group_id: str) -> Coordinator:
-        return Coordinator(self._engine.requests, group_id)
+        return Coordinator(self._engine.requests, group_id, self._tries_max)
 
 
 def _partitions(assignment: bytes) -> tuple[TopicPartition, ...]:

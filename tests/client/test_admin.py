@@ -4,6 +4,7 @@ Holds: client/engine/administration.py, client/engine/controller_requests.py, cl
 client/kafka_admin.py
 """
 
+import threading
 import uuid
 
 import pytest
@@ -19,6 +20,7 @@ from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.compression import Codec
 from tests.support import fake_broker
+from tests.support.waiting import DEADLINE_S
 
 
 @pytest.fixture
@@ -259,3 +261,20 @@ def test_groups_are_asked_for_again_while_a_broker_loads_them(broker):
     with Cluster(broker.address) as cluster:
         assert Admin(cluster).list_groups() == [GroupListing("billing", "consumer", "Empty")]
     assert broker.asked[ApiKey.LIST_GROUPS] == 4
+
+
+def test_a_cluster_with_patience_waits_for_a_broker_that_starts_late(log, broker, monkeypatch):
+    monkeypatch.setattr("headrace.client.engine.metadata.REFRESH_TRIES", 1)
+    broker.__exit__()
+    with Cluster(broker.address) as cluster, pytest.raises(ConnectionFailed):
+        cluster.run(lambda engine: Administration(engine).brokers(), "brokers")
+    late = []
+    timer = threading.Timer(0.3, lambda: late.append(fake_broker.FakeBroker(log, port=broker.port).__enter__()))
+    timer.start()
+    try:
+        with Cluster(broker.address, patience_s=DEADLINE_S) as cluster:
+            found = cluster.run(lambda engine: Administration(engine).brokers(), "brokers")
+        assert [one.port for one in found] == [broker.port]
+    finally:
+        timer.join()
+        late[0].__exit__()
