@@ -11,11 +11,16 @@ if TYPE_CHECKING:
     from headrace.aio.kafka import Kafka
     from headrace.aio.producer import KafkaProducer
     from headrace.client.consuming import CommitFailed
+    from headrace.client.dead_letters import DeadLetterFailed, dead_letter
     from headrace.client.engine.fetching import LogTruncation
     from headrace.client.engine.offsets import EARLIEST, LATEST
     from headrace.client.failures import ConnectionFailed, DeliveryFailed, OutcomeUnknown, WaitTimedOut
     from headrace.client.forks import ForkedClient
     from headrace.client.records import Record, RecordMetadata
+    from headrace.client.schemas.avro import Avro
+    from headrace.client.schemas.failures import BadRecord, RegistryUnavailable, SchemaRefused, UnknownSchema
+    from headrace.client.schemas.protobuf import Protobuf
+    from headrace.client.schemas.registry import Registry
     from headrace.client.serializers import Bytes, DecodingFailed, Json, Str
 
 _HOMES = {
@@ -26,14 +31,22 @@ _HOMES = {
     "OutcomeUnknown": "client.failures",
     "WaitTimedOut": "client.failures", "ForkedClient": "client.forks", "Record": "client.records", "RecordMetadata": "client.records",
     "Bytes": "client.serializers", "Json": "client.serializers", "Str": "client.serializers", "DecodingFailed": "client.serializers",
+    "Avro": "client.schemas.avro", "BadRecord": "client.schemas.failures", "DeadLetterFailed": "client.dead_letters",
+    "Protobuf": "client.schemas.protobuf",
+    "Registry": "client.schemas.registry", "RegistryUnavailable": "client.schemas.failures",
+    "SchemaRefused": "client.schemas.failures", "UnknownSchema": "client.schemas.failures",
+    "dead_letter": "client.dead_letters",
 }  # fmt: skip
 
 __all__ = [
     "EARLIEST",
     "LATEST",
+    "Avro",
+    "BadRecord",
     "Bytes",
     "CommitFailed",
     "ConnectionFailed",
+    "DeadLetterFailed",
     "DecodingFailed",
     "Delivery",
     "DeliveryFailed",
@@ -45,10 +58,16 @@ __all__ = [
     "KafkaProducer",
     "LogTruncation",
     "OutcomeUnknown",
+    "Protobuf",
     "Record",
     "RecordMetadata",
+    "Registry",
+    "RegistryUnavailable",
+    "SchemaRefused",
     "Str",
+    "UnknownSchema",
     "WaitTimedOut",
+    "dead_letter",
 ]  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from headrace.client.dead_letters import DeadLetterFailed, dead_letter
     from headrace.client.delivery import Delivery
     from headrace.client.engine.fetching import LogTruncation
     from headrace.client.engine.offsets import EARLIEST, LATEST
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
     from headrace.client.kafka_consumer import CommitFailed, KafkaConsumer
     from headrace.client.kafka_producer import KafkaProducer
     from headrace.client.records import Record, RecordMetadata
+    from headrace.client.schemas.avro import Avro
+    from headrace.client.schemas.failures import BadRecord, RegistryUnavailable, SchemaRefused, UnknownSchema
+    from headrace.client.schemas.protobuf import Protobuf
+    from headrace.client.schemas.registry import Registry
     from headrace.client.serializers import Bytes, DecodingFailed, Json, Str
 
 _HOMES = {
@@ -24,14 +29,21 @@ _HOMES = {
     "CommitFailed": "kafka_consumer", "KafkaAdmin": "kafka_admin",
     "KafkaConsumer": "kafka_consumer", "KafkaProducer": "kafka_producer", "Record": "records",
     "RecordMetadata": "records", "Bytes": "serializers", "Json": "serializers", "Str": "serializers", "DecodingFailed": "serializers",
+    "Avro": "schemas.avro", "BadRecord": "schemas.failures", "DeadLetterFailed": "dead_letters", "Protobuf": "schemas.protobuf",
+    "Registry": "schemas.registry", "RegistryUnavailable": "schemas.failures",
+    "SchemaRefused": "schemas.failures", "UnknownSchema": "schemas.failures",
+    "dead_letter": "dead_letters",
 }  # fmt: skip
 
 __all__ = [
     "EARLIEST",
     "LATEST",
+    "Avro",
+    "BadRecord",
     "Bytes",
     "CommitFailed",
     "ConnectionFailed",
+    "DeadLetterFailed",
     "DecodingFailed",
     "Delivery",
     "DeliveryFailed",
@@ -43,10 +55,16 @@ __all__ = [
     "KafkaProducer",
     "LogTruncation",
     "OutcomeUnknown",
+    "Protobuf",
     "Record",
     "RecordMetadata",
+    "Registry",
+    "RegistryUnavailable",
+    "SchemaRefused",
     "Str",
+    "UnknownSchema",
     "WaitTimedOut",
+    "dead_letter",
 ]  # fmt: skip
 
 

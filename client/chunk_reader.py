@@ -5,23 +5,30 @@ Source: Kafka `CompletedFetch`, which keeps its exception for the same reason.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from headrace.client.engine.fetching import Chunk
 from headrace.client.reading import Run, runs_of
+
+if TYPE_CHECKING:
+    from headrace.client.decoding import HalfDecoded
 
 
 class ChunkReader:
     """The lists of records of one chunk.
 
     run       that was read, and not decoded yet: what decodes it may raise
+    half      how far it was decoded
     failure   of the records that come next; it stays until the caller moves the position
     """
 
-    __slots__ = ("chunk", "failure", "run", "runs")
+    __slots__ = ("chunk", "failure", "half", "run", "runs")
 
     def __init__(self, chunk: Chunk) -> None:
         self.chunk = chunk
         self.runs = runs_of(chunk)
         self.run: Run | None = None
+        self.half: HalfDecoded | None = None
         self.failure: Exception | None = None
 
     @property

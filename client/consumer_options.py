@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, Literal
 
+from headrace.client.dead_letters import DeadLetter
 from headrace.client.engine.fetching import FetchingOptions, OffsetReset
 from headrace.client.engine.membership import MembershipOptions
 from headrace.client.serializers import DecodingFailed
 from headrace.ids import TopicPartition
 
 Start = Literal["earliest", "latest", "none"] | datetime.datetime | int
-OnError = Literal["raise", "skip"] | Callable[[DecodingFailed], None]
+OnError = Literal["raise", "skip"] | Callable[[DecodingFailed], None] | DeadLetter
 _MS: Final = 1000
 
 

@@ -2,8 +2,8 @@
 
     chunk --decoded--> a list of records --handed out--> in hand --done--> position moves --committed-->
 
-A list is of one partition. Lists that were taken and not handed out, because a caller was interrupted or wanted fewer, are kept in
-`_taken`, and come next. What waits is written as steps (`steps.py`), which a driver runs.
+A list is of one partition. Lists that were taken and not handed out are kept in `_taken`, and come next. What waits is written as steps
+(`steps.py`), which a driver runs.
 
 Positions. `position` of a partition is after the last record that is done. At least once: positions are committed every
 `auto.commit.interval.ms`, before partitions go to another member, and at the end. At most once: before records are handed out. Exactly
@@ -22,6 +22,7 @@ from typing import Any, Final
 
 from headrace.client.chunk_reader import ChunkReader
 from headrace.client.consumer_options import ConsumerOptions, Delivery, OnError
+from headrace.client.decoding import decoding_of
 from headrace.client.engine.coordinator import Committed, Coordinator, Position, fetch_committed, store_committed
 from headrace.client.engine.engine import Engine
 from headrace.client.engine.fetching import Fetching, Subject
@@ -32,7 +33,6 @@ from headrace.client.engine.tasks import Procedure, Task
 from headrace.client.failures import WaitTimedOut, error_of, is_retriable
 from headrace.client.group_thread import GroupThread
 from headrace.client.in_hand import BackgroundCommit, InHand, epoch_of
-from headrace.client.reading import decoder_of
 from headrace.client.records import Named
 from headrace.client.serializers import Deserializer
 from headrace.client.steps import Call, Done, Heard, Step, Steps, Until, Whole
@@ -84,13 +84,14 @@ class Consuming:
         self.member: GroupThread | None = None
         self._clock_s = clock_s
         self._turn = turn
-        self._decode = decoder_of(key, value, on_error)
+        self._decoding = decoding_of(key, value, on_error, engine, options, clock_s, wake)
         self._on_assigned, self._on_revoked = on_assigned, on_revoked
         self._readers: deque[ChunkReader] = deque()  # of several partitions, where some were paused meanwhile
         self._taken: deque[InHand] = deque()
         self._gathering: list[InHand] = []  # for a batch
         self._failure: HeadraceError | None = None  # to be raised once a batch before it was handed out
         self._is_taking = False
+        self._is_decoding = False  # the next list is not decoded yet
         self._dirty: dict[TopicPartition, Position] = {}  # done, not committed
         self._start_at: dict[TopicPartition, int] = {}
         self._to_begin: dict[TopicPartition, None] = {}  # read, but not from where they are to begin yet
@@ -133,7 +134,7 @@ class Consuming:
                 if self.has_to_act:
                     has_acted = yield Whole(self.act, min(WAIT_S, max(0.0, deadline_s - self._clock_s())))
                 self._look_after()
-                found = self._next_run(max_records) if has_acted else None
+                found = (yield from self._next_run(max_records, deadline_s)) if has_acted else None
                 if found is not None:
                     if self.options.delivery is Delivery.AT_MOST_ONCE:
                         yield from self._commit_before(found)
@@ -145,7 +146,9 @@ class Consuming:
                     return None
                 has_looked = True
                 self._turn()
-                if has_acted:
+                if self._is_decoding:  # and has waited for it
+                    self._is_decoding = False
+                elif has_acted:
                     yield Until(self._has_news, min(WAIT_S, max(0.0, left_s)), "")
         finally:
             self._is_taking = False
@@ -187,8 +190,8 @@ class Consuming:
         """Whether there may be records, or something to do, that was not there before."""
         return self.fetching.has_something or self.has_to_act or (self.member is not None and self.member.has_failed)
 
-    def _next_run(self, max_records: int) -> InHand | None:
-        """The next list of records that is here. raises what a partition failed with"""
+    def _next_run(self, max_records: int, until_s: float) -> Steps[InHand | None]:
+        """The next list of records that is here, and decoded by then. raises what a partition failed with"""
         taken = self._taken
         while True:
             for found in [one for one in taken if not one.subject.is_paused]:
@@ -207,13 +210,16 @@ class Consuming:
                 if not self.in_hand and not self._gathering:
                     self._moved(chunk.subject, chunk.next_offset, chunk.subject.position_epoch, chunk.serial)
                 continue
-            if self._decode is not None:
-                last = run[-1]
-                run, reader.failure = self._decode(run)
-                reader.run = None
-                if not run:
-                    if reader.failure is None and not self.in_hand and not self._gathering:  # all were skipped
-                        self._moved(chunk.subject, last.offset + 1, epoch_of(last), chunk.serial)
+            last = run[-1]
+            if self._decoding is not None:
+                decoded = yield from self._decoding.decode(reader, min(until_s, self._clock_s() + WAIT_S))
+                if decoded is None:
+                    self._is_decoding = True
+                    return None
+                run = decoded.found
+                if not run and decoded.failure is None and not self.in_hand and not self._gathering:  # all were skipped
+                    self._moved(chunk.subject, last.offset + 1, epoch_of(last), chunk.serial)
+                if not run or reader.is_void:
                     continue
             reader.run = None
             return self._first_of(InHand(chunk.subject, run, chunk.serial), max_records)
@@ -391,8 +397,7 @@ class Consuming:
         try:
             yield step
         except WaitTimedOut:
-            text = f"{text}: not answered within {timeout_s:g} s"
-            raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, text) from None
+            raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"{text}: not answered within {timeout_s:g} s") from None
         except KafkaError as failure:
             if failure.code in (
                 ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID
@@ -559,23 +564,10 @@ class Consuming:
     def health(self) -> dict[str, Any]:
         """Where each partition stands."""
         self.note_progress()
-        subjects = self.fetching.subjects.values()
         return {
-            "partitions": {
-                str(one.name): {
-                    "state": one.state.value,
-                    "position": one.position,
-                    "high_watermark": one.high_watermark,
-                    "lag": max(0, one.high_watermark - one.position)
-                    if one.high_watermark >= 0 <= one.position
-                    else None,
-                    "chunks": len(one.chunks),
-                    "paused": one.is_paused,
-                    "failure": None if one.failure is None else str(one.failure),
-                }
-                for one in subjects
-            },
+            "partitions": {str(one.name): one.describe() for one in self.fetching.subjects.values()},
             "group": None if self.member is None else self.member.describe(),
+            "decoding": None if self._decoding is None else self._decoding.waits_for,
             "not_committed": len(self._dirty),
             "commit_failure": None if self.commit_failure is None else str(self.commit_failure),
         }

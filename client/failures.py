@@ -34,6 +34,10 @@ class OutcomeUnknown(HeadraceError):
     """A request may have been carried out, and can't be repeated without harm."""
 
 
+class SerializerUnavailable(HeadraceError):
+    """What a serializer needs does not respond. That says nothing about a record: it stays where it is, and is read again."""
+
+
 class Interrupted(HeadraceError):
     """The client was left in the middle of a step: what it has sent, and what waits, is not known. It can be closed."""
 

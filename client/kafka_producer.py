@@ -28,6 +28,7 @@ from headrace.client.engine.producing import OnStored
 from headrace.client.engine.producing_options import ProducingOptions
 from headrace.client.engine.routes import Route
 from headrace.client.forks import ForkedClient, Forks
+from headrace.client.lookups import LookupNeeded
 from headrace.client.records import Header
 from headrace.client.send_path import SendPath
 from headrace.client.sending import CLOSE_ON_ERROR_S, K_in, Sending, V_in, producer_closed
@@ -110,10 +111,15 @@ class KafkaProducer(Sending[K_in, V_in]):
         """
         data: Any = value
         key_data: Any = key
-        if self._serialize_value is not None and value is not None:
-            data = self._serialize_value(topic, value)
-        if self._serialize_key is not None and key is not None:
-            key_data = self._serialize_key(topic, key)
+        try:
+            if self._serialize_value is not None and value is not None:
+                data = self._serialize_value(topic, value)
+            if self._serialize_key is not None and key is not None:
+                key_data = self._serialize_key(topic, key)
+        except LookupNeeded:
+            with self._lock:
+                self._check()
+                data, key_data = self._driver.run(self._serialized_pair(topic, value, key))
         if partition is None and timestamp_ms is None and not headers:
             found: Delivery = self._path.send(topic, data, key_data)
             return found

@@ -1,4 +1,4 @@
-"""Chunks to records: checksums, aborted transactions, control batches, deserializers.
+"""Chunks to records: checksums, aborted transactions, control batches. Deserializers: `decoding.py`.
 
 Of the entries of a chunk come runs: lists of records, none of them empty, in order. A batch of v2 is listed by the kernel; sets of v0
 and v1 are read by `protocol.message_set`.
@@ -9,13 +9,11 @@ Source: Kafka `CompletedFetch`; KIP-98 for aborted transactions.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final
 
-from headrace.client.consumer_options import OnError
 from headrace.client.engine.fetching import Chunk
 from headrace.client.records import Record
-from headrace.client.serializers import DecodingFailed, Deserializer
 from headrace.ids import TopicPartition
 from headrace.protocol.client_records import iterate_runs
 from headrace.protocol.compression import decompress
@@ -32,10 +30,8 @@ from headrace.protocol.record_batch import (
 )
 
 RUN_RECORDS: Final = 4096  # of sets of old formats
-_new = tuple.__new__
 
 Run = list[Record[Any, Any]]
-Decode = Callable[[Run], tuple[Run, DecodingFailed | None]]
 
 
 def runs_of(chunk: Chunk) -> Iterator[Run]:
@@ -93,36 +89,3 @@ def _old_runs(name: TopicPartition, entry: memoryview, first_offset: int) -> Ite
 def _is_abort(entry: memoryview) -> bool:
     record = next(iterate_records(entry), None)
     return record is not None and control_type(record.key) == ABORT
-
-
-def decoder_of(key: Deserializer[Any] | None, value: Deserializer[Any] | None, on_error: OnError) -> Decode | None:
-    """What deserializes a run; None: keys and values stay bytes.
-
-    on_error   "raise": the run ends before what can't be decoded, which comes beside it; "skip", or a function that is given it:
-               it is left out
-    """
-    if key is None and value is None:
-        return None
-    read_key = None if key is None else key.deserialize
-    read_value = None if value is None else value.deserialize
-
-    def decode(run: Run) -> tuple[Run, DecodingFailed | None]:
-        found: Run = []
-        for record in run:
-            topic, partition, offset, timestamp_ms, key_data, value_data, headers, epoch = record
-            part, data = "key", key_data
-            try:
-                decoded_key = key_data if read_key is None or key_data is None else read_key(topic, key_data)
-                part, data = "value", value_data
-                decoded = value_data if read_value is None or value_data is None else read_value(topic, value_data)
-            except Exception as failure:
-                undecodable = DecodingFailed(topic, partition, offset, part, data, failure)
-                if on_error == "raise":
-                    return found, undecodable
-                if on_error != "skip":
-                    on_error(undecodable)
-                continue
-            found.append(_new(Record, (topic, partition, offset, timestamp_ms, decoded_key, decoded, headers, epoch)))
-        return found, None
-
-    return decode

@@ -18,11 +18,13 @@ from headrace.client.engine.identity import GivenIdentity
 from headrace.client.engine.producing import OnStored, Producing
 from headrace.client.engine.producing_options import ProducingOptions
 from headrace.client.engine.routes import Queue, Route
-from headrace.client.failures import DeliveryFailed, WaitTimedOut
+from headrace.client.failures import DeliveryFailed, SerializerUnavailable, WaitTimedOut
+from headrace.client.lookups import LookupNeeded, bound, looked_up
 from headrace.client.partitioner import partition_of
 from headrace.client.serializers import Serializer
 from headrace.client.steps import Done, Pass, Steps, Until
 from headrace.errors import ErrorCode, KafkaError
+from headrace.limits import LOOKUP_TRIES_MAX
 from headrace.protocol.batch_builder import Column
 
 if TYPE_CHECKING:
@@ -60,8 +62,8 @@ class Sending(ABC, Generic[K_in, V_in]):
         )
         engine.parts.append(self._producing)
         self._routes = self._producing.routes
-        self._serialize_key = None if key is None else key.serialize
-        self._serialize_value = None if value is None else value.serialize
+        self._serialize_key = None if key is None else bound(key, "key", may_block=False).serialize
+        self._serialize_value = None if value is None else bound(value, "value", may_block=False).serialize
         self._max_block_s = max_block_s
         self._batch_size = options.batch_size
         self._clock_s = clock_s
@@ -115,11 +117,9 @@ class Sending(ABC, Generic[K_in, V_in]):
             raise ValueError(f"keys: {len(listed_keys)} for {len(listed)} values")
         route = self._routes.get(topic) or (yield from self._learned(topic))
         if self._serialize_value is not None:
-            serialize = self._serialize_value
-            listed = [None if one is None else serialize(topic, one) for one in listed]
+            listed = yield from self._serialized(self._serialize_value, topic, listed)
         if listed_keys is not None and self._serialize_key is not None:
-            serialize_key = self._serialize_key
-            listed_keys = [None if one is None else serialize_key(topic, one) for one in listed_keys]
+            listed_keys = yield from self._serialized(self._serialize_key, topic, listed_keys)
         if listed_keys is None or partition is not None:
             yield from self._list(route, listed, listed_keys, partition, timestamp_ms)
             return len(listed)
@@ -138,6 +138,26 @@ class Sending(ABC, Generic[K_in, V_in]):
                 route, some, some_keys if is_keyed else None, index if is_keyed else None, timestamp_ms
             )
         return len(listed)
+
+    def _serialized(
+        self, serialize: Callable[[str, Any], bytes | None], topic: str, listed: Iterable[Any]
+    ) -> Steps[list[bytes | None]]:
+        """Keys or values, after what their serializer has to look up first. raises what it raises; WaitTimedOut"""
+        for _ in range(LOOKUP_TRIES_MAX):
+            try:
+                return [None if one is None else serialize(topic, one) for one in listed]
+            except LookupNeeded as needed:
+                lookup = needed
+            yield from looked_up(lookup, self._max_block_s)
+        raise SerializerUnavailable(f"{lookup.what}: not known after {LOOKUP_TRIES_MAX} lookups")
+
+    def _serialized_pair(self, topic: str, value: Any, key: Any) -> Steps[tuple[Any, Any]]:
+        """The value and the key of one record, the same."""
+        if self._serialize_value is not None:
+            value = (yield from self._serialized(self._serialize_value, topic, [value]))[0]
+        if self._serialize_key is not None:
+            key = (yield from self._serialized(self._serialize_key, topic, [key]))[0]
+        return value, key
 
     def _list(
         self, route: Route, values: Any, keys: Any, partition: int | None, timestamp_ms: int | None

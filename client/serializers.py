@@ -3,20 +3,24 @@
 A serializer of `T` has `serialize(topic, value) -> bytes | None` and `deserialize(topic, data) -> T`. None is a tombstone, and passes as
 it is: serializers see it only if they say so (`handles_none`).
 
-Avro, Protobuf and a schema registry are in `schema_serializers.py`, which imports what they need.
+Avro, Protobuf and a schema registry are in `schemas/`, which imports what they need. A serializer that has to know whether it is for
+keys, or that may have to wait for something, has a method `bind` as well (`lookups.py`).
 """
 
 from __future__ import annotations
 
-from typing import Any, Generic, Protocol, TypeVar, overload
+from typing import Any, Generic, Literal, Protocol, TypeVar, overload
 
 import msgspec
 
+from headrace.client.records import RawRecord
 from headrace.errors import HeadraceError
 
 T = TypeVar("T")
 T_in = TypeVar("T_in", contravariant=True)
 T_out = TypeVar("T_out", covariant=True)
+
+Part = Literal["key", "value"]  # of a record
 
 
 class Serializer(Protocol[T_in]):
@@ -41,17 +45,20 @@ class DecodingFailed(HeadraceError):
     topic, partition, offset   of the record
     part                       "key" or "value"
     data                       its bytes
+    record                     as it was read, with bytes
+    cause                      what the deserializer raised
     """
 
-    def __init__(
-        self, topic: str, partition: int, offset: int, part: str, data: bytes | None, cause: Exception
-    ) -> None:
+    def __init__(self, record: RawRecord, part: Part, cause: Exception) -> None:
+        topic, partition, offset = record.topic, record.partition, record.offset
         super().__init__(
             f"{topic}-{partition}: the {part} at offset {offset} can't be decoded: {type(cause).__name__}: {cause}"
         )
         self.topic, self.partition, self.offset = topic, partition, offset
         self.part = part
-        self.data = data
+        self.data = record.key if part == "key" else record.value
+        self.record = record
+        self.cause = cause
 
 
 class Bytes:

@@ -94,6 +94,11 @@ CLIENT_FETCH_BYTES_MAX: Final = (
     256 << 20
 )  # of one partition in one fetch: doubled up to here until a message of an old format fits
 CLIENT_RECEIVES_MAX: Final = 16  # of one socket in one turn, before the others have theirs
+LOOKUPS_MAX: Final = 64  # of schemas, that run at once in a process
+LOOKUP_TRIES_MAX: Final = 10  # of one send, each after a lookup that succeeded
+DEAD_LETTERS_IN_FLIGHT_MAX: Final = 500  # of one consumer, not acknowledged: the next ones wait
+DEAD_LETTER_MS_MAX: Final = 30_000  # for the acknowledgement of a dead letter; then the consumer fails
+DEAD_LETTER_REASON_CHARS_MAX: Final = 1_000  # of the exception's message, in a header
 
 # Rings (bytes are powers of two; a message is at most half of its ring)
 RING_BYTES_MIN: Final = 64 * 1024
@@ -493,13 +498,13 @@ MESSAGE_LENGTH_MAX: Final = (
     4_000  # characters of what a client is told, names from its request among them: fits an int16
 )
 
-# Records decoded in Spark's workers (`spark/decoding/`)
+# Records decoded in Spark's workers (`spark/decoding/`) and by clients (`client/schemas/`)
 DECODE_REASON_CHARS_MAX: Final = 300  # of why a record was not decoded
 FLAT_JSON_FIELDS_MAX: Final = 64  # that the kernel reads of a JSON record; it keeps a bit for each
 SCHEMA_DEPTH_MAX: Final = 100  # types within types
 MESSAGE_PATHS_MAX: Final = 1000  # to messages that a batch may name before they are looked up again
 REGISTRY_RESPONSE_BYTES_MAX: Final = 16 << 20  # of a schema registry
-REGISTRY_SCHEMAS_MAX: Final = 1000  # that a worker keeps
+REGISTRY_SCHEMAS_MAX: Final = 1000  # that a worker keeps, or a client's serializer
 REGISTRY_REFERENCES_MAX: Final = 100  # of one schema, theirs too
 MESSAGE_INDEXES_MAX: Final = 16  # messages within messages
 UNKNOWN_SCHEMAS_MAX: Final = 20  # ids of one batch that the registry does not know

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from headrace.client.schemas.failures import RegistryUnavailable
 from headrace.errors import HeadraceError
+
+__all__ = ["BadRow", "RegistryUnavailable", "RowsDiffer", "StaleCheckpoint", "UndecodableRecord"]
 
 
 class BadRow(HeadraceError):
@@ -26,7 +29,3 @@ class UndecodableRecord(HeadraceError):
     def __init__(self, what: str, advice: str = "decode mode null or column reads the others") -> None:
         super().__init__(f"{what}; {advice}")
         self.what = what
-
-
-class RegistryUnavailable(HeadraceError):
-    """The schema registry did not respond, or not as one."""

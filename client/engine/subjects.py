@@ -104,6 +104,19 @@ class Subject:
         self.serial = 0
         self.bytes_max = 0
 
+    def describe(self) -> dict[str, Any]:
+        """Where it stands, for `health`; the lag is None where it is not known."""
+        is_known = self.high_watermark >= 0 <= self.position
+        return {
+            "state": self.state.value,
+            "position": self.position,
+            "high_watermark": self.high_watermark,
+            "lag": max(0, self.high_watermark - self.position) if is_known else None,
+            "chunks": len(self.chunks),
+            "paused": self.is_paused,
+            "failure": None if self.failure is None else str(self.failure),
+        }
+
 
 def whole_entries(data: memoryview) -> tuple[int, int, int]:
     """(bytes of whole entries, offset after the last of them, its leader epoch; -1: not known) of fetched bytes."""

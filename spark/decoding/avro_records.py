@@ -8,7 +8,6 @@ and those that the kernel does not find sound, to say what is wrong with them.
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,23 +18,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql.types import StructField, StructType
 
+from headrace.client.schemas.failures import BadRecord, UnknownSchema
+from headrace.client.schemas.schema_registry import SchemaRegistry, registry_at
+from headrace.client.schemas.wire_format import HEADER_BYTES, schema_id_of
 from headrace.spark.decoding.decoder import Decoded, Decoder, arrow_types, prefixed, without_prefix
 from headrace.spark.decoding.flat_avro import FlatAvro, flat_avro
-from headrace.spark.decoding.python_rows import BadRecord, ReadRow, decode_rows
-from headrace.spark.decoding.registry import (
-    SchemaRegistry,
-    UnknownSchema,
-    check_target,
-    latest_of,
-    registry_at,
-)
-from headrace.spark.decoding.wire_format import HEADER_BYTES, check_unknown, schema_id_of, schema_ids
+from headrace.spark.decoding.python_rows import ReadRow, decode_rows
+from headrace.spark.decoding.registry import check_target, latest_of
+from headrace.spark.decoding.wire_format import check_unknown, schema_ids
 
 if TYPE_CHECKING:
     from headrace.spark.decoding.avro_schema import AvroSchema
 
 KIND = "AVRO"
-_MALFORMED = (EOFError, ValueError, LookupError, TypeError, OverflowError, ArithmeticError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,23 +182,12 @@ def avro(
 
 def _reading(writer: Any, reader: Any, columns: tuple[str, ...], skipped_bytes: int = 0) -> ReadRow:
     """What reads one record; without columns the record is the value of the only one."""
-    from fastavro import schemaless_reader
-    from fastavro.read import SchemaResolutionError
+    from headrace.client.schemas.avro_codec import reader_of
 
-    target = None if writer == reader else reader
+    whole = reader_of(writer, reader, skipped_bytes)
 
     def read(record: bytes) -> Sequence[Any]:
-        source = io.BytesIO(record)
-        source.seek(skipped_bytes)
-        try:
-            found: Any = schemaless_reader(source, writer, target)
-        except SchemaResolutionError as failure:
-            raise BadRecord(f"its schema does not resolve to the reader's: {failure}") from None
-        except _MALFORMED as failure:
-            said = str(failure).partition(" from <")[0]  # the name of a stream, with its address
-            raise BadRecord(f"not a record of the schema: {type(failure).__name__} {said}".rstrip()) from None
-        if source.tell() != len(record):
-            raise BadRecord(f"not a record of the schema: {len(record) - source.tell()} bytes are left")
+        found = whole(record)
         return [found[name] for name in columns] if columns else (found,)
 
     return read

@@ -8,7 +8,6 @@ Source: Avro 1.12 specification; Spark's from_avro, for the types that schemas b
 
 from __future__ import annotations
 
-import json
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -32,14 +31,8 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from headrace.client.schemas.avro_codec import parse
 from headrace.spark.decoding.ddl import DECIMAL_DIGITS_MAX
-from headrace.spark.decoding.registry import needs
-
-try:
-    import fastavro
-    from fastavro.schema import SchemaParseException, UnknownType
-except ImportError as failure:
-    raise needs("fastavro", "avro", failure) from failure
 
 _PRIMITIVES: dict[str, tuple[DataType, Any]] = {
     "boolean": (BooleanType(), pa.bool_()),
@@ -58,7 +51,6 @@ _LOGICAL: dict[tuple[str, str], tuple[DataType, Any]] = {
     ("long", "local-timestamp-micros"): (TimestampNTZType(), pa.timestamp("us")),
 }
 _WIDENED = {frozenset(("int", "long")): "long", frozenset(("float", "double")): "double"}
-_INVALID = (SchemaParseException, UnknownType, ValueError, KeyError, TypeError, AttributeError)
 
 
 class AvroSchema(NamedTuple):
@@ -89,9 +81,7 @@ def avro_schema(text: str, references: tuple[tuple[str, str], ...] = ()) -> Avro
     """
     named: dict[str, Any] = {}
     plain = avro_plain(text, references)
-    for _name, other in references:
-        fastavro.parse_schema(json.loads(other), named)
-    parsed = fastavro.parse_schema(json.loads(text), named)
+    parsed = parse(text, references, named, lambda schema: schema)
     kind, source = _types(parsed, named, "", ())
     if isinstance(kind, StructType):
         if not kind.fields:
@@ -103,13 +93,7 @@ def avro_schema(text: str, references: tuple[tuple[str, str], ...] = ()) -> Avro
 @lru_cache(maxsize=1000)
 def avro_plain(text: str, references: tuple[tuple[str, str], ...] = ()) -> Any:
     """The schema that records were written with, as fastavro reads it. raises ValueError"""
-    named: dict[str, Any] = {}
-    try:
-        for _name, other in references:
-            fastavro.parse_schema(_without_logical(json.loads(other)), named)
-        return fastavro.parse_schema(_without_logical(json.loads(text)), named)
-    except _INVALID as failure:
-        raise ValueError(f"Avro schema {text[:80]!r} is invalid: {type(failure).__name__}: {failure}") from None
+    return parse(text, references, {}, _without_logical)
 
 
 def _without_logical(schema: Any) -> Any:

@@ -15,18 +15,14 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyspark.sql.types import StructType
 
+from headrace.client.schemas.failures import BadRecord, UnknownSchema
+from headrace.client.schemas.schema_registry import SchemaRegistry, registry_at
+from headrace.client.schemas.wire_format import message_indexes, schema_id_of
 from headrace.limits import MESSAGE_PATHS_MAX
 from headrace.spark.decoding.decoder import Decoded, Decoder, arrow_types, prefixed, without_prefix
-from headrace.spark.decoding.python_rows import BadRecord, ReadRow, decode_rows
-from headrace.spark.decoding.registry import (
-    SchemaRegistry,
-    UnknownSchema,
-    check_target,
-    descriptor_bytes,
-    latest_of,
-    registry_at,
-)
-from headrace.spark.decoding.wire_format import check_unknown, message_indexes, schema_id_of
+from headrace.spark.decoding.python_rows import ReadRow, decode_rows
+from headrace.spark.decoding.registry import check_target, latest_of
+from headrace.spark.decoding.wire_format import check_unknown
 
 if TYPE_CHECKING:
     from headrace.spark.decoding.protobuf_schema import Field, ProtobufSchema
@@ -84,6 +80,7 @@ def protobuf(
     prefix       put before the columns' names
     raises       ValueError, TypeError, OSError; RegistryUnavailable; ImportError, if protobuf is not installed
     """
+    from headrace.client.schemas.protobuf_descriptors import descriptor_bytes
     from headrace.spark.decoding import protobuf_schema
 
     check_target([descriptor], registry, subject, "descriptor")
@@ -149,7 +146,7 @@ def _mismatch(
     registry: SchemaRegistry, key: tuple[int, tuple[int, ...]], full_name: str, unknown: dict[int, str]
 ) -> str:
     """Why a record of this id and path is not of the message, '' if it is."""
-    from headrace.spark.decoding.protobuf_schema import message_at
+    from headrace.client.schemas.protobuf_descriptors import descriptor_bytes, message_at
 
     schema_id, indexes = key
     if schema_id in unknown:

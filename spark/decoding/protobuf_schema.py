@@ -32,7 +32,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from headrace.spark.decoding.registry import needs
+from headrace.client.schemas.failures import needs
 
 try:
     from google.protobuf import (
@@ -147,22 +147,6 @@ def descriptors_from(main: bytes, main_name: str, references: Mapping[str, bytes
             raise ValueError(f"descriptor {name}: {failure}") from None
         file.name = name
     return bytes(found.SerializeToString(deterministic=True))
-
-
-def message_at(main: bytes, indexes: tuple[int, ...]) -> str:
-    """The full name of the message at a path within a FileDescriptorProto. raises ValueError"""
-    file = descriptor_pb2.FileDescriptorProto()
-    try:
-        file.ParseFromString(main)
-        names, messages = [file.package] if file.package else [], file.message_type
-        for index in indexes:
-            if index < 0:
-                raise IndexError
-            names.append(messages[index].name)
-            messages = messages[index].nested_type
-    except (DecodeError, IndexError):
-        raise ValueError(f"its schema has no message at {list(indexes)}") from None
-    return ".".join(names)
 
 
 def _files(descriptors: bytes) -> dict[str, Any]:

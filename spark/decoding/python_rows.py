@@ -10,15 +10,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from headrace.client.schemas.failures import BadRecord
 from headrace.limits import DECODE_REASON_CHARS_MAX
 from headrace.spark.decoding.decoder import Decoded, Refused, isolate
 
 # a record -> the values of its columns; raises BadRecord
 ReadRow = Callable[[bytes], Sequence[Any]]
-
-
-class BadRecord(Exception):
-    """A record that does not decode, with the reason."""
 
 
 def decode_rows(

@@ -1,12 +1,6 @@
-"""Confluent's wire format: magic 0, the schema's id in four bytes, for Protobuf the path to the message, then the record.
-
-    0       1                 5
-    | 0x00  | schema id, BE   | Avro or JSON
-    | 0x00  | schema id, BE   | count, indexes (zigzag varints; a single 0 for the first message) | Protobuf
+"""Confluent's wire format in columns: the headers of many records at once. That of one record: `client/schemas/wire_format.py`.
 
 Runs in: Spark's Python workers.
-
-Source: Confluent's "Formats, Serializers, and Deserializers", wire format.
 """
 
 from __future__ import annotations
@@ -18,11 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from headrace.arrow.gathered import BinaryColumn
-from headrace.limits import MESSAGE_INDEXES_MAX, UNKNOWN_SCHEMAS_MAX
-from headrace.spark.decoding.python_rows import BadRecord
-from headrace.spark.errors import RegistryUnavailable
-
-HEADER_BYTES = 5
+from headrace.client.schemas.failures import BadRecord, RegistryUnavailable
+from headrace.client.schemas.wire_format import HEADER_BYTES, schema_id_of
+from headrace.limits import UNKNOWN_SCHEMAS_MAX
 
 
 def unframed(values: pa.Array) -> tuple[pa.Array, dict[int, str]]:
@@ -68,15 +60,6 @@ def _layout(values: pa.Array) -> tuple[Any, Any, Any]:
     return held, offsets[:-1], np.diff(offsets)
 
 
-def schema_id_of(record: bytes) -> int:
-    """raises   BadRecord"""
-    if len(record) < HEADER_BYTES:
-        raise BadRecord(f"not the Confluent wire format: {len(record)} bytes, at least {HEADER_BYTES} are its header")
-    if record[0]:
-        raise BadRecord(f"not the Confluent wire format: begins with {record[0]:#04x}, not with 0x00")
-    return int.from_bytes(record[1:HEADER_BYTES], "big")
-
-
 def check_unknown(unknown: Mapping[int, str]) -> None:
     """Bound what a batch asks a registry for in vain: four random bytes would each be another id.
 
@@ -87,30 +70,3 @@ def check_unknown(unknown: Mapping[int, str]) -> None:
             f"over {UNKNOWN_SCHEMAS_MAX} schema ids of one batch are unknown, such as {min(unknown)} ({unknown[min(unknown)]}): "
             "is this the Confluent wire format, and this its registry?"
         )
-
-
-def message_indexes(record: bytes, position: int = HEADER_BYTES) -> tuple[tuple[int, ...], int]:
-    """The path to a Protobuf message, and where the message begins. raises BadRecord"""
-    count, position = _zigzag(record, position)
-    if count == 0:
-        return (0,), position
-    if not 0 < count <= MESSAGE_INDEXES_MAX:
-        raise BadRecord(f"not the Confluent wire format: {count} message indexes")
-    found = []
-    for _ in range(count):
-        index, position = _zigzag(record, position)
-        found.append(index)
-    return tuple(found), position
-
-
-def _zigzag(record: bytes, position: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        if position >= len(record) or shift > 28:
-            raise BadRecord("not the Confluent wire format: its message indexes are cut off")
-        byte = record[position]
-        position += 1
-        value |= (byte & 0x7F) << shift
-        shift += 7
-        if byte < 0x80:
-            return (value >> 1) ^ -(value & 1), position

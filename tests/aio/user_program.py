@@ -5,8 +5,10 @@ A line that ends with `# wrong: TEXT` is an error that says so; the others are n
 
 import asyncio
 
+from google.protobuf.timestamp_pb2 import Timestamp
+
 import headrace.client
-from headrace.aio import Delivery, Json, Kafka, Record, RecordMetadata, Str
+from headrace.aio import Avro, Delivery, Json, Kafka, Protobuf, Record, RecordMetadata, Registry, Str, dead_letter
 
 
 class Order:
@@ -43,6 +45,24 @@ async def consume(kafka: Kafka) -> None:
             print(data)
 
 
+async def schemas(kafka: Kafka) -> None:
+    registry = Registry("http://h:8081", auth=("me", "secret"), subject_name_strategy="RecordNameStrategy")
+    Registry("http://h:8081", subject_name_strategy="RecordName")  # wrong: "subject_name_strategy"
+    async with kafka.producer(key=registry.avro('"string"', str), value=registry.avro("{}", Order)) as producer:
+        await producer.send("orders", Order(), "k")
+        await producer.send("orders", {"id": "x"}, "k")  # wrong: expected "Order | None"
+    async with kafka.consumer(
+        "orders", key=Avro('"string"'), value=registry.protobuf(Timestamp), on_error=dead_letter("orders.dead")
+    ) as consumer:
+        async for record in consumer:
+            print(record.key, record.value.seconds + 1)
+    async with kafka.consumer("orders", value=registry.json(Order)) as other:
+        async for one in other:
+            print(one.value.name)  # wrong: "Order" has no attribute "name"
+    async with kafka.producer(value=Protobuf(Timestamp)) as moments:
+        await moments.send("orders", Timestamp())
+
+
 def block() -> None:
     with headrace.client.Kafka("h:9092") as kafka:
         with kafka.producer(key=Str()) as producer:
@@ -58,6 +78,7 @@ async def main() -> None:
     async with Kafka("h:9092") as kafka:
         await produce(kafka)
         await consume(kafka)
+        await schemas(kafka)
 
 
 if __name__ == "__main__":

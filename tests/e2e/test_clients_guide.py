@@ -7,24 +7,30 @@ import uuid
 from pathlib import Path
 
 from headrace.client import Kafka
+from tests.support.fake_registry import FakeRegistry
 
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = ROOT / "docs" / "clients.md"
 DEADLINE_S = 60
+TOPICS = ("orders", "payments", "moments", "readings", "readings.dead")
 
 
 def test_every_program_of_the_guide_runs(node):
     programs = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
-    assert len(programs) == 4
-    topic, other = f"orders-{uuid.uuid4().hex[:8]}", f"invoices-{uuid.uuid4().hex[:8]}"
+    assert len(programs) == 7
+    suffix = uuid.uuid4().hex[:8]
     with Kafka(node.bootstrap) as kafka, kafka.admin() as admin:
-        admin.create_topic(topic, partitions=1)
-    for program in programs:
-        text = program.replace("127.0.0.1:9092", node.bootstrap).replace('"orders"', f'"{topic}"')
-        text = text.replace('"invoices"', f'"{other}"')
-        done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=DEADLINE_S)
-        assert done.returncode == 0, f"{program}\n{done.stderr}"
-        assert done.stdout
+        for topic in TOPICS:
+            admin.create_topic(f"{topic}-{suffix}", partitions=1)
+    with FakeRegistry() as registry:
+        for program in programs:
+            text = program.replace("127.0.0.1:9092", node.bootstrap).replace("http://127.0.0.1:8081", registry.url)
+            for topic in (*TOPICS, "invoices"):
+                text = text.replace(f'"{topic}"', f'"{topic}-{suffix}"')
+            done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=DEADLINE_S)
+            assert done.returncode == 0, f"{program}\n{done.stderr}"
+            assert done.stdout
+        assert registry.subjects == {f"payments-{suffix}-value": [1]}
 
 
 def test_every_row_of_the_seeds_has_a_test_that_exists():

@@ -1,0 +1,1 @@
+"""Serializers with schemas: Avro, Protobuf, JSON, and a schema registry. What a user needs is in `headrace.client`."""
