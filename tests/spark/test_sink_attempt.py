@@ -5,6 +5,7 @@ spark/row_digest.py, spark/foreign_rows.py
 """
 
 import json
+import time
 
 import pyarrow as pa
 import pytest
@@ -34,6 +35,7 @@ OUT0, OUT1 = TopicPartition("out", 0), TopicPartition("out", 1)
 TASK = SinkTask("query", "run 1", 0, 0)
 RESTARTED = TASK._replace(run="run 2")
 DEADLINE_S = 120
+STEP_S = 0.05
 
 
 @pytest.fixture
@@ -84,8 +86,12 @@ class Died(Exception):
     """The task's process is gone."""
 
 
-def dying(*batches):
-    yield from batches
+def dying(batches, broker):
+    before = broker.asked[ApiKey.PRODUCE]
+    for batch in batches:
+        yield batch
+        if broker.asked[ApiKey.PRODUCE] == before:
+            time.sleep(STEP_S)  # a task writes while its connection is made, and dies when it has written some
     raise Died
 
 
@@ -94,7 +100,7 @@ def die_after(broker):
     def die_after(writer, task, *batches):
         """An attempt that wrote some rows and was not heard of again."""
         with pytest.raises(Died):
-            writer.write_task(dying(*(batches or (rows([number]) for number in range(40)))), task)
+            writer.write_task(dying(batches or [rows([number]) for number in range(40)], broker), task)
         wait_until(lambda: broker.is_idle, "what was sent is not stored")
 
     return die_after
