@@ -12,10 +12,9 @@ if TYPE_CHECKING:
     from headrace.aio.producer import KafkaProducer
     from headrace.client.consuming import CommitFailed
     from headrace.client.dead_letters import DeadLetterFailed, dead_letter
-    from headrace.client.delivery import DeliveryFailed
     from headrace.client.engine.fetching import LogTruncation
     from headrace.client.engine.offsets import EARLIEST, LATEST
-    from headrace.client.failures import ConnectionFailed, WaitTimedOut
+    from headrace.client.failures import ConnectionFailed, DeliveryFailed, Interrupted, OutcomeUnknown, WaitTimedOut
     from headrace.client.forks import ForkedClient
     from headrace.client.records import Record, RecordMetadata
     from headrace.client.schemas.avro import Avro
@@ -27,9 +26,11 @@ if TYPE_CHECKING:
 _HOMES = {
     "KafkaAdmin": "aio.admin",
     "KafkaConsumer": "aio.consumer", "Delivery": "aio.delivery", "Kafka": "aio.kafka", "KafkaProducer": "aio.producer",
-    "CommitFailed": "client.consuming", "DeliveryFailed": "client.delivery", "LogTruncation": "client.engine.fetching",
+    "CommitFailed": "client.consuming", "DeliveryFailed": "client.failures", "LogTruncation": "client.engine.fetching",
     "EARLIEST": "client.engine.offsets", "LATEST": "client.engine.offsets", "ConnectionFailed": "client.failures",
-    "WaitTimedOut": "client.failures", "ForkedClient": "client.forks", "Record": "client.records", "RecordMetadata": "client.records",
+    "OutcomeUnknown": "client.failures",
+    "WaitTimedOut": "client.failures", "Interrupted": "client.failures",
+    "ForkedClient": "client.forks", "Record": "client.records", "RecordMetadata": "client.records",
     "Bytes": "client.serializers", "Json": "client.serializers", "Str": "client.serializers", "DecodingFailed": "client.serializers",
     "Avro": "client.schemas.avro", "BadRecord": "client.schemas.failures", "DeadLetterFailed": "client.dead_letters",
     "Protobuf": "client.schemas.protobuf",
@@ -51,12 +52,14 @@ __all__ = [
     "Delivery",
     "DeliveryFailed",
     "ForkedClient",
+    "Interrupted",
     "Json",
     "Kafka",
     "KafkaAdmin",
     "KafkaConsumer",
     "KafkaProducer",
     "LogTruncation",
+    "OutcomeUnknown",
     "Protobuf",
     "Record",
     "RecordMetadata",

@@ -10,14 +10,16 @@ from types import TracebackType
 from typing import Final, TypeVar
 
 from headrace.client.driving.event_loop import EventLoopDriver
-from headrace.client.engine.administration import Administration, Group, Setting, TopicDescription
+from headrace.client.engine.administration import Administration, NewTopic, Setting, TopicDescription
+from headrace.client.engine.controller_requests import raise_first
+from headrace.client.engine.coordinator import Committed
 from headrace.client.engine.engine import Engine
+from headrace.client.engine.group_administration import Group, GroupAdministration
 from headrace.client.engine.metadata import Broker
 from headrace.client.engine.tasks import Procedure
 from headrace.client.forks import ForkedClient, Forks
-from headrace.client.offset_store import Committed
 from headrace.client.records import Named
-from headrace.ids import TopicPartition
+from headrace.ids import NO_EPOCH, TopicPartition
 
 T = TypeVar("T")
 TIMEOUT_S: Final = 60.0
@@ -30,6 +32,7 @@ class KafkaAdmin:
         self._driver = EventLoopDriver(engine)
         self._engine = engine
         self._asked = Administration(engine)
+        self._groups = GroupAdministration(engine)
         self._timeout_s = timeout_s
         self._forks = Forks(self._abandon)
 
@@ -56,23 +59,23 @@ class KafkaAdmin:
         self, name: str, partitions: int = -1, replication_factor: int = -1, configs: Mapping[str, str] | None = None
     ) -> None:
         """Create a topic; it can be used when this returns. -1: the cluster's default, from Kafka 2.4 on."""
-        await self._run(
-            self._asked.create_topic(name, partitions, replication_factor, configs or {}), f"creation of topic {name}"
-        )
+        topic = NewTopic(name, partitions, replication_factor, configs or {})
+        await self._run(self._asked.create_topic(topic), f"creation of topic {name}")
 
     async def delete_topic(self, name: str) -> None:
-        await self._run(self._asked.delete_topic(name), f"deletion of topic {name}")
+        """It is gone when this returns. raises   OutcomeUnknown, where an answer was lost and the brokers have no topic ids"""
+        raise_first(await self._run(self._asked.delete_topics([name]), f"deletion of topic {name}"))
 
     async def create_partitions(self, name: str, count: int) -> None:
         """Grow a topic to `count` partitions."""
-        await self._run(self._asked.create_partitions(name, count), f"partitions of topic {name}")
+        raise_first(await self._run(self._asked.create_partitions({name: count}), f"partitions of topic {name}"))
 
     async def settings(self, topic: str) -> dict[str, Setting]:
         return await self._run(self._asked.settings(topic), f"settings of topic {topic}")
 
     async def alter_settings(self, topic: str, changes: Mapping[str, str | None]) -> None:
         """Set settings of a topic; None: back to the default. Others stay."""
-        await self._run(self._asked.alter_settings(topic, changes), f"settings of topic {topic}")
+        await self._run(self._asked.alter_configs(topic, changes), f"settings of topic {topic}")
 
     async def delete_records(self, before: Mapping[Named, int]) -> dict[TopicPartition, int]:
         """Delete records below these offsets (-1: all there are now); returns where the logs begin then."""
@@ -81,22 +84,22 @@ class KafkaAdmin:
 
     async def groups(self) -> list[str]:
         """The ids of all groups."""
-        return await self._run(self._asked.groups(), "groups")
+        return [one.group_id for one in await self._run(self._groups.list_groups(), "groups")]
 
     async def group(self, group_id: str) -> Group:
-        return await self._run(self._asked.group(group_id), f"group {group_id}")
+        return await self._run(self._groups.describe_group(group_id), f"group {group_id}")
 
     async def delete_group(self, group_id: str) -> None:
-        await self._run(self._asked.delete_group(group_id), f"deletion of group {group_id}")
+        raise_first(await self._run(self._groups.delete_groups([group_id]), f"deletion of group {group_id}"))
 
     async def committed(self, group_id: str) -> dict[TopicPartition, Committed]:
         """What a group has committed."""
-        return await self._run(self._asked.committed(group_id), f"offsets of group {group_id}")
+        return await self._run(self._groups.committed(group_id), f"offsets of group {group_id}")
 
     async def commit(self, group_id: str, offsets: Mapping[Named, int]) -> None:
         """Set the offsets of a group without members."""
-        wanted = {TopicPartition(*name): offset for name, offset in offsets.items()}
-        await self._run(self._asked.commit(group_id, wanted), f"offsets of group {group_id}")
+        wanted = {TopicPartition(*name): (offset, NO_EPOCH, "") for name, offset in offsets.items()}
+        await self._run(self._groups.commit(group_id, wanted), f"offsets of group {group_id}")
 
     async def close(self) -> None:
         """Close the connections. A second time does nothing."""

@@ -25,11 +25,11 @@ from headrace.aio.consumer_batch import ConsumerBatch
 from headrace.client.consumer_options import ConsumerOptions, OnError
 from headrace.client.consuming import CLOSE_S, INTERRUPTED_S, Consuming, Name
 from headrace.client.driving.event_loop import EventLoopDriver
+from headrace.client.engine.coordinator import Committed
 from headrace.client.engine.engine import Engine
 from headrace.client.engine.offsets import EARLIEST, LATEST
 from headrace.client.forks import ForkedClient, Forks
 from headrace.client.group_thread import GroupThread
-from headrace.client.offset_store import Committed
 from headrace.client.records import Named, Record
 from headrace.client.serializers import Deserializer
 from headrace.errors import ErrorCode, KafkaError

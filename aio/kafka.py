@@ -88,9 +88,9 @@ class Kafka:
         max_block_ms: float = 60_000,
         **options: Any,
     ) -> KafkaProducer[Any, Any]:
-        """A producer; see `headrace.client.kafka.producing_options` for what it takes. raises RuntimeError, where no loop runs"""
+        """A producer; see `client.producer_options.producing_options` for what it takes. raises RuntimeError, where no loop runs"""
         from headrace.aio.producer import KafkaProducer
-        from headrace.client.kafka import producing_options
+        from headrace.client.producer_options import producing_options
 
         made: KafkaProducer[Any, Any] = KafkaProducer(
             self.engine(), producing_options(options), key, value, max_block_ms / 1000

@@ -14,6 +14,7 @@ A caller that is cancelled in `send` has not sent its record; one that is cancel
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
@@ -67,13 +68,9 @@ class KafkaProducer(Sending[K_in, V_in]):
     ) -> None:
         if kind is None:
             await self.close()
-        elif issubclass(kind, Exception):
-            try:
-                await self.close(CLOSE_ON_ERROR_S)
-            except HeadraceError:
-                pass  # the caller's own failure is what is to be seen
-        else:
-            await self.close(0.0)
+            return
+        with contextlib.suppress(HeadraceError):  # the caller's own failure, or a cancellation, is what is to be seen
+            await self.close(CLOSE_ON_ERROR_S if issubclass(kind, Exception) else 0.0)
 
     # Sending
 
@@ -245,6 +242,7 @@ class KafkaProducer(Sending[K_in, V_in]):
             raise ForkedClient("this producer was made before a fork: make one in the child")
         if self._is_closed:
             raise producer_closed()
+        self._raise_ended()
 
     def _abandon(self) -> None:
         self._path.next_turn_ns = 0  # so that the next record is refused

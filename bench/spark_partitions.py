@@ -24,7 +24,7 @@ from bench.spark_first_row import ROOT, START_S, bootstrap_of
 from bench.spark_scan import session
 from headrace.client.admin import Admin, NewTopic
 from headrace.client.cluster import Cluster
-from headrace.client.producer import Producer
+from headrace.client.kafka import Kafka
 
 TOPIC = "many"
 RECORDS = 10  # of each partition
@@ -37,10 +37,9 @@ def fill(bootstrap: str, partitions: int) -> None:
     """A topic with a few records in each partition."""
     with Cluster(bootstrap, patience_s=READY_S) as cluster:
         Admin(cluster).create_topics([NewTopic(TOPIC, partitions, 1)])
-        with Producer(cluster) as producer:
-            for number in range(partitions * RECORDS):
-                producer.send(TOPIC, b"value %d" % number, partition=number % partitions)
-            producer.flush()
+    with Kafka(bootstrap) as kafka, kafka.producer() as producer:
+        for number in range(partitions * RECORDS):
+            producer.send(TOPIC, b"value %d" % number, partition=number % partitions)
 
 
 def engines(spark: Any, bootstrap: str, with_kafka: bool) -> dict[str, Callable[[], int]]:

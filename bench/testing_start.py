@@ -25,10 +25,11 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
-from bench.nodes import Headrace, Kafka, Server, write_byte_code
+from bench.nodes import Headrace, Server, write_byte_code
+from bench.nodes import Kafka as ApacheKafka
 from headrace.client.admin import Admin, NewTopic
 from headrace.client.cluster import Cluster
-from headrace.client.producer import Producer
+from headrace.client.kafka import Kafka
 from headrace.testing.cluster import KafkaCluster
 from headrace.testing.keeper_client import keeper
 
@@ -52,8 +53,8 @@ def create_topic(bootstrap: str) -> None:
 
 
 def acknowledge(bootstrap: str) -> None:
-    with Producer(Cluster(bootstrap, timeout_s=PATIENCE_S, patience_s=PATIENCE_S)) as producer:
-        producer.send(TOPIC, b"1")
+    with Kafka(bootstrap) as kafka, kafka.producer() as producer:
+        producer.send(TOPIC, b"1").result(PATIENCE_S)
 
 
 def cpu_s(pid: int) -> float:
@@ -121,7 +122,7 @@ def main() -> None:
         "next": lambda: of_a_test(1),
         "three": lambda: of_a_test(3),
         "apache zk": lambda: of_a_server(Headrace),
-        **({"kafka": lambda: of_a_server(Kafka)} if given.kafka else {}),
+        **({"kafka": lambda: of_a_server(ApacheKafka)} if given.kafka else {}),
     }
     found: dict[str, list[Measured]] = {name: [] for name in ways}
     for _ in range(given.rounds):

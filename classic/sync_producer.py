@@ -29,7 +29,8 @@ from headrace.classic.handlers import ProducerRequest
 from headrace.classic.old_brokers import connect
 from headrace.client.cluster import LATEST, error_of
 from headrace.client.connection import Connection, ConnectionFailed
-from headrace.client.producer_options import ACKS_NONE, CODECS
+from headrace.client.engine.producing_options import ACKS_NONE
+from headrace.client.producer_options import CODECS
 from headrace.errors import BadFrame, ConfigError, ErrorCode, HeadraceError, KafkaError
 from headrace.ids import TopicPartition
 from headrace.protocol import messages

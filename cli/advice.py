@@ -41,8 +41,7 @@ _NO_BROKER = "is a node running there? `headrace dev` starts one; set its addres
 
 def advice_for(failure: HeadraceError) -> str:
     """'' where there is none."""
-    from headrace.client.delivery import DeliveryFailed
-    from headrace.client.failures import ConnectionFailed
+    from headrace.client.failures import ConnectionFailed, DeliveryFailed
 
     cause = failure.cause if isinstance(failure, DeliveryFailed) else failure
     if isinstance(cause, KafkaError):

@@ -19,9 +19,9 @@ from headrace.cli.printable import print_line
 from headrace.cli.topics import AsJson
 
 if TYPE_CHECKING:
+    from headrace.client.admin import Reassignment, ReplicaAdmin, ReplicaErrors
     from headrace.client.balance import Move
     from headrace.client.cluster import Cluster
-    from headrace.client.replica_admin import Errors, Reassignment, ReplicaAdmin
     from headrace.ids import TopicPartition
 
 POLL_S = 0.5
@@ -67,8 +67,8 @@ def rebalance(
 
     Brokers' racks are kept apart as they were. Partitions that are being moved already are left alone.
     """
+    from headrace.client.admin import ReplicaAdmin
     from headrace.client.balance import plan_moves
-    from headrace.client.replica_admin import ReplicaAdmin
 
     if cancel and (topics or drain or execute):
         raise typer.BadParameter("--cancel goes with none of --topic, --drain, --execute")
@@ -100,7 +100,7 @@ def rebalance(
 def reassignments(as_json: AsJson = False, bootstrap: Bootstrap = "", command_config: CommandConfig = None) -> int:
     """List partitions whose replicas are being moved."""
     from headrace.cli.table import print_table
-    from headrace.client.replica_admin import ReplicaAdmin
+    from headrace.client.admin import ReplicaAdmin
 
     with open_cluster(bootstrap, command_config) as cluster:
         found = ReplicaAdmin(cluster).reassignments()
@@ -138,7 +138,7 @@ def elect_leaders(
     command_config: CommandConfig = None,
 ) -> int:
     """Elect leaders: the preferred replicas, or, with --type unclean, one that is not in sync: records may be lost."""
-    from headrace.client.replica_admin import PREFERRED, UNCLEAN, ReplicaAdmin
+    from headrace.client.admin import PREFERRED, UNCLEAN, ReplicaAdmin
 
     word = parse_word("--type", kind, ("preferred", "unclean"))
     if bool(topics) == every:
@@ -159,7 +159,7 @@ def elect_leaders(
 
 def _run(admin: ReplicaAdmin, cluster: Cluster, moves: Sequence[Move]) -> int:
     """Begin, watch, and have the new first replicas lead."""
-    errors: Errors = {}
+    errors: ReplicaErrors = {}
     for first in range(0, len(moves), REQUEST_PARTITIONS):
         errors.update(admin.reassign({move.name: move.after for move in moves[first : first + REQUEST_PARTITIONS]}))
     begun = {name for name, error in errors.items() if error is None}
@@ -277,7 +277,7 @@ def _is_wanted(name: TopicPartition, wanted: Mapping[str, list[int] | None]) -> 
     return indexes is None or name.partition in indexes
 
 
-def _report(errors: Errors, said: Any) -> int:
+def _report(errors: ReplicaErrors, said: Any) -> int:
     """Print the outcome of each partition, and what failed on standard error; the exit code.
 
     said   what is printed of one that succeeded; None: nothing

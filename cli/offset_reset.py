@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from headrace.cli.arguments import Start
 from headrace.client.cluster import EARLIEST, LATEST, Cluster
-from headrace.client.consumer import check_range, start_offsets
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import TopicPartition
 
@@ -82,3 +81,24 @@ def new_offsets(
         return start_offsets(cluster, dict.fromkeys(names, when))
     check_range(cluster, offsets)
     return offsets
+
+
+def start_offsets(cluster: Cluster, wanted: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+    """Where to begin for EARLIEST, LATEST or a time in milliseconds; the end, if no record is that late."""
+    found = cluster.offsets(dict(wanted))
+    late = [name for name, offset in found.items() if offset < 0]
+    if late:
+        found.update(cluster.offsets(dict.fromkeys(late, LATEST)))
+    return found
+
+
+def check_range(cluster: Cluster, offsets: Mapping[TopicPartition, int]) -> None:
+    """raises   KafkaError OFFSET_OUT_OF_RANGE, which names the first partition that does not have its offset"""
+    starts = cluster.offsets(dict.fromkeys(offsets, EARLIEST))
+    ends = cluster.offsets(dict.fromkeys(offsets, LATEST))
+    for name, offset in sorted(offsets.items()):
+        if not starts[name] <= offset <= ends[name]:
+            raise KafkaError(
+                ErrorCode.OFFSET_OUT_OF_RANGE,
+                f"offset {offset} of {name} is out of range: valid offsets are {starts[name]} to {ends[name]}",
+            )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 from collections import deque
 
-from headrace.client.delivery import Delivery, DeliveryFailed
-from headrace.client.failures import is_retriable
+from headrace.client.delivery import Delivery
+from headrace.client.failures import DeliveryFailed, is_retriable
 from headrace.client.kafka_producer import KafkaProducer
 from headrace.errors import HeadraceError
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from headrace.client.dead_letters import DeadLetterFailed, dead_letter
-    from headrace.client.delivery import Delivery, DeliveryFailed
+    from headrace.client.delivery import Delivery
     from headrace.client.engine.fetching import LogTruncation
     from headrace.client.engine.offsets import EARLIEST, LATEST
-    from headrace.client.failures import ConnectionFailed, Interrupted, WaitTimedOut
+    from headrace.client.failures import ConnectionFailed, DeliveryFailed, Interrupted, OutcomeUnknown, WaitTimedOut
     from headrace.client.forks import ForkedClient
     from headrace.client.kafka import Kafka
     from headrace.client.kafka_admin import KafkaAdmin
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from headrace.client.serializers import Bytes, DecodingFailed, Json, Str
 
 _HOMES = {
-    "Delivery": "delivery", "DeliveryFailed": "delivery", "Interrupted": "failures", "WaitTimedOut": "failures",
+    "Delivery": "delivery", "DeliveryFailed": "failures", "Interrupted": "failures", "OutcomeUnknown": "failures",
+    "WaitTimedOut": "failures",
     "LogTruncation": "engine.fetching",
     "EARLIEST": "engine.offsets", "LATEST": "engine.offsets", "ConnectionFailed": "failures", "ForkedClient": "forks", "Kafka": "kafka",
     "CommitFailed": "kafka_consumer", "KafkaAdmin": "kafka_admin",
@@ -55,6 +56,7 @@ __all__ = [
     "KafkaConsumer",
     "KafkaProducer",
     "LogTruncation",
+    "OutcomeUnknown",
     "Protobuf",
     "Record",
     "RecordMetadata",

@@ -19,7 +19,6 @@ from headrace.ids import TopicPartition
 from headrace.protocol import messages
 from headrace.protocol.codec import decode_struct, encode_struct
 
-SUBSCRIPTION_VERSION = 1
 ASSIGNMENT_VERSION = 1
 KNOWN_VERSION_MAX = 3
 
@@ -57,16 +56,6 @@ def assign_round_robin(subscriptions: Subscriptions, counts: Mapping[str, int]) 
 
 
 ASSIGNORS: dict[str, Assignor] = {"range": assign_range, "roundrobin": assign_round_robin}
-
-
-def encode_subscription(topics: Sequence[str]) -> bytes:
-    subscription = messages.ConsumerProtocolSubscription(topics=sorted(topics), user_data=None, owned_partitions=[])
-    return _with_version("ConsumerProtocolSubscription", SUBSCRIPTION_VERSION, subscription)
-
-
-def decode_subscription(data: bytes) -> list[str]:
-    """The topics; raises BadFrame"""
-    return list(decode_struct("ConsumerProtocolSubscription", *_split("ConsumerProtocolSubscription", data)).topics)
 
 
 def encode_assignment(partitions: Sequence[TopicPartition]) -> bytes:

@@ -15,14 +15,15 @@ broker is configured so. Such a broker is asked for all topics instead, and the 
 from __future__ import annotations
 
 import functools
+import random
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from headrace.client.client_id import CLIENT_ID
 from headrace.client.connection import Connection
-from headrace.client.failures import ConnectionFailed
+from headrace.client.failures import ConnectionFailed, WaitTimedOut
 from headrace.client.failures import error_of as error_of
 from headrace.errors import BadFrame, ErrorCode, HeadraceError, KafkaError
 from headrace.ids import TopicPartition
@@ -31,6 +32,11 @@ from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.messages import ZERO_UUID
 from headrace.protocol.record_batch import LOG_OVERHEAD_BYTES, MAGIC_POSITION, MAGIC_V2
+
+if TYPE_CHECKING:
+    from headrace.client.driving.blocking import BlockingDriver
+    from headrace.client.engine.engine import Engine
+    from headrace.client.engine.tasks import Procedure
 
 LATEST = -1
 EARLIEST = -2
@@ -44,6 +50,7 @@ FETCH_VERSIONS = (
 )  # v2: Kafka 0.10.0, its answers hold message sets of v0 and v1; from v13 on topics are named by their ids
 METADATA_VERSIONS = (1, 12)
 VERSION_OF_NO_CREATION = 4  # of Metadata
+PROCEDURE_TIMEOUTS = 2  # that a procedure of several requests may take
 PORT_MAX = 65_535
 _ADDRESS = re.compile(r"(?:\[(?P<literal>[0-9A-Fa-f:.%\w]+)\]|(?P<name>[^][/\s]+)):(?P<port>[0-9]{1,9})")
 
@@ -65,7 +72,11 @@ class Partition(NamedTuple):
 
 
 class Cluster:
-    """A client of one cluster; connections are opened on demand and kept."""
+    """A client of one cluster, for tools; connections are opened on demand and kept.
+
+    timeout_s    for a response
+    patience_s   how much longer an unavailable broker is waited for
+    """
 
     def __init__(
         self,
@@ -84,6 +95,7 @@ class Cluster:
         self._patience_s = patience_s
         self._retries_max = retries_max
         self._connections: dict[int, Connection] = {}
+        self._driver: BlockingDriver | None = None  # of the engine, once it was used
         self.cluster_id = ""
         self.controller_id = -1
         self.brokers: dict[int, Broker] = {}
@@ -235,10 +247,40 @@ class Cluster:
                     f"{name}: the broker returned no record at offset {offset}, before the end {end}",
                 )
 
+    def run(self, procedure_of: Callable[[Engine], Procedure[T]], what: str) -> T:
+        """What a procedure of the client's engine returns: an admin's, a group's. Its connections are the engine's own.
+
+        raises   ConnectionFailed, also where it is not done in time; what the procedure raises
+        """
+        deadline_s = time.monotonic() + self._patience_s
+        while True:
+            try:
+                return self._run_once(procedure_of, what)
+            except ConnectionFailed:  # after a few tries, with pauses between them
+                if time.monotonic() >= deadline_s:
+                    raise
+
+    def _run_once(self, procedure_of: Callable[[Engine], Procedure[T]], what: str) -> T:
+        from headrace.client.driving.blocking import BlockingDriver
+        from headrace.client.engine.engine import Engine
+
+        if self._driver is None:
+            self._driver = BlockingDriver(Engine(list(self._bootstrap), self._client_id, None, random.random))
+        driver = self._driver
+        task = driver.engine.start(procedure_of(driver.engine), what)
+        try:
+            return driver.wait(task, PROCEDURE_TIMEOUTS * self._timeout_s)
+        except WaitTimedOut as failure:
+            task.cancel()
+            raise ConnectionFailed(str(failure)) from None
+
     def close(self) -> None:
         for connection in self._connections.values():
             connection.close()
         self._connections.clear()
+        driver, self._driver = self._driver, None
+        if driver is not None:
+            driver.close()
 
     def _list_offsets(
         self,

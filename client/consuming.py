@@ -23,7 +23,7 @@ from typing import Any, Final
 from headrace.client.chunk_reader import ChunkReader
 from headrace.client.consumer_options import ConsumerOptions, Delivery, OnError
 from headrace.client.decoding import decoding_of
-from headrace.client.engine.coordinator import Coordinator, Position, fetch_committed, store_committed
+from headrace.client.engine.coordinator import Committed, Coordinator, Position, fetch_committed, store_committed
 from headrace.client.engine.engine import Engine
 from headrace.client.engine.fetching import Fetching, Subject
 from headrace.client.engine.membership import Assigned, Lost, Revoked
@@ -33,7 +33,6 @@ from headrace.client.engine.tasks import Procedure, Task
 from headrace.client.failures import WaitTimedOut, error_of, is_retriable
 from headrace.client.group_thread import GroupThread
 from headrace.client.in_hand import BackgroundCommit, InHand, epoch_of
-from headrace.client.offset_store import Committed
 from headrace.client.records import Named
 from headrace.client.serializers import Deserializer
 from headrace.client.steps import Call, Done, Heard, Step, Steps, Until, Whole

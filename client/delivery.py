@@ -17,19 +17,6 @@ if TYPE_CHECKING:
     from headrace.client.kafka_producer import KafkaProducer
 
 
-class DeliveryFailed(HeadraceError):
-    """Records were not acknowledged; the brokers may have some of them.
-
-    records   how many
-    cause     of the first of them
-    """
-
-    def __init__(self, records: int, cause: HeadraceError) -> None:
-        super().__init__(f"{records} records were not acknowledged: {cause}")
-        self.records = records
-        self.cause = cause
-
-
 class Delivery(NamedTuple):
     """A record in flight."""
 

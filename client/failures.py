@@ -13,8 +13,25 @@ class NotSent(ConnectionFailed):
     """No connection: the request was not handled."""
 
 
+class DeliveryFailed(HeadraceError):
+    """Records were not acknowledged; the brokers may have some of them.
+
+    records   how many
+    cause     of the first of them
+    """
+
+    def __init__(self, records: int, cause: HeadraceError) -> None:
+        super().__init__(f"{records} records were not acknowledged: {cause}")
+        self.records = records
+        self.cause = cause
+
+
 class WaitTimedOut(HeadraceError):
     """What was waited for did not happen in time; the text says what it waits for."""
+
+
+class OutcomeUnknown(HeadraceError):
+    """A request may have been carried out, and can't be repeated without harm."""
 
 
 class SerializerUnavailable(HeadraceError):

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from headrace.client.consumer_options import OnError, Start
     from headrace.client.engine.engine import Engine
     from headrace.client.engine.link import Security
-    from headrace.client.engine.producing_options import ProducingOptions
     from headrace.client.kafka_admin import KafkaAdmin
     from headrace.client.kafka_consumer import KafkaConsumer
     from headrace.client.kafka_producer import KafkaProducer
@@ -37,8 +36,6 @@ if TYPE_CHECKING:
 
 K = TypeVar("K")
 V = TypeVar("V")
-
-ACKS = {"all": -1, "-1": -1, "0": 0, "1": 1, -1: -1, 0: 0, 1: 1}
 
 
 class Kafka:
@@ -92,11 +89,12 @@ class Kafka:
         sender_thread: bool = False,
         **options: Any,
     ) -> KafkaProducer[Any, Any]:
-        """A producer; see `producing_options` for what it takes.
+        """A producer; see `producer_options.producing_options` for what it takes.
 
         sender_thread   batches leave also while the caller does other things; any thread may send then
         """
         from headrace.client.kafka_producer import KafkaProducer
+        from headrace.client.producer_options import producing_options
 
         made: KafkaProducer[Any, Any] = KafkaProducer(
             self.engine(), producing_options(options), key, value, max_block_ms / 1000, sender_thread
@@ -184,46 +182,3 @@ class Kafka:
                 failures.append(failure)
         if failures:
             raise failures[0]
-
-
-def producing_options(options: Mapping[str, Any]) -> ProducingOptions:
-    """Options of a producer by Kafka's keys in snake case.
-
-    `acks`: "all", 0 or 1. `compression` (compression.type): none, gzip, snappy, lz4, zstd; `compression_level`.
-    `enable_idempotence`: None, which means where acks is all and the brokers have it.
-    `linger_ms`, `batch_size`, `buffer_memory`, `max_request_size`, `max_in_flight`, `request_timeout_ms`, `delivery_timeout_ms`.
-
-    raises   ValueError, which names key, value and reason
-    """
-    from headrace.client.engine.producing_options import ProducingOptions
-    from headrace.client.producer_options import CODECS
-    from headrace.protocol.compression import Codec
-
-    given = dict(options)
-    acks = given.pop("acks", "all")
-    if acks not in ACKS:
-        raise ValueError(f"acks: {acks!r}: expected 'all', 0 or 1")
-    codec = given.pop("compression", "none")
-    if codec not in CODECS:
-        raise ValueError(f"compression.type: {codec!r} is not one of {', '.join(CODECS)}")
-    known = set(ProducingOptions.__slots__) - {"acks", "codec", "level", "is_idempotent"}
-    made: dict[str, Any] = {"acks": ACKS[acks], "codec": Codec(CODECS[codec])}
-    if "compression_level" in given:
-        made["level"] = given.pop("compression_level")
-    if "enable_idempotence" in given:
-        made["is_idempotent"] = given.pop("enable_idempotence")
-    for name, value in given.items():
-        if name not in known:
-            raise unknown_option(
-                "producer", name, [*known, "acks", "compression", "compression_level", "enable_idempotence"]
-            )
-        made[name] = value
-    return ProducingOptions(**made)
-
-
-def unknown_option(what: str, name: str, known: Iterable[str]) -> ValueError:
-    """An option that there is not, with the nearest that there is."""
-    import difflib
-
-    near = difflib.get_close_matches(name, list(known), 1)
-    return ValueError(f"{what} option {name!r} is not known" + (f": did you mean {near[0]!r}?" if near else ""))

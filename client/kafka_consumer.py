@@ -24,10 +24,10 @@ from headrace.client.consumer_batch import ConsumerBatch
 from headrace.client.consumer_options import ConsumerOptions, OnError
 from headrace.client.consuming import CLOSE_S, INTERRUPTED_S, CommitFailed, Consuming, Name
 from headrace.client.driving.blocking import BlockingDriver
+from headrace.client.engine.coordinator import Committed
 from headrace.client.engine.engine import Engine
 from headrace.client.engine.offsets import EARLIEST, LATEST
 from headrace.client.forks import ForkedClient, Forks
-from headrace.client.offset_store import Committed
 from headrace.client.records import Named, Record
 from headrace.client.serializers import Deserializer
 from headrace.errors import ErrorCode, KafkaError

@@ -12,6 +12,7 @@ closed or old enough, not for each record.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -22,6 +23,8 @@ from headrace.client.delivery import Delivery
 from headrace.client.driving.blocking import BlockingDriver
 from headrace.client.engine.batches import RECORD_OVERHEAD_BYTES, Batch
 from headrace.client.engine.engine import Engine
+from headrace.client.engine.identity import GivenIdentity
+from headrace.client.engine.producing import OnStored
 from headrace.client.engine.producing_options import ProducingOptions
 from headrace.client.engine.routes import Route
 from headrace.client.forks import ForkedClient, Forks
@@ -44,7 +47,11 @@ _new = tuple.__new__
 
 
 class KafkaProducer(Sending[K_in, V_in]):
-    """A producer with an engine and connections of its own. One thread at a time, unless it has a sender thread."""
+    """A producer with an engine and connections of its own. One thread at a time, unless it has a sender thread.
+
+    given       an identity of the caller's own making: the sink's, by which attempts of a task store each row once
+    on_stored   called for each batch that was acknowledged
+    """
 
     def __init__(
         self,
@@ -55,9 +62,12 @@ class KafkaProducer(Sending[K_in, V_in]):
         max_block_s: float = 60.0,
         sender_thread: bool = False,
         clock_s: Callable[[], float] = time.monotonic,
+        *,
+        given: GivenIdentity | None = None,
+        on_stored: OnStored | None = None,
     ) -> None:
         path = SendPath(Delivery, self, self._send, options.batch_size)
-        super().__init__(engine, options, key, value, max_block_s, clock_s, path)
+        super().__init__(engine, options, key, value, max_block_s, clock_s, path, given, on_stored)
         self._driver = BlockingDriver(engine, clock_s)
         self._forks = Forks(self._abandon)
         if key is None and value is None:
@@ -77,13 +87,9 @@ class KafkaProducer(Sending[K_in, V_in]):
     ) -> None:
         if kind is None:
             self.close()
-        elif issubclass(kind, Exception):
-            try:
-                self.close(CLOSE_ON_ERROR_S)
-            except HeadraceError:
-                pass  # the caller's own failure is what is to be seen
-        else:
-            self.close(0.0)
+            return
+        with contextlib.suppress(HeadraceError):  # the caller's own failure, or Ctrl-C, is what is to be seen
+            self.close(CLOSE_ON_ERROR_S if issubclass(kind, Exception) else 0.0)
 
     # Sending
 
@@ -155,6 +161,7 @@ class KafkaProducer(Sending[K_in, V_in]):
             self._turn()
         if producing.is_full:
             self._wait_for_room()
+        self._raise_ended()
         route = self._routes.get(topic)
         if route is None:
             route = self._learn(topic)
@@ -266,6 +273,7 @@ class KafkaProducer(Sending[K_in, V_in]):
         if self._is_closed and self._driver.is_closed:
             raise producer_closed()
         self._driver.check()
+        self._raise_ended()
 
     def _learn(self, topic: str) -> Route:
         self._check()

@@ -1,38 +1,57 @@
-"""Options of a producer, validated when created."""
+"""Options of a producer by Kafka's keys, checked when they are given.
+
+Source: Kafka 3.9 `ProducerConfig`.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from typing import Any
 
+from headrace.client.engine.producing_options import ACKS_ALL, ACKS_LEADER, ACKS_NONE, ProducingOptions
 from headrace.protocol.compression import Codec
 
-ACKS_NONE, ACKS_LEADER, ACKS_ALL = 0, 1, -1
+ACKS = {
+    "all": ACKS_ALL, "-1": ACKS_ALL, "1": ACKS_LEADER, "0": ACKS_NONE,
+    ACKS_ALL: ACKS_ALL, ACKS_LEADER: ACKS_LEADER, ACKS_NONE: ACKS_NONE,
+}  # fmt: skip
 CODECS = {codec.name.lower(): codec for codec in Codec}  # by Kafka's names
 
 
-@dataclass(frozen=True, slots=True)
-class ProducerOptions:
-    """Options of a producer. Sizes in bytes, uncompressed; times in milliseconds.
+def producing_options(options: Mapping[str, Any]) -> ProducingOptions:
+    """Options of a producer by Kafka's keys in snake case.
 
-    is_idempotent   requires acks=all
-    buffer_bytes    limit of records held in memory; `send` waits above it
+    `acks`: "all", 0 or 1. `compression` (compression.type): none, gzip, snappy, lz4, zstd; `compression_level`.
+    `enable_idempotence`: None, which means where acks is all and the brokers have it.
+    `linger_ms`, `batch_size`, `buffer_memory`, `max_request_size`, `max_in_flight`, `request_timeout_ms`, `delivery_timeout_ms`.
+
+    raises   ValueError, which names key, value and reason
     """
-
-    acks: int = ACKS_ALL
-    codec: int = Codec.NONE
-    is_idempotent: bool = True
-    linger_ms: int = 5
-    batch_bytes: int = 256 << 10
-    buffer_bytes: int = 32 << 20
-    request_timeout_ms: int = 30_000
-    delivery_timeout_ms: int = 120_000
-
-    def __post_init__(self) -> None:
-        if self.acks not in (ACKS_NONE, ACKS_LEADER, ACKS_ALL):
-            raise ValueError(f"invalid acks {self.acks}: expected -1 (all), 0 or 1")
-        if self.is_idempotent and self.acks != ACKS_ALL:
-            raise ValueError(f"invalid acks {self.acks}: idempotence requires acks=all (-1)")
-        if not 0 < self.batch_bytes <= self.buffer_bytes:
-            raise ValueError(
-                f"invalid batch_bytes {self.batch_bytes}: expected 1 to buffer_bytes ({self.buffer_bytes})"
+    given = dict(options)
+    acks = given.pop("acks", "all")
+    if acks not in ACKS:
+        raise ValueError(f"acks: {acks!r}: expected 'all', 0 or 1")
+    codec = given.pop("compression", "none")
+    if codec not in CODECS:
+        raise ValueError(f"compression.type: {codec!r} is not one of {', '.join(CODECS)}")
+    known = set(ProducingOptions.__slots__) - {"acks", "codec", "level", "is_idempotent", "ends_at_failure"}
+    made: dict[str, Any] = {"acks": ACKS[acks], "codec": CODECS[codec]}
+    if "compression_level" in given:
+        made["level"] = given.pop("compression_level")
+    if "enable_idempotence" in given:
+        made["is_idempotent"] = given.pop("enable_idempotence")
+    for name, value in given.items():
+        if name not in known:
+            raise unknown_option(
+                "producer", name, [*known, "acks", "compression", "compression_level", "enable_idempotence"]
             )
+        made[name] = value
+    return ProducingOptions(**made)
+
+
+def unknown_option(what: str, name: str, known: Iterable[str]) -> ValueError:
+    """An option that there is not, with the nearest that there is."""
+    import difflib
+
+    near = difflib.get_close_matches(name, list(known), 1)
+    return ValueError(f"{what} option {name!r} is not known" + (f": did you mean {near[0]!r}?" if near else ""))

@@ -16,13 +16,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-from headrace.client.delivery import DeliveryFailed
 from headrace.client.engine.batches import RECORD_OVERHEAD_BYTES, Batch
 from headrace.client.engine.engine import Engine
-from headrace.client.engine.producing import Producing
+from headrace.client.engine.identity import GivenIdentity
+from headrace.client.engine.producing import OnStored, Producing
 from headrace.client.engine.producing_options import ProducingOptions
 from headrace.client.engine.routes import Queue, Route
-from headrace.client.failures import SerializerUnavailable, WaitTimedOut
+from headrace.client.failures import DeliveryFailed, SerializerUnavailable, WaitTimedOut
 from headrace.client.lookups import LookupNeeded, bound, looked_up
 from headrace.client.partitioner import partition_of
 from headrace.client.serializers import Serializer
@@ -56,10 +56,14 @@ class Sending(ABC, Generic[K_in, V_in]):
         max_block_s: float,
         clock_s: Callable[[], float],
         path: Any,
+        given: GivenIdentity | None = None,
+        on_stored: OnStored | None = None,
     ) -> None:
         self._engine = engine
         self._path = path
-        self._producing = Producing(engine.requests, engine.tasks, engine.metadata, options, path=path)
+        self._producing = Producing(
+            engine.requests, engine.tasks, engine.metadata, options, path=path, given=given, on_stored=on_stored
+        )
         engine.parts.append(self._producing)
         self._routes = self._producing.routes
         self._serialize_key = None if key is None else bound(key, "key", may_block=False).serialize
@@ -322,7 +326,13 @@ class Sending(ABC, Generic[K_in, V_in]):
         unseen = self._producing.take_unseen()
         if unseen is not None:
             failure, records = unseen
-            raise DeliveryFailed(records, failure)
+            raise self._producing.ended or DeliveryFailed(records, failure)
+
+    def _raise_ended(self) -> None:
+        """raises   DeliveryFailed, where a failure has ended the producer"""
+        if self._producing.ended is not None:
+            self._producing.take_unseen()
+            raise self._producing.ended
 
 
 def producer_closed() -> KafkaError:

@@ -12,10 +12,8 @@ import time
 from collections.abc import Iterable, Sequence
 
 from examples.activity import Activity, from_access_log, made_up
-from headrace.client.admin import Admin, NewTopic
-from headrace.client.cluster import Cluster
-from headrace.client.producer import Producer
-from headrace.errors import ErrorCode, HeadraceError
+from headrace.client import Kafka
+from headrace.errors import ErrorCode, HeadraceError, KafkaError
 
 EXAMPLES = """examples:
   python -m examples.write_activity                          100,000 records, made up, of the hours up to now
@@ -37,12 +35,12 @@ def write(
     rate         records a second; 0: as fast as the broker takes them
     partitions   of a topic that is created
     returns      written, and left out (None)
-    raises       ProduceFailed, KafkaError, ConnectionFailed
+    raises       DeliveryFailed, KafkaError, ConnectionFailed
     """
     left_out = 0
-    with Cluster(bootstrap_servers) as cluster:
-        create(cluster, topic, partitions)
-        with Producer(cluster) as producer:
+    with Kafka(bootstrap_servers) as kafka:
+        create(kafka, topic, partitions)
+        with kafka.producer() as producer:
             for one in records:
                 if one is None:
                     left_out += 1
@@ -55,11 +53,14 @@ def write(
             return producer.acknowledged, left_out
 
 
-def create(cluster: Cluster, topic: str, partitions: int) -> None:
+def create(kafka: Kafka, topic: str, partitions: int) -> None:
     """The topic, if it is missing. It keeps records whatever their age: a log's lines are older than what retention keeps."""
-    error = Admin(cluster).create_topics([NewTopic(topic, partitions, configs={"retention.ms": "-1"})])[topic]
-    if error is not None and error.code != ErrorCode.TOPIC_ALREADY_EXISTS:
-        raise error
+    with kafka.admin() as admin:
+        try:
+            admin.create_topic(topic, partitions, configs={"retention.ms": "-1"})
+        except KafkaError as failure:
+            if failure.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
+                raise
 
 
 def _arguments(words: Sequence[str] | None) -> argparse.Namespace:

@@ -326,7 +326,6 @@ EPOCH_STEPS_MAX: Final = 32  # questions for the leader epoch of a record, from 
 EMPTY_FETCHES_MAX: Final = 20  # in a row: 10 s without a byte below an end that was there when it was frozen
 RESPONSE_BYTES_MAX: Final = 256 << 20
 CLASSIC_BUFFER_BYTES_MAX: Final = 64 << 20  # what the buffer of a SimpleConsumer doubles up to
-JOINS_MAX: Final = 30  # in a row, each overtaken by the next rebalance
 
 # Mirrors
 MIRROR_WORKERS_MAX: Final = 64  # processes of one mirror

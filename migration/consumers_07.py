@@ -24,7 +24,6 @@ from typing import NamedTuple, Protocol
 from headrace.classic import registry
 from headrace.classic.zookeeper import ZooKeeper
 from headrace.client.cluster import Cluster
-from headrace.client.coordinator import CoordinatorClient
 from headrace.client.offset_store import committed_offsets, store_offsets
 from headrace.errors import HeadraceError, KafkaError
 from headrace.ids import TopicPartition
@@ -166,10 +165,9 @@ class ConsumerOffsets07:
         return found
 
     def _store(self, group: str, wanted: Mapping[int, int], offsets: Mapping[tuple[int, int], int]) -> bool:
-        coordinator = CoordinatorClient(self._cluster, group)
         try:
             rows = {number: TopicPartition(self._target.topic, number) for number in wanted}
-            known = committed_offsets(coordinator, list(rows.values()))
+            known = committed_offsets(self._cluster, group, list(rows.values()))
             due, is_whole = {}, True
             for number, byte in sorted(wanted.items()):
                 offset = offsets.get((number, byte))
@@ -182,7 +180,7 @@ class ConsumerOffsets07:
                 else:
                     due[number] = offset
             if due:
-                store_offsets(coordinator, {rows[number]: offset for number, offset in due.items()})
+                store_offsets(self._cluster, group, {rows[number]: offset for number, offset in due.items()})
             for number, offset in due.items():
                 self._report.consumer(GroupOffset(group, number, wanted[number], offset))
             return is_whole
@@ -190,5 +188,3 @@ class ConsumerOffsets07:
             for number, byte in sorted(wanted.items()):
                 self._report.consumer(GroupOffset(group, number, byte, offsets.get((number, byte), -1), str(failure)))
             return False
-        finally:
-            coordinator.close()

@@ -13,7 +13,6 @@ from collections.abc import Mapping
 
 from headrace.client.admin import Admin
 from headrace.client.cluster import Cluster
-from headrace.client.coordinator import CoordinatorClient
 from headrace.client.offset_store import committed_offsets
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import TopicPartition
@@ -51,7 +50,7 @@ class GroupSync:
         return moved
 
     def _carry(self, group_id: str, notes: Mapping[TopicPartition, LaneNotes]) -> int:
-        offsets = _committed(self._source, group_id, sorted(notes))
+        offsets = committed_offsets(self._source, group_id, sorted(notes))
         wanted: dict[TopicPartition, int] = {}
         for name, offset in offsets.items():
             translated = notes[name].translation.translate(offset)
@@ -62,7 +61,7 @@ class GroupSync:
         admin = Admin(self._target)
         if admin.describe_group(group_id).state not in NO_MEMBERS:
             return 0
-        there = _committed(self._target, group_id, sorted(wanted))
+        there = committed_offsets(self._target, group_id, sorted(wanted))
         due = {name: offset for name, offset in wanted.items() if offset > there.get(name, -1)}
         try:
             if due:
@@ -75,11 +74,3 @@ class GroupSync:
         if due:
             log.info("group carried over group=%s partitions=%d", group_id, len(due))
         return len(due)
-
-
-def _committed(cluster: Cluster, group_id: str, names: list[TopicPartition]) -> dict[TopicPartition, int]:
-    coordinator = CoordinatorClient(cluster, group_id)
-    try:
-        return committed_offsets(coordinator, names)
-    finally:
-        coordinator.close()

@@ -19,6 +19,8 @@ Source: Spark's `KafkaWriter`, `KafkaWriteTask`.
 
 from __future__ import annotations
 
+import contextlib
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,7 +30,10 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
 from headrace.client.cluster import Cluster
-from headrace.client.producer import Producer
+from headrace.client.failures import ConnectionFailed, is_retriable
+from headrace.client.kafka import Kafka
+from headrace.client.kafka_producer import KafkaProducer
+from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.protocol.record_batch import Header
 from headrace.spark.column_types import SPARK_TYPES
 from headrace.spark.errors import BadRow
@@ -46,6 +51,7 @@ TYPES = {
     "topic": ("string",),
     "partition": ("int",),
 }
+RawProducer = KafkaProducer[bytes | None, bytes | None]
 NO_OVERWRITE = "mode overwrite is not possible, a topic is only appended to: use .mode('append')"
 
 
@@ -111,17 +117,17 @@ def check_schema(schema: Any, options: SinkOptions) -> None:
 def write_records(options: SinkOptions, batches: Iterable[pa.RecordBatch]) -> int:
     """Produce the rows of Arrow batches; returns how many, after all of them are acknowledged.
 
-    raises   BadRow, for a row that can't be a record; ProduceFailed, KafkaError, ConnectionFailed
+    raises   BadRow, for a row that can't be a record; DeliveryFailed, KafkaError, ConnectionFailed
     """
     known = set()
-    with connect(options) as cluster, Producer(cluster, options.producer) as producer:
+    with _producer(options) as producer:
         send = producer.send
         for batch in batches:
             for topic, key, value, headers, partition in _rows(batch, options.topic):
                 if topic not in known:
-                    cluster.retried(lambda: None, {topic})  # waits for an unavailable broker
+                    _wait_for(producer, topic, options)
                     known.add(topic)
-                send(topic, value, key, headers, partition)
+                send(topic, value, key, headers=headers, partition=partition)
         producer.flush()
         return producer.acknowledged
 
@@ -177,22 +183,20 @@ def write_once(
     planned   ends of the topic, before the first task of this run
     rows      all rows of the task are added to it
 
-    raises   RowsDiffer, and what `write_records` raises: ProduceFailed too where another attempt writes meanwhile
+    raises   RowsDiffer, and what `write_records` raises: DeliveryFailed too where another attempt writes meanwhile
     """
     attempt = Attempt(
         options.topic,
         task,
         floors,
         planned.offsets,
-        batch_bytes=options.producer.batch_bytes,
+        batch_bytes=options.producer.batch_size,
         is_alike=task.batch == options.alike_batch,
     )
     with connect(options) as cluster:
         attempt.look(cluster)
-    with (
-        connect(options) as cluster,
-        Producer(cluster, options.producer, attempt.delivered, identity=attempt.identity) as producer,
-    ):
+    with _producer(options, attempt) as producer:
+        _wait_for(producer, options.topic, options)
         for batch in batches:
             for _topic, key, value, headers, partition in _rows(batch, options.topic):
                 if rows is not None:
@@ -209,14 +213,44 @@ def write_once(
     return sent
 
 
-def _send_all(producer: Producer, topic: str, rows: Sequence[SinkRow]) -> None:
+@contextlib.contextmanager
+def _producer(options: SinkOptions, attempt: Attempt | None = None) -> Iterator[RawProducer]:
+    """The producer of a task; of one that fails nothing more is sent."""
+    engine = Kafka(options.bootstrap_servers).engine()
+    given, on_stored = (None, None) if attempt is None else (attempt.identity, attempt.delivered)
+    producer = RawProducer(engine, options.producer, None, None, _patience_s(options), given=given, on_stored=on_stored)
+    try:
+        yield producer
+    finally:
+        with contextlib.suppress(HeadraceError):  # of what was given up
+            producer.close(0.0)
+
+
+def _wait_for(producer: RawProducer, topic: str, options: SinkOptions) -> None:
+    """Until a broker describes the topic: one that is away may come back. raises   KafkaError, ConnectionFailed"""
+    deadline_s = time.monotonic() + _patience_s(options)
+    while True:
+        try:
+            producer.partitions(topic)
+            return
+        except (ConnectionFailed, KafkaError) as failure:
+            is_unknown = isinstance(failure, KafkaError) and failure.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            if is_unknown or not is_retriable(failure) or time.monotonic() >= deadline_s:
+                raise
+
+
+def _send_all(producer: RawProducer, topic: str, rows: Sequence[SinkRow]) -> None:
     for value, key, headers, partition in rows:
-        producer.send(topic, value, key, headers, partition)
+        producer.send(topic, value, key, headers=headers, partition=partition)
+
+
+def _patience_s(options: SinkOptions) -> float:
+    return options.producer.delivery_timeout_ms / 1000
 
 
 def connect(options: SinkOptions) -> Cluster:
     """The cluster of a sink, as patient as its producer."""
-    return Cluster(options.bootstrap_servers, patience_s=options.producer.delivery_timeout_ms / 1000)
+    return Cluster(options.bootstrap_servers, patience_s=_patience_s(options))
 
 
 def _rows(

@@ -86,7 +86,7 @@ class AcknowledgedRows:
         one.pending.append(row_hash)
 
     def delivered(self, name: TopicPartition, base_offset: int, count: int) -> None:
-        """A batch was acknowledged: the producer's `OnDelivered`."""
+        """A batch was acknowledged: the producer's `OnStored`."""
         one = self._partitions[name]
         one.base_offsets.append(base_offset)
         one.counts.append(count)

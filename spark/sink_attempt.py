@@ -27,8 +27,8 @@ from collections.abc import Sequence
 
 from headrace.client.cluster import LATEST, Cluster, error_of
 from headrace.client.connection import Connection
+from headrace.client.engine.identity import GivenIdentity
 from headrace.client.partitioner import partition_of
-from headrace.client.producer import Identity
 from headrace.errors import ErrorCode
 from headrace.ids import TopicPartition
 from headrace.limits import SINK_TASKS_KNOWN_MAX
@@ -140,10 +140,10 @@ class Attempt:
         return not self._task.run or self._floors.run != self._task.run
 
     @property
-    def identity(self) -> Identity:
+    def identity(self) -> GivenIdentity:
         """Of the producer that writes the rest."""
         sequences = {name: len(rows) for name, rows in self._found.items()}
-        return Identity(self._task.producer_id, self._task.epoch, sequences)
+        return GivenIdentity(self._task.producer_id, self._task.epoch, sequences)
 
     def place(
         self, key: bytes | None, value: bytes | None, headers: Sequence[Header], partition: int | None

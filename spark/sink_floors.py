@@ -21,7 +21,6 @@ import logging
 from typing import NamedTuple
 
 from headrace.client.cluster import EARLIEST, LATEST, Cluster
-from headrace.client.coordinator import CoordinatorClient
 from headrace.client.leader_epochs import Epochs, Position, truncations
 from headrace.client.offset_store import committed, store_offsets
 from headrace.ids import NO_EPOCH, TopicPartition
@@ -98,37 +97,30 @@ def settle_floors(cluster: Cluster, topic: str, task: SinkTask, planned: Ends) -
     planned   the topic's ends, before the first task of the micro-batch
     raises    KafkaError, ConnectionFailed
     """
-    coordinator = CoordinatorClient(cluster, GROUP_PREFIX + task.query)
-    try:
-        found = read_floors(coordinator, topic)
-        if found is not None:
-            return found
-        offsets, epochs = planned
-        if task.batch:
-            _log.warning("floors of a sink are gone, its topic is read from the start group=%s", coordinator.group_id)
-            offsets, epochs = _offsets_of(cluster, topic, EARLIEST), {}
-        floors = Floors(offsets, NO_BATCH, "", epochs=epochs)
-        _store(coordinator, floors)
-        return floors
-    finally:
-        coordinator.close()
+    found = read_floors(cluster, task.query, topic)
+    if found is not None:
+        return found
+    offsets, epochs = planned
+    if task.batch:
+        group = GROUP_PREFIX + task.query
+        _log.warning("floors of a sink are gone, its topic is read from the start group=%s", group)
+        offsets, epochs = _offsets_of(cluster, topic, EARLIEST), {}
+    floors = Floors(offsets, NO_BATCH, "", epochs=epochs)
+    _store(cluster, task.query, floors)
+    return floors
 
 
 def commit_floors(cluster: Cluster, topic: str, query: str, floors: Floors) -> None:
     """A micro-batch is written. raises   StaleCheckpoint, if others rows have its number; KafkaError, ConnectionFailed"""
-    coordinator = CoordinatorClient(cluster, GROUP_PREFIX + query)
-    try:
-        found = read_floors(coordinator, topic)
-        if found is not None and found.batch >= floors.batch:
-            check_number(query, floors.batch, found)
-            if found.rows and found.rows != floors.rows:
-                raise StaleCheckpoint(
-                    f"micro-batch {floors.batch} of query {query} was committed with other rows ({found.rows}) than it has now "
-                    f"({floors.rows}), of which none was written: {ADVICE}"
-                )
-        _store(coordinator, floors)
-    finally:
-        coordinator.close()
+    found = read_floors(cluster, query, topic)
+    if found is not None and found.batch >= floors.batch:
+        check_number(query, floors.batch, found)
+        if found.rows and found.rows != floors.rows:
+            raise StaleCheckpoint(
+                f"micro-batch {floors.batch} of query {query} was committed with other rows ({found.rows}) than it has now "
+                f"({floors.rows}), of which none was written: {ADVICE}"
+            )
+    _store(cluster, query, floors)
 
 
 def check_number(query: str, batch: int, found: Floors) -> None:
@@ -137,9 +129,9 @@ def check_number(query: str, batch: int, found: Floors) -> None:
         raise StaleCheckpoint(f"micro-batch {batch} of query {query} comes after micro-batch {found.batch}: {ADVICE}")
 
 
-def read_floors(coordinator: CoordinatorClient, topic: str) -> Floors | None:
+def read_floors(cluster: Cluster, query: str, topic: str) -> Floors | None:
     """What is stored; None where nothing is. raises   KafkaError, ConnectionFailed"""
-    found = {name: one for name, one in committed(coordinator).items() if name.topic == topic}
+    found = {name: one for name, one in committed(cluster, GROUP_PREFIX + query).items() if name.topic == topic}
     if not found:
         return None
     notes = [json.loads(one.metadata) for one in found.values()]
@@ -149,9 +141,9 @@ def read_floors(coordinator: CoordinatorClient, topic: str) -> Floors | None:
     return Floors(offsets, int(last["batch"]), str(last["run"]), str(last.get("rows", "")), epochs)
 
 
-def _store(coordinator: CoordinatorClient, floors: Floors) -> None:
+def _store(cluster: Cluster, query: str, floors: Floors) -> None:
     note = {"batch": floors.batch, "run": floors.run, "rows": floors.rows}
-    store_offsets(coordinator, floors.offsets, json.dumps(note), floors.epochs)
+    store_offsets(cluster, GROUP_PREFIX + query, floors.offsets, json.dumps(note), floors.epochs)
 
 
 def _offsets_of(cluster: Cluster, topic: str, timestamp: int) -> dict[TopicPartition, int]:

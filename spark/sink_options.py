@@ -12,7 +12,8 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from headrace.client.producer_options import ACKS_ALL, ACKS_LEADER, ACKS_NONE, CODECS, ProducerOptions
+from headrace.client.engine.producing_options import ACKS_ALL, ACKS_LEADER, ACKS_NONE, ProducingOptions
+from headrace.client.producer_options import CODECS
 from headrace.spark.consumer_properties import BOOTSTRAP_SERVERS, PREFIX, refuse_security
 from headrace.spark.options import bool_of, number_of
 
@@ -86,7 +87,7 @@ class SinkOptions:
 
     bootstrap_servers: str
     topic: str
-    producer: ProducerOptions
+    producer: ProducingOptions
     is_exactly_once: bool = False
     alike_batch: int | None = None
     txn_app_id: str = ""
@@ -126,15 +127,16 @@ def parse_sink_options(options: Mapping[str, str]) -> SinkOptions:
     return SinkOptions(servers, topic, producer, is_exactly_once, alike_batch, app_id, version or 0)
 
 
-def _producer_options(given: Mapping[str, str]) -> ProducerOptions:
-    default = ProducerOptions()
+def _producer_options(given: Mapping[str, str]) -> ProducingOptions:
+    """A task that has lost a record fails as a whole, so its producer ends at its first failure."""
+    default = ProducingOptions()
     acks = _choice(given, "kafka.acks", ACKS, "all")
     numbers = {
-        field: number_of(given, option, least, getattr(default, field))
+        field: number_of(given, option, least, int(getattr(default, field)))
         for field, option, least in (
             ("linger_ms", "kafka.linger.ms", 0),
-            ("batch_bytes", "kafka.batch.size", 1),
-            ("buffer_bytes", "kafka.buffer.memory", 1),
+            ("batch_size", "kafka.batch.size", 1),
+            ("buffer_memory", "kafka.buffer.memory", 1),
             ("request_timeout_ms", "kafka.request.timeout.ms", 1),
             ("delivery_timeout_ms", "kafka.delivery.timeout.ms", 1),
         )
@@ -144,11 +146,11 @@ def _producer_options(given: Mapping[str, str]) -> ProducerOptions:
         raise ValueError(f"option kafka.acks {given['kafka.acks']!r} must be all with kafka.enable.idempotence")
     codec = _choice(given, "kafka.compression.type", CODECS, "none")
     try:
-        return ProducerOptions(acks=acks, codec=codec, is_idempotent=is_idempotent, **numbers)  # type: ignore[arg-type]
-    except ValueError:
-        raise ValueError(
-            f"option kafka.batch.size {numbers['batch_bytes']} must be at most kafka.buffer.memory ({numbers['buffer_bytes']})"
-        ) from None
+        return ProducingOptions(
+            acks=acks, codec=codec, is_idempotent=is_idempotent, ends_at_failure=True, **numbers  # type: ignore[arg-type]
+        )  # fmt: skip
+    except ValueError as failure:
+        raise ValueError(f"option kafka.{failure}") from None
 
 
 def _choice(given: Mapping[str, str], option: str, choices: Mapping[str, int], default: str) -> int:

@@ -16,7 +16,6 @@ Runs in: Python workers.
 from __future__ import annotations
 
 from headrace.client.cluster import Cluster
-from headrace.client.coordinator import CoordinatorClient
 from headrace.client.offset_store import committed, store_offsets
 from headrace.ids import TopicPartition
 from headrace.spark.sink_floors import GROUP_PREFIX
@@ -25,20 +24,12 @@ from headrace.spark.sink_task import SinkTask
 
 def note_repeat(cluster: Cluster, topic: str, task: SinkTask) -> None:
     """This attempt is not the only one; stored before this returns. raises   KafkaError, ConnectionFailed"""
-    coordinator = CoordinatorClient(cluster, _group(task))
-    try:
-        store_offsets(coordinator, {TopicPartition(topic, 0): 0})
-    finally:
-        coordinator.close()
+    store_offsets(cluster, _group(task), {TopicPartition(topic, 0): 0})
 
 
 def was_repeated(cluster: Cluster, task: SinkTask) -> bool:
     """Whether an attempt has said so by now. raises   KafkaError, ConnectionFailed"""
-    coordinator = CoordinatorClient(cluster, _group(task))
-    try:
-        return bool(committed(coordinator))
-    finally:
-        coordinator.close()
+    return bool(committed(cluster, _group(task)))
 
 
 def _group(task: SinkTask) -> str:

@@ -29,7 +29,9 @@ from typing import Final, NamedTuple, Self
 
 from headrace.client.admin import Admin, NewTopic
 from headrace.client.cluster import EARLIEST, LATEST, Cluster
-from headrace.client.consumer import Consumer
+from headrace.client.failures import WaitTimedOut
+from headrace.client.kafka import Kafka
+from headrace.client.range_reader import read_ranges
 from headrace.errors import ConfigError, HeadraceError
 from headrace.ids import TopicPartition
 from headrace.limits import TESTING_CLIENT_WAIT_MS_MAX
@@ -224,8 +226,8 @@ class KafkaCluster:
             names = [name for name in cluster.partitions if name.topic == topic]
             begins = cluster.offsets(dict.fromkeys(names, EARLIEST))
             ends = cluster.offsets(dict.fromkeys(names, LATEST))
-            found = _read(cluster, begins, ends)
-        return sorted(found)
+        with Kafka(self.bootstrap_servers) as kafka:
+            return sorted(_read(kafka, begins, ends))
 
     # Inside
 
@@ -278,21 +280,16 @@ class KafkaServer(KafkaCluster):
         super().__init__(1, settings)
 
 
-def _read(cluster: Cluster, begins: dict[TopicPartition, int], ends: dict[TopicPartition, int]) -> list[WrittenRecord]:
-    consumer = Consumer(cluster, begins, ends)
-    deadline = time.monotonic() + TESTING_CLIENT_WAIT_MS_MAX / 1000
-    found: list[WrittenRecord] = []
-    while not consumer.is_done:
-        if time.monotonic() > deadline:
-            raise TestingFailed(
-                f"records not read within {TESTING_CLIENT_WAIT_MS_MAX} ms: {consumer.positions} of {ends}"
-            )
-        for name, records in consumer.poll():
-            found += [
-                WrittenRecord(name.partition, one.offset, one.timestamp_ms, one.key, one.value, tuple(one.headers))
-                for one in records
-            ]
-    return found
+def _read(kafka: Kafka, begins: dict[TopicPartition, int], ends: dict[TopicPartition, int]) -> list[WrittenRecord]:
+    """raises   TestingFailed, KafkaError"""
+    try:
+        return [
+            WrittenRecord(one.partition, one.offset, one.timestamp_ms, one.key, one.value, one.headers)
+            for records in read_ranges(kafka, begins, ends, silent_s=TESTING_CLIENT_WAIT_MS_MAX / 1000)
+            for one in records
+        ]
+    except WaitTimedOut as failure:
+        raise TestingFailed(f"records not read: {failure}") from None
 
 
 def _raise_first(failures: Iterable[HeadraceError | None]) -> None:

@@ -54,7 +54,6 @@ FORMATS = {
     ),
     "client/cluster.py": ("PORT_MAX", "TCP's"),
     "client/assignors.py": ("KNOWN_VERSION_MAX", "the schema's last version"),
-    "client/producer_batch.py": ("LETTER_BYTES_MAX", "UTF-8's"),
     "workers/coordinators/group_records.py": (
         "GROUP_VALUE_VERSION_MAX METADATA_BYTES_MAX",
         "the schema's last version; an int16 length",

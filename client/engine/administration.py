@@ -1,35 +1,55 @@
-"""Topics, settings and groups, as procedures: each request goes to the broker responsible, errors are raised by name.
+"""Topics and their settings, as procedures: each request goes to the broker responsible.
 
-A request for the controller is asked again where the controller has moved. One whose answer was lost may have been carried out: a topic
-that is there after a second try of its creation, or gone after one of its deletion, is what was wanted.
+What is asked for several topics has an error (or None) for each, so that one failure hides no other.
+
+A topic is deleted by its id, where the brokers have ids: a request whose response was lost is repeated, and a topic of the same name may
+have been created in between. One with names is not repeated.
 
 Source: Kafka `KafkaAdminClient`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from headrace.client.assignors import decode_assignment
-from headrace.client.engine.coordinator import Coordinator, fetch_committed, store_committed
+from headrace.client.engine.controller_requests import (
+    TIMEOUT_MS,
+    WAIT_S,
+    Errors,
+    ask_controller,
+    errors_of,
+    raise_first,
+)
 from headrace.client.engine.engine import Engine
-from headrace.client.engine.link import Versions
 from headrace.client.engine.metadata import Broker
 from headrace.client.engine.offsets import grouped
-from headrace.client.engine.tasks import Ask, Pause, Procedure, first_to_answer, retry_pause_s
-from headrace.client.failures import ConnectionFailed, error_of, is_retriable
-from headrace.client.offset_store import Committed
-from headrace.errors import ErrorCode, HeadraceError, KafkaError
-from headrace.ids import NO_EPOCH, TopicPartition
+from headrace.client.engine.tasks import Ask, Procedure, first_to_answer
+from headrace.client.failures import ConnectionFailed, OutcomeUnknown, error_of
+from headrace.errors import ErrorCode, KafkaError
+from headrace.ids import TopicPartition
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
+from headrace.protocol.messages import ZERO_UUID
 
-TRIES: Final = 20  # with pauses up to a second each
-TIMEOUT_MS: Final = 25_000
-WAIT_S: Final = TIMEOUT_MS / 1000 + 5
 RESOURCE_TOPIC: Final = 2
+RESOURCE_BROKER: Final = 4
 SET, DELETE = 0, 1  # of IncrementalAlterConfigs
+CONFIG_VERSIONS: Final = (0, 4)
+VERSION_OF_NO_CREATION: Final = 4  # of Metadata: before it, asking for a topic may create it
+VERSION_OF_DELETED_IDS: Final = 6  # of DeleteTopics
+SOURCES: Final = {1: "topic", 2: "broker", 3: "cluster", 4: "server.properties", 5: "default"}
+
+
+@dataclass(frozen=True, slots=True)
+class NewTopic:
+    """A topic to create. -1: the cluster's default, from Kafka 2.4 on."""
+
+    name: str
+    partitions: int = -1
+    replication_factor: int = -1
+    configs: Mapping[str, str] = field(default_factory=dict)
 
 
 class TopicDescription(NamedTuple):
@@ -52,25 +72,16 @@ class Setting(NamedTuple):
     is_default: bool
 
 
-class GroupMember(NamedTuple):
-    member_id: str
-    instance_id: str | None
-    client_id: str
-    host: str
-    partitions: tuple[TopicPartition, ...]
+class Config(NamedTuple):
+    """The same, and where it is set."""
 
-
-class Group(NamedTuple):
-    """A group. `protocol` is the name of its assignor."""
-
-    group_id: str
-    state: str
-    protocol: str
-    members: tuple[GroupMember, ...]
+    name: str
+    value: str | None
+    source: str  # one of SOURCES
 
 
 class Administration:
-    """What an admin asks of one cluster."""
+    """What an admin asks of one cluster about topics."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -82,12 +93,7 @@ class Administration:
 
     def topics(self) -> Procedure[list[TopicDescription]]:
         """All topics, in order of their names."""
-        answer = yield from first_to_answer(
-            self._engine.requests,
-            ApiKey.METADATA,
-            (0, 12),
-            lambda version: messages.MetadataRequest(topics=None if version else [], allow_auto_topic_creation=False),
-        )
+        answer = yield from self._described(None)
         found = []
         for row in answer.topics:
             if row.name is not None and not row.error_code:
@@ -100,82 +106,78 @@ class Administration:
         state = yield from self._metadata.known(topic)
         return len(state.partitions)
 
-    def create_topic(
-        self, name: str, partitions: int, replication_factor: int, configs: Mapping[str, str]
-    ) -> Procedure[None]:
-        kind = messages.CreateTopicsRequest
-        row = kind.CreatableTopic(
-            name=name,
-            num_partitions=partitions,
-            replication_factor=replication_factor,
-            assignments=[],
-            configs=[kind.CreatableTopicConfig(key, value) for key, value in configs.items()],
-        )
-        request = kind(topics=[row], timeout_ms=TIMEOUT_MS)
-        tries = yield from self._of_controller(
-            ApiKey.CREATE_TOPICS,
-            (0, 7),
-            request,
-            lambda answer: answer.topics,
-            f"topic {name}",
-            ErrorCode.TOPIC_ALREADY_EXISTS,
-        )
-        assert tries
-        self._metadata.want([name])
-        yield from self._metadata.known(name)
+    # Topics
 
-    def delete_topic(self, name: str) -> Procedure[None]:
-        kind = messages.DeleteTopicsRequest
+    def create_topics(self, topics: Sequence[NewTopic], validate_only: bool = False) -> Procedure[Errors]:
+        kind = messages.CreateTopicsRequest
+        rows = [
+            kind.CreatableTopic(
+                name=topic.name,
+                num_partitions=topic.partitions,
+                replication_factor=topic.replication_factor,
+                assignments=[],
+                configs=[kind.CreatableTopicConfig(key, value) for key, value in topic.configs.items()],
+            )
+            for topic in topics
+        ]
+        request = kind(topics=rows, timeout_ms=TIMEOUT_MS, validate_only=validate_only)
+        lowest = 1 if validate_only else 0
+        answer = yield from ask_controller(
+            self._engine, ApiKey.CREATE_TOPICS, (lowest, 7), request, lambda body: _codes(body.topics)
+        )
+        there = ErrorCode.TOPIC_ALREADY_EXISTS if answer.is_repeated and not validate_only else ErrorCode.NONE
+        return errors_of(
+            (row.name, 0 if row.error_code == there else row.error_code, row.error_message)
+            for row in answer.body.topics
+        )
+
+    def create_topic(self, topic: NewTopic) -> Procedure[None]:
+        """One that can be used when this returns."""
+        raise_first((yield from self.create_topics([topic])))
+        self._metadata.want([topic.name])
+        yield from self._metadata.known(topic.name)
+
+    def delete_topics(self, names: Sequence[str]) -> Procedure[Errors]:
+        """Delete topics; they are gone when this returns.
+
+        raises   OutcomeUnknown, KafkaError, ConnectionFailed
+        """
+        ids = yield from self._topic_ids(names)
+        names_by_id = {topic_id: name for name, topic_id in ids.items()}
+        self._metadata.unwant(names)
+        version_sent = 0
 
         def message(version: int) -> Any:
-            if version >= 6:
-                return kind(topics=[kind.DeleteTopicState(name=name)], timeout_ms=TIMEOUT_MS)
-            return kind(topic_names=[name], timeout_ms=TIMEOUT_MS)
+            nonlocal version_sent
+            version_sent = version
+            return _deletion(names, ids, version >= VERSION_OF_DELETED_IDS)
 
-        self._metadata.unwant([name])
-        yield from self._of_controller(
+        def lost(failure: ConnectionFailed) -> None:
+            if version_sent < VERSION_OF_DELETED_IDS or not ids.keys() >= set(names):
+                raise OutcomeUnknown(
+                    f"deletion of {', '.join(names)}: the controller may have begun it ({failure}). It is not asked again: by its name a "
+                    "topic can't be told from one that was created since"
+                ) from None
+
+        answer = yield from ask_controller(
+            self._engine,
             ApiKey.DELETE_TOPICS,
-            (0, 6),
+            (0, VERSION_OF_DELETED_IDS),
             message,
-            lambda answer: answer.responses,
-            f"topic {name}",
-            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+            lambda body: _codes(body.responses),
+            lost,
         )
+        return errors_of(_deleted(row, names_by_id, answer.is_repeated) for row in answer.body.responses)
 
-    def create_partitions(self, name: str, count: int) -> Procedure[None]:
-        """Grow a topic to a number of partitions."""
+    def create_partitions(self, counts: Mapping[str, int], validate_only: bool = False) -> Procedure[Errors]:
+        """Grow topics to these numbers of partitions."""
         kind = messages.CreatePartitionsRequest
-        request = kind(
-            topics=[kind.CreatePartitionsTopic(name, count, None)], timeout_ms=TIMEOUT_MS, validate_only=False
+        rows = [kind.CreatePartitionsTopic(name, count, None) for name, count in counts.items()]
+        request = kind(topics=rows, timeout_ms=TIMEOUT_MS, validate_only=validate_only)
+        answer = yield from ask_controller(
+            self._engine, ApiKey.CREATE_PARTITIONS, (0, 3), request, lambda body: _codes(body.results)
         )
-        yield from self._of_controller(
-            ApiKey.CREATE_PARTITIONS, (0, 3), request, lambda answer: answer.results, f"topic {name}", None
-        )
-
-    def settings(self, topic: str) -> Procedure[dict[str, Setting]]:
-        kind = messages.DescribeConfigsRequest
-        request = kind(resources=[kind.DescribeConfigsResource(RESOURCE_TOPIC, topic, None)])
-        answer = yield from first_to_answer(self._engine.requests, ApiKey.DESCRIBE_CONFIGS, (0, 4), request)
-        row = answer.results[0]
-        _raise(row.error_code, row.error_message, f"settings of topic {topic}")
-        return {
-            one.name: Setting(one.name, one.value, bool(one.is_default or one.config_source == 5))
-            for one in row.configs
-        }
-
-    def alter_settings(self, topic: str, changes: Mapping[str, str | None]) -> Procedure[None]:
-        """Set settings of a topic; None: back to the default. Others stay."""
-        kind = messages.IncrementalAlterConfigsRequest
-        rows = [kind.AlterableConfig(name, DELETE if value is None else SET, value) for name, value in changes.items()]
-        request = kind(resources=[kind.AlterConfigsResource(RESOURCE_TOPIC, topic, rows)], validate_only=False)
-        yield from self._of_controller(
-            ApiKey.INCREMENTAL_ALTER_CONFIGS,
-            (0, 1),
-            request,
-            lambda answer: answer.responses,
-            f"settings of topic {topic}",
-            None,
-        )
+        return errors_of((row.name, row.error_code, row.error_message) for row in answer.body.results)
 
     def delete_records(self, before: Mapping[TopicPartition, int]) -> Procedure[dict[TopicPartition, int]]:
         """Delete records below these offsets (-1: all there are now); returns where the logs begin then."""
@@ -204,93 +206,113 @@ class Administration:
                     found[name] = row.low_watermark
         return found
 
-    def groups(self) -> Procedure[list[str]]:
-        """The ids of all groups."""
+    # Settings
+
+    def describe_configs(
+        self, topics: Sequence[str], keys: Sequence[str] | None = None, may_be_gone: bool = False
+    ) -> Procedure[dict[str, list[Config]]]:
+        """Settings of topics, in order.
+
+        keys          only these; None: all
+        may_be_gone   leave out topics that are unknown
+        """
+        kind = messages.DescribeConfigsRequest
+        wanted = None if keys is None else list(keys)
+        request = kind(resources=[kind.DescribeConfigsResource(RESOURCE_TOPIC, topic, wanted) for topic in topics])
+        answer = yield from first_to_answer(self._engine.requests, ApiKey.DESCRIBE_CONFIGS, CONFIG_VERSIONS, request)
+        found = {}
+        for result in answer.results:
+            if may_be_gone and result.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                continue
+            _raise(result.error_code, result.error_message, f"topic {result.resource_name}")
+            rows = sorted(result.configs, key=lambda row: str(row.name))
+            found[result.resource_name] = [Config(row.name, row.value, _source(row)) for row in rows]
+        return found
+
+    def settings(self, topic: str) -> Procedure[dict[str, Setting]]:
+        found = yield from self.describe_configs([topic])
+        return {one.name: Setting(one.name, one.value, one.source == SOURCES[5]) for one in found[topic]}
+
+    def describe_broker_configs(self, keys: Sequence[str]) -> Procedure[dict[str, str | None]]:
+        """Settings of the first broker that answers: each has its own."""
+        kind = messages.DescribeConfigsRequest
         yield self._metadata.refresh()
-        found: set[str] = set()
+        failures = []
         for node in sorted(self._metadata.brokers):
-            answer = yield Ask(node, ApiKey.LIST_GROUPS, (0, 5), messages.ListGroupsRequest())
-            _raise(answer.error_code, None, f"groups of broker {node}")
-            found.update(row.group_id for row in answer.groups)
-        return sorted(found)
-
-    def group(self, group_id: str) -> Procedure[Group]:
-        coordinator = Coordinator(self._engine.requests, group_id)
-        request = messages.DescribeGroupsRequest(groups=[group_id])
-        answer = yield from coordinator.ask(
-            ApiKey.DESCRIBE_GROUPS, (0, 5), request, lambda found: int(found.groups[0].error_code)
-        )
-        row = answer.groups[0]
-        _raise(row.error_code, None, f"group {group_id}")
-        members = tuple(
-            GroupMember(
-                one.member_id,
-                one.group_instance_id,
-                one.client_id,
-                one.client_host,
-                tuple(_assigned(bytes(one.member_assignment), row.protocol_type)),
-            )
-            for one in row.members
-        )
-        return Group(row.group_id, row.group_state, row.protocol_data, members)
-
-    def delete_group(self, group_id: str) -> Procedure[None]:
-        coordinator = Coordinator(self._engine.requests, group_id)
-        request = messages.DeleteGroupsRequest(groups_names=[group_id])
-        answer = yield from coordinator.ask(
-            ApiKey.DELETE_GROUPS, (0, 2), request, lambda found: int(found.results[0].error_code)
-        )
-        _raise(answer.results[0].error_code, None, f"group {group_id}")
-
-    def committed(self, group_id: str) -> Procedure[dict[TopicPartition, Committed]]:
-        """What a group has committed."""
-        return fetch_committed(Coordinator(self._engine.requests, group_id), None)
-
-    def commit(self, group_id: str, offsets: Mapping[TopicPartition, int]) -> Procedure[None]:
-        """Set the offsets of a group without members. raises KafkaError, where it has some"""
-        coordinator = Coordinator(self._engine.requests, group_id)
-        wanted = {name: (offset, NO_EPOCH, "") for name, offset in offsets.items()}
-        code = yield from store_committed(coordinator, wanted)
-        _raise(code, None, f"group {group_id}")
-
-    def _of_controller(
-        self,
-        api_key: int,
-        versions: Versions,
-        message: Any,
-        rows: Callable[[Any], Iterable[Any]],
-        what: str,
-        done_already: ErrorCode | None,
-    ) -> Procedure[int]:
-        """Returns the number of tries. Brokers in KRaft take it, whichever is asked; those with ZooKeeper only as controller."""
-        was_lost = False
-        for tries in range(1, TRIES + 1):
-            failure: HeadraceError
-            if tries > 1 or not self._metadata.version:
-                yield self._metadata.refresh()
-            node = self._metadata.controller_id
-            if node not in self._metadata.brokers:
-                node = self._engine.requests.any_node(self._engine.tasks.now_s)
+            request = kind(resources=[kind.DescribeConfigsResource(RESOURCE_BROKER, str(node), list(keys))])
             try:
-                answer = yield Ask(node, api_key, versions, message, WAIT_S)
-                failed = next((row for row in rows(answer) if row.error_code), None)
-                if failed is None or (was_lost and failed.error_code == done_already):
-                    return tries
-                failure = error_of(failed.error_code, getattr(failed, "error_message", None) or what)
-            except ConnectionFailed as lost:
-                failure, was_lost = lost, True
-            if (
-                not is_retriable(failure)
-                or tries == TRIES
-                or (isinstance(failure, KafkaError) and failure.code is done_already)
-            ):
-                raise failure
-            yield Pause(retry_pause_s(tries))
-        raise AssertionError("unreachable")
+                answer = yield Ask(node, ApiKey.DESCRIBE_CONFIGS, CONFIG_VERSIONS, request)
+            except ConnectionFailed as failure:
+                failures.append(str(failure))
+                continue
+            result = answer.results[0]
+            _raise(result.error_code, result.error_message, f"broker {node}")
+            return {row.name: row.value for row in result.configs}
+        raise ConnectionFailed("no broker responded: " + "; ".join(failures))
+
+    def alter_configs(
+        self, topic: str, changes: Mapping[str, str | None], validate_only: bool = False
+    ) -> Procedure[None]:
+        """Set settings of a topic; None: back to the default. Others stay."""
+        kind = messages.IncrementalAlterConfigsRequest
+        rows = [
+            kind.AlterableConfig(name, DELETE if value is None else SET, value)
+            for name, value in sorted(changes.items())
+        ]
+        resource = kind.AlterConfigsResource(RESOURCE_TOPIC, topic, rows)
+        request = kind(resources=[resource], validate_only=validate_only)
+        answer = yield from first_to_answer(self._engine.requests, ApiKey.INCREMENTAL_ALTER_CONFIGS, (0, 1), request)
+        for row in answer.responses:
+            _raise(row.error_code, row.error_message, f"settings of topic {topic}")
+
+    # Inside
+
+    def _described(self, names: Sequence[str] | None) -> Procedure[Any]:
+        """Metadata of these topics, None: of all; before v4 always of all."""
+        kind = messages.MetadataRequest
+
+        def message(version: int) -> Any:
+            rows: list[Any] | None = None if version else []
+            if names is not None and version >= VERSION_OF_NO_CREATION:
+                rows = [kind.MetadataRequestTopic(name=name) for name in names]
+            return kind(topics=rows, allow_auto_topic_creation=False)
+
+        return (yield from first_to_answer(self._engine.requests, ApiKey.METADATA, (0, 12), message))
+
+    def _topic_ids(self, names: Sequence[str]) -> Procedure[dict[str, bytes]]:
+        """Of those topics that there are and that have one."""
+        answer = yield from self._described(names)
+        ids = {row.name: bytes(row.topic_id) for row in answer.topics if not row.error_code}
+        return {name: ids[name] for name in names if ids.get(name, ZERO_UUID) != ZERO_UUID}
 
 
-def _assigned(data: bytes, protocol_type: str) -> Sequence[TopicPartition]:
-    return decode_assignment(data) if protocol_type == "consumer" else ()
+def _deletion(names: Sequence[str], ids: Mapping[str, bytes], has_ids: bool) -> messages.DeleteTopicsRequest:
+    kind = messages.DeleteTopicsRequest
+    if not has_ids:
+        return kind(topic_names=list(names), timeout_ms=TIMEOUT_MS)
+    states = [
+        kind.DeleteTopicState(name=None, topic_id=ids[name]) if name in ids else kind.DeleteTopicState(name=name)
+        for name in names
+    ]
+    return kind(topics=states, timeout_ms=TIMEOUT_MS)
+
+
+def _deleted(row: Any, names_by_id: Mapping[bytes, str], is_repeated: bool) -> tuple[str, int, str | None]:
+    """(name, error code, text) of a topic. An id that a repeated request does not find was deleted by the one before."""
+    name = names_by_id.get(bytes(row.topic_id)) or row.name or ""
+    if row.error_code == ErrorCode.UNKNOWN_TOPIC_ID:
+        code = 0 if is_repeated else int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        return name, code, f"topic {name} was deleted meanwhile"
+    return name, row.error_code, row.error_message
+
+
+def _source(row: Any) -> str:
+    """Before v1 a setting is a default or not."""
+    return SOURCES.get(row.config_source) or (SOURCES[5] if row.is_default else str(row.config_source))
+
+
+def _codes(rows: Iterable[Any]) -> list[int]:
+    return [row.error_code for row in rows]
 
 
 def _raise(code: int, message: str | None, what: str) -> None:

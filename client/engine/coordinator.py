@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from headrace.client.engine.link import Lane, Message, Versions
 from headrace.client.engine.requests import Requests
 from headrace.client.engine.tasks import REQUEST_TIMEOUT_S, Ask, Pause, Procedure, T, first_to_answer, retry_pause_s
 from headrace.client.failures import ConnectionFailed, error_of
-from headrace.client.offset_store import Committed
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
-from headrace.ids import NO_GENERATION, TopicPartition
+from headrace.ids import NO_EPOCH, NO_GENERATION, TopicPartition
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 
@@ -29,11 +28,26 @@ MOVED: Final = frozenset(
 Position = tuple[int, int, str]  # offset, leader epoch, metadata
 
 
-class Coordinator:
-    """The broker that has a group's state. What waits long there, a join, goes over a link of its own (Lane.GROUP)."""
+class Committed(NamedTuple):
+    """What is committed of a partition.
 
-    def __init__(self, requests: Requests, group_id: str) -> None:
+    leader_epoch   of the last record before the offset; -1: not known
+    """
+
+    offset: int
+    metadata: str
+    leader_epoch: int = NO_EPOCH
+
+
+class Coordinator:
+    """The broker that has a group's state. What waits long there, a join, goes over a link of its own (Lane.GROUP).
+
+    tries_max   of a request, where it is not said with it
+    """
+
+    def __init__(self, requests: Requests, group_id: str, tries_max: int = TRIES) -> None:
         self.group_id = group_id
+        self._tries_max = tries_max
         self._requests = requests
         self._node: int | None = None
         self._commits: deque[object] = deque()
@@ -60,7 +74,7 @@ class Coordinator:
         message: Message,
         code_of: Callable[[Any], int],
         timeout_s: float = REQUEST_TIMEOUT_S,
-        tries_max: int = TRIES,
+        tries_max: int | None = None,
         lane: Lane = Lane.GENERAL,
     ) -> Procedure[Any]:
         """The response, errors of the group included; asked again where the coordinator has moved, loads, or can't be reached.
@@ -68,6 +82,7 @@ class Coordinator:
         code_of   the group's error code in a response
         raises    KafkaError, ConnectionFailed after `tries_max` tries; UNSUPPORTED_VERSION at once
         """
+        tries_max = tries_max or self._tries_max
         for tries in range(1, tries_max + 1):
             failure: HeadraceError
             try:
@@ -112,9 +127,13 @@ class Coordinator:
 
 
 def fetch_committed(
-    coordinator: Coordinator, names: Sequence[TopicPartition] | None
+    coordinator: Coordinator, names: Sequence[TopicPartition] | None, is_stable: bool = True
 ) -> Procedure[dict[TopicPartition, Committed]]:
-    """What is committed; partitions without are left out. None: of all of the group's. raises KafkaError, ConnectionFailed"""
+    """What is committed; partitions without are left out. raises KafkaError, ConnectionFailed
+
+    names       None: all of the group's
+    is_stable   offsets that a transaction is about to change are waited for
+    """
     kind = messages.OffsetFetchRequest
     topics: list[Any] | None = None
     if names is not None:
@@ -122,7 +141,7 @@ def fetch_committed(
         for name in names:
             by_topic.setdefault(name.topic, []).append(name.partition)
         topics = [kind.OffsetFetchRequestTopic(topic, indexes) for topic, indexes in by_topic.items()]
-    request = kind(group_id=coordinator.group_id, topics=topics, groups=[], require_stable=True)
+    request = kind(group_id=coordinator.group_id, topics=topics, groups=[], require_stable=is_stable)
     unstable = ErrorCode.UNSTABLE_OFFSET_COMMIT
     for tries in range(1, TRIES + 1):
         answer = yield from coordinator.ask(

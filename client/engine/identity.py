@@ -1,17 +1,19 @@
-"""The identity that a producer's batches are numbered under: given out by any broker, once for each producer.
+"""The identity that a producer's batches are numbered under: given out by any broker, once for each producer, or the caller's own.
 
 Source: KIP-98, KIP-360.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from headrace.client.engine.requests import Requests
 from headrace.client.engine.tasks import Pause, Procedure, first_to_answer, retry_pause_s
 from headrace.client.failures import ConnectionFailed, error_of, is_retriable
 from headrace.errors import HeadraceError
-from headrace.ids import NO_PRODUCER_ID
+from headrace.ids import NO_PRODUCER_ID, TopicPartition
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 
@@ -33,6 +35,21 @@ class Identity:
         self.epoch = epoch
         self.sequence = sequence
         self.is_known = False
+
+
+@dataclass(frozen=True, slots=True)
+class GivenIdentity:
+    """An identity of the caller's own making (docs/decisions/055).
+
+    Producers with the same identity and the same records append them once, however many there are: a partition takes a batch only
+    with the sequence that comes next in it. Ids from 2^62 on are never handed out by a cluster.
+
+    sequences   the next one of each partition; 0 where it is not named
+    """
+
+    producer_id: int
+    epoch: int
+    sequences: Mapping[TopicPartition, int]
 
 
 def new_identity(requests: Requests) -> Procedure[Identity]:

@@ -13,8 +13,13 @@ that says that a batch does not follow what it has (OUT_OF_ORDER_SEQUENCE_NUMBER
 acknowledged, none before it waits to be sent again) has neither this batch nor later ones: that partition continues under a new
 producer id, others keep theirs.
 
+An identity of the caller's own making (`GivenIdentity`) is never replaced, and what a broker says of its sequences is an error: perhaps
+another producer of that identity has written. One batch of a partition is in flight at any time then, so that what is refused
+has nothing after it.
+
 Failure. A batch that is refused, or older than `delivery.timeout.ms`, fails for good; later ones of its partition are sent on. It may
-have been stored, where its last request had no answer.
+have been stored, where its last request had no answer. With `ends_at_failure`, and with a given identity, the first failure ends the
+producer: all that is not acknowledged by then fails with it, and no more records are taken.
 
 Source: Kafka `RecordAccumulator`, `Sender`, `TransactionManager`; KIP-98, KIP-360, KIP-480 (sticky partitions).
 """
@@ -22,23 +27,24 @@ Source: Kafka `RecordAccumulator`, `Sender`, `TransactionManager`; KIP-98, KIP-3
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from typing import Any, Final
 
 from headrace.client.engine.batches import VERSION_OF_BATCHES, Batch, failure_of
 from headrace.client.engine.builders import Builders
-from headrace.client.engine.identity import Identity, new_identity
+from headrace.client.engine.identity import GivenIdentity, Identity, new_identity
 from headrace.client.engine.link import Answer
 from headrace.client.engine.metadata import Metadata, TopicState
+from headrace.client.engine.produce_request import produce_request
 from headrace.client.engine.producing_options import ACKS_ALL, ACKS_NONE, ProducingOptions
 from headrace.client.engine.requests import Requests
 from headrace.client.engine.routes import Queue, Route
 from headrace.client.engine.tasks import Pause, Procedure, Task, Tasks, retry_pause_s
-from headrace.client.failures import ConnectionFailed, is_retriable
+from headrace.client.failures import ConnectionFailed, DeliveryFailed, is_retriable
 from headrace.client.send_path import SendPath
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.ids import NO_LEADER, NO_PRODUCER_ID, TopicPartition
 from headrace.limits import CLIENT_BATCHES_AHEAD_MAX
-from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.compression import Codec
 from headrace.protocol.record_batch import HEADER_BYTES, NO_SEQUENCE, SEQUENCE_MASK
@@ -52,6 +58,10 @@ _NOT_THERE: Final = frozenset(
 )
 
 
+# Partition, offset of the batch's first record (-1: the broker did not say), number of records.
+OnStored = Callable[[TopicPartition, int, int], None]
+
+
 class Producing:
     """All that one producer has not seen acknowledged.
 
@@ -61,6 +71,9 @@ class Producing:
     acknowledged     records; `acknowledged_bytes` of them, uncompressed
     is_due           a batch was closed since the last turn
     due_bytes        of such batches
+    ended            why no more records are taken; None: they are
+    given            the caller's own identity, in place of one that the cluster hands out
+    on_stored        called for each batch that was acknowledged
     """
 
     def __init__(
@@ -70,6 +83,8 @@ class Producing:
         metadata: Metadata,
         options: ProducingOptions,
         path: Any = None,
+        given: GivenIdentity | None = None,
+        on_stored: OnStored | None = None,
     ) -> None:
         self.options = options
         self.routes: dict[str, Route] = {}
@@ -85,6 +100,8 @@ class Producing:
         )
         self.unseen_records = 0
         self._builders = Builders()
+        self.ended: DeliveryFailed | None = None
+        self._failed_records = 0
         self._closed_bytes = 0  # of batches that are not open
         self._requests = requests
         self._tasks = tasks
@@ -93,7 +110,11 @@ class Producing:
         self._order = 0
         self._chance = requests.chance
         self._is_idempotent = options.is_idempotent if options.is_idempotent is not None else options.acks == ACKS_ALL
-        self._identity: Identity | None = None
+        assert given is None or self._is_idempotent
+        self._given = given
+        self._ends_at_failure = options.ends_at_failure or given is not None
+        self._on_stored = on_stored
+        self._identity = None if given is None else Identity(given.producer_id, given.epoch)
         self._asking_identity: Task[Identity] | None = None
         self._lingering: deque[tuple[Queue, Batch]] = deque()  # open batches, the oldest first
         self._ready: dict[Queue, None] = {}  # with closed batches to send
@@ -120,7 +141,8 @@ class Producing:
             queue = route.queues[partition] = Queue(TopicPartition(route.topic, partition))
             route.fast.place(partition, queue.target)
             if self._identity is not None:
-                queue.identity = Identity(self._identity.producer_id, self._identity.epoch)
+                sequence = 0 if self._given is None else self._given.sequences.get(queue.name, 0)
+                queue.identity = Identity(self._identity.producer_id, self._identity.epoch, sequence)
         return queue
 
     def sticky_queue(self, route: Route) -> Queue:
@@ -134,8 +156,10 @@ class Producing:
         """A new open batch of a queue, where the next record does not fit into the one there is.
 
         record_bytes   of that record, at most
-        raises         KafkaError MESSAGE_TOO_LARGE, where no batch has room for it
+        raises         KafkaError MESSAGE_TOO_LARGE, where no batch has room for it; DeliveryFailed, where the producer has ended
         """
+        if self.ended is not None:
+            raise self.ended
         if record_bytes > self.options.buffer_memory:
             raise KafkaError(
                 ErrorCode.MESSAGE_TOO_LARGE,
@@ -334,7 +358,7 @@ class Producing:
 
     def _may_pipeline(self, queue: Queue) -> bool:
         """Whether a batch may be sent before the one before it was acknowledged."""
-        return self._is_idempotent and not queue.is_recovering and queue.identity.is_known
+        return self._is_idempotent and self._given is None and not queue.is_recovering and queue.identity.is_known
 
     def _send_to(self, node: int, chosen: list[tuple[Queue, Batch]], now_s: float) -> None:
         options = self.options
@@ -349,26 +373,6 @@ class Producing:
 
         refused: dict[Batch, HeadraceError] = {}
 
-        def message(version: int) -> Any:
-            kind = messages.ProduceRequest
-            topics: dict[str, list[Any]] = {}
-            for queue, batch in chosen:
-                try:
-                    if version >= VERSION_OF_BATCHES:
-                        data: Any = batch.encoded(queue.identity, options.codec, options.level)
-                    else:
-                        data = batch.as_set(options.codec)
-                except HeadraceError as failure:  # of this batch alone
-                    refused[batch] = failure
-                    continue
-                topics.setdefault(queue.name.topic, []).append(kind.PartitionProduceData(queue.name.partition, data))
-            return kind(
-                transactional_id=None,
-                acks=options.acks,
-                timeout_ms=options.request_timeout_ms,
-                topic_data=[kind.TopicProduceData(topic, rows) for topic, rows in topics.items()],
-            )
-
         self._node_requests[node] = self._node_requests.get(node, 0) + 1
         low, high = PRODUCE_VERSIONS
         if self._is_idempotent:
@@ -379,7 +383,7 @@ class Producing:
             node,
             ApiKey.PRODUCE,
             (low, high),
-            message,
+            lambda version: produce_request(version, chosen, options, refused),
             lambda answer: self._answered(node, chosen, answer, refused),
             now_s,
             options.request_timeout_ms / 1000 + ANSWER_EXTRA_S,
@@ -414,14 +418,15 @@ class Producing:
 
     def _take_row(self, queue: Queue, batch: Batch, row: Any) -> None:
         code = row.error_code
-        if code in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
+        is_own = self._given is None  # else what is stored may be another producer's
+        if code == ErrorCode.NONE or (code == ErrorCode.DUPLICATE_SEQUENCE_NUMBER and is_own):
             self._acknowledge(queue, batch, row)
             return
         failure = failure_of(queue.name, row)
         leader = getattr(row, "current_leader", None)
         if leader is not None and leader.leader_id >= 0:
             self._metadata.moved(queue.name, leader.leader_id, leader.leader_epoch)
-        if self._is_idempotent and failure.code in _NOT_THERE:
+        if self._is_idempotent and is_own and failure.code in _NOT_THERE:
             is_first = queue.in_flight[0] is batch and not (queue.waiting and queue.waiting[0].order < batch.order)
             self._go_back(queue, batch, failure)
             if is_first and not queue.is_renewing:
@@ -443,15 +448,19 @@ class Producing:
         if queue.is_recovering and not queue.in_flight and not any(one.attempts for one in queue.waiting):
             queue.is_recovering = False
         self._settle(queue, batch, None)
+        if self._on_stored is not None:
+            self._on_stored(queue.name, batch.base_offset, batch.count)
 
     def _settle(self, queue: Queue, batch: Batch, failure: HeadraceError | None) -> None:
         """The batch is in none of the queue's lists any more."""
         self._hold(-batch.size)
         self.outstanding -= 1
         batch.settle(failure)
-        if failure is not None and not batch.is_watched:
-            self.unseen = self.unseen or failure
-            self.unseen_records += batch.count
+        if failure is not None:
+            self._failed_records += batch.count
+            if not batch.is_watched:
+                self.unseen = self.unseen or failure
+                self.unseen_records += batch.count
         if queue.waiting:
             self._ready[queue] = None
 
@@ -467,7 +476,19 @@ class Producing:
             self._go_back(queue, batch, failure)
             return
         queue.in_flight.remove(batch)
+        self._fail(queue, batch, failure)
+
+    def _fail(self, queue: Queue, batch: Batch, failure: HeadraceError) -> None:
+        """The batch, in none of the queue's lists any more, has failed for good."""
         self._settle(queue, batch, failure)
+        if self._ends_at_failure:
+            self._end(failure)
+
+    def _end(self, failure: HeadraceError) -> None:
+        """Nothing is sent from now on."""
+        if self.ended is None:
+            self.fail_all(failure)
+            self.ended = DeliveryFailed(self._failed_records, failure)
 
     def _go_back(self, queue: Queue, batch: Batch, failure: HeadraceError) -> None:
         """To the front of those that wait, in the order in which they were sent."""
@@ -515,7 +536,7 @@ class Producing:
                 batch = queue.waiting.popleft()
                 cause = batch.last_failure or ConnectionFailed(f"leader of {queue.name} can't be reached")
                 text = f"{queue.name}: not acknowledged within delivery.timeout.ms ({limit_s:g} s), after {batch.attempts} tries: {cause}"
-                self._settle(queue, batch, KafkaError(ErrorCode.REQUEST_TIMED_OUT, text))
+                self._fail(queue, batch, KafkaError(ErrorCode.REQUEST_TIMED_OUT, text))
 
     # Identity
 
@@ -554,6 +575,8 @@ class Producing:
             return
         if not is_retriable(task.failure):
             self.fail_all(task.failure)
+            if self._ends_at_failure:
+                self._end(task.failure)
         for queue in self._ready:
             for batch in queue.waiting:
                 batch.last_failure = task.failure
@@ -572,3 +595,6 @@ class Producing:
             batch.sequence = NO_SEQUENCE
         queue.is_renewing = False
         self._ready[queue] = None
+
+
+__all__ = ["OnStored", "Producing", "Queue", "Route"]

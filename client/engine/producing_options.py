@@ -1,4 +1,7 @@
-"""Options of a producer, validated when they are given."""
+"""Options of the producing half of the engine, checked when they are made.
+
+Source: Kafka 3.9 `ProducerConfig`.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,8 @@ ACKS_NONE, ACKS_LEADER, ACKS_ALL = 0, 1, -1
 class ProducingOptions:
     """Options of a producer, by Kafka's keys. Sizes in bytes, uncompressed; times in milliseconds.
 
-    is_idempotent   None: where acks is all and the cluster has it
+    is_idempotent     None: where acks is all and the cluster has it
+    ends_at_failure   the first batch that fails for good ends the producer: nothing that comes after a lost record is stored
     """
 
     acks: int = ACKS_ALL
@@ -27,6 +31,7 @@ class ProducingOptions:
     max_in_flight: int = 5
     request_timeout_ms: int = 30_000
     delivery_timeout_ms: int = 120_000
+    ends_at_failure: bool = False
 
     def __post_init__(self) -> None:
         if self.acks not in (ACKS_NONE, ACKS_LEADER, ACKS_ALL):

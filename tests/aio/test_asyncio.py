@@ -89,6 +89,26 @@ def test_a_send_that_is_cancelled_while_it_waits_has_not_sent(node, new_topic):
     assert [record.value[:1] for record in run(scenario())] == [b"x"] * 5 + [b"z"]
 
 
+def test_a_task_that_is_cancelled_in_a_producers_block_is_cancelled_whatever_was_not_sent(node, new_topic):
+    topic = new_topic()
+
+    async def send_and_wait(is_sent):
+        async with Kafka(node.bootstrap).producer(linger_ms=60_000) as producer:
+            await producer.send(topic, b"x")
+            is_sent.set()
+            await asyncio.sleep(600)
+
+    async def scenario():
+        is_sent = asyncio.Event()
+        waiting = asyncio.create_task(send_and_wait(is_sent))
+        await is_sent.wait()
+        waiting.cancel()
+        await asyncio.wait([waiting])
+        return waiting.cancelled()
+
+    assert run(scenario())
+
+
 def test_a_delivery_that_nobody_waits_for_any_more_is_made_all_the_same(node, new_topic):
     topic = new_topic()
 

@@ -23,8 +23,7 @@ from pathlib import Path
 
 from headrace.client.admin import Admin, NewTopic
 from headrace.client.cluster import Cluster
-from headrace.client.producer import Producer
-from headrace.client.producer_options import ProducerOptions
+from headrace.client.kafka import Kafka
 from headrace.errors import HeadraceError
 from headrace.ids import TopicPartition
 from headrace.mirror.journal import Journal
@@ -69,12 +68,13 @@ class Load:
     def _run(self) -> None:
         while not self._stop.is_set():
             codec = self._chance.choice(list(Codec))
-            options = ProducerOptions(codec=codec, linger_ms=0, delivery_timeout_ms=int(WAIT_S * 1000))
+            options = {"compression": codec.name.lower(), "linger_ms": 0, "delivery_timeout_ms": int(WAIT_S * 1000)}
             try:
-                with Cluster(self._bootstrap, patience_s=WAIT_S) as cluster, Producer(cluster, options) as producer:
+                with Kafka(self._bootstrap) as kafka, kafka.producer(**options) as producer:
                     for _ in range(BATCH_RECORDS):
                         number = self.sent
-                        producer.send(TOPIC, b"%d" % number, b"key %d" % (number % 101), (("n", b"%d" % number),))
+                        headers = (("n", b"%d" % number),)
+                        producer.send(TOPIC, b"%d" % number, b"key %d" % (number % 101), headers=headers)
                         self.sent += 1
             except HeadraceError:
                 time.sleep(0.1)

@@ -11,8 +11,8 @@ import threading
 from collections import Counter
 from collections.abc import Sequence
 
+from headrace.client.admin import ReplicaAdmin
 from headrace.client.cluster import Cluster
-from headrace.client.replica_admin import ReplicaAdmin
 from headrace.errors import HeadraceError, KafkaError
 from headrace.ids import TopicPartition
 from tests.chaos.cluster_topics import RoundTopic

@@ -32,7 +32,8 @@ import psutil
 from headrace.cli.spark_daemon import TASKS
 from headrace.client.admin import Admin, NewTopic
 from headrace.client.cluster import EARLIEST, LATEST, Cluster
-from headrace.client.consumer import Consumer
+from headrace.client.kafka import Kafka
+from headrace.client.range_reader import read_ranges
 from tests.chaos.campaign import kill_parser, run_judged
 from tests.chaos.load_campaign import SequenceProducer
 from tests.chaos.running_node import Node, started_node
@@ -277,12 +278,12 @@ def rows_of(cluster: Cluster) -> Iterator[Row]:
     cluster.refresh([TARGET])
     names = [name for name in cluster.partitions if name.topic == TARGET]
     starts = cluster.offsets(dict.fromkeys(names, EARLIEST))
-    consumer = Consumer(cluster, starts, cluster.offsets(dict.fromkeys(names, LATEST)))
-    while not consumer.is_done:
-        for name, records in consumer.poll():
+    ends = cluster.offsets(dict.fromkeys(names, LATEST))
+    with Kafka(cluster.bootstrap_servers) as kafka:
+        for records in read_ranges(kafka, starts, ends):
             for record in records:
-                number = int(record.value)
-                yield Row(name.partition, record.offset, number, number % PARTITIONS)
+                number = int(record.value or b"")
+                yield Row(record.partition, record.offset, number, number % PARTITIONS)
 
 
 def end_parent(worker: psutil.Process, has_grandparent: Callable[[], bool]) -> list[psutil.Process]:

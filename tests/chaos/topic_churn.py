@@ -19,9 +19,11 @@ from typing import Any
 from headrace.client.admin import Admin, NewTopic
 from headrace.client.cluster import LATEST, Cluster
 from headrace.client.connection import Connection
-from headrace.client.consumer import Consumer
-from headrace.client.producer import Producer
-from headrace.client.producer_options import ProducerOptions
+from headrace.client.engine.producing_options import ProducingOptions
+from headrace.client.failures import WaitTimedOut
+from headrace.client.kafka import Kafka
+from headrace.client.kafka_producer import KafkaProducer
+from headrace.client.range_reader import read_ranges
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.ids import TopicPartition
 from tests.chaos import payload
@@ -139,16 +141,21 @@ class TopicChurn(Client):
             for name in self._partitions
         }
         told: dict[TopicPartition, list[tuple[int, int]]] = {name: [] for name in self._partitions}
-        options = ProducerOptions(linger_ms=0, request_timeout_ms=3_000, delivery_timeout_ms=int(STEP_S * 1000))
-        cluster = Impatient(self._bootstrap)
+        options = ProducingOptions(
+            linger_ms=0, request_timeout_ms=3_000, delivery_timeout_ms=int(STEP_S * 1000), ends_at_failure=True
+        )
+        producer: KafkaProducer[bytes | None, bytes | None] = KafkaProducer(
+            Kafka(self._bootstrap).engine(), options, None, None, TIMEOUT_S,
+            on_stored=lambda name, base, count: told[name].append((base, count)),
+        )  # fmt: skip
         try:
-            producer = Producer(cluster, options, lambda name, base, count: told[name].append((base, count)))
             for name, some in values.items():
                 for value in some:
                     producer.send(self.topic, payload.encode(value), partition=name.partition)
-            producer.flush()
+            producer.flush(STEP_S)
         finally:
-            cluster.close()
+            with suppress(HeadraceError):
+                producer.close(0.0)
             for name, some in values.items():
                 self._note(name.partition, some, told[name], began)
 
@@ -184,10 +191,11 @@ class TopicChurn(Client):
         with Impatient(self._bootstrap) as cluster:
             cluster.refresh([self.topic])
             ends = cluster.offsets(dict.fromkeys(self._partitions, LATEST))
-            consumer = Consumer(cluster, dict.fromkeys(ends, 0), ends)
-            records: list[Record] = []
-            while not consumer.is_done and time.monotonic() < deadline:
-                for name, found in consumer.poll():
-                    records += [Record(name.partition, one.offset, payload.decode(one.value)) for one in found]
+        records: list[Record] = []
+        with Kafka(self._bootstrap) as kafka, suppress(WaitTimedOut):
+            for found in read_ranges(kafka, dict.fromkeys(ends, 0), ends, silent_s=STEP_S):
+                records += [Record(one.partition, one.offset, payload.decode(one.value)) for one in found]
+                if time.monotonic() >= deadline:
+                    break
         client = f"{self.topic}.reader{next(self._numbers)}"
         self._history.add(Poll(client, self.topic, self.generation, tuple(records), began, time.monotonic(), 0))

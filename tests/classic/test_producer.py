@@ -21,7 +21,8 @@ from headrace.classic.sync_producer import SyncProducer
 from headrace.classic.zookeeper import ZooKeeperUnavailable
 from headrace.client.cluster import EARLIEST, LATEST, Cluster
 from headrace.client.connection import ConnectionFailed
-from headrace.client.consumer import Consumer
+from headrace.client.kafka import Kafka
+from headrace.client.range_reader import read_ranges
 from headrace.errors import ConfigError, ErrorCode, KafkaError
 from headrace.ids import TopicPartition
 from headrace.protocol.apis import ApiKey
@@ -34,12 +35,12 @@ def read(node, topic, partitions):
         names = [TopicPartition(topic, number) for number in range(partitions)]
         cluster.refresh([topic])
         ends = cluster.offsets(dict.fromkeys(names, LATEST))
-        consumer = Consumer(cluster, cluster.offsets(dict.fromkeys(names, EARLIEST)), ends)
-        found = {number: [] for number in range(partitions)}
-        while not consumer.is_done:
-            for name, records in consumer.poll():
-                found[name.partition] += [(record.key, record.value) for record in records]
-        return found
+        starts = cluster.offsets(dict.fromkeys(names, EARLIEST))
+    found = {number: [] for number in range(partitions)}
+    with Kafka(node.bootstrap) as kafka:
+        for records in read_ranges(kafka, starts, ends):
+            found[records[0].partition] += [(record.key, record.value) for record in records]
+    return found
 
 
 def values(node, topic, partitions=1):

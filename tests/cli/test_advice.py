@@ -8,7 +8,7 @@ import pytest
 from headrace.cli import advice
 from headrace.cli.advice import advice_for
 from headrace.client.connection import ConnectionFailed
-from headrace.client.delivery import DeliveryFailed
+from headrace.client.failures import DeliveryFailed
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
 
 

@@ -15,7 +15,7 @@ from confluent_kafka.admin import AdminClient
 
 from headrace.client.admin import Admin
 from headrace.client.cluster import Cluster
-from headrace.client.group_member import GroupMember
+from headrace.client.kafka import Kafka
 from tests.support.waiting import DEADLINE_S, wait_until
 
 
@@ -90,17 +90,19 @@ def test_a_stored_offset_that_is_gone_is_told_and_the_rest_is_read(program, topi
 
 
 def test_a_member_that_waits_for_others_ends_when_it_is_told_to(program, topic, group):
-    cluster = Cluster(program.bootstrap)
-    other = GroupMember(cluster, group, [topic])
-    other.join()  # and does not come back: whoever joins waits for it
-    run = program.start("consume", topic, "--group", group, "--follow")
-    wait_until(lambda: "PreparingRebalance" in program("groups", "list", "--state", "PreparingRebalance").decode())
-    run.send_signal(signal.SIGINT)
-    assert run.wait(DEADLINE_S) == 130
-    assert run.stderr.read() == b""
-    assert len(Admin(cluster).describe_group(group).members) == 1, "it has left"
-    other.leave()
-    cluster.close()
+    with (
+        Cluster(program.bootstrap) as cluster,
+        Kafka(program.bootstrap) as kafka,
+        kafka.consumer(topic, group=group, assignors=["range"]) as other,
+    ):
+        wait_until(lambda: other.poll(0.1) is not None and other.has_share)
+        # it does not poll again, and gives up no partitions meanwhile: a member that joins waits for it
+        run = program.start("consume", topic, "--group", group, "--follow")
+        wait_until(lambda: "PreparingRebalance" in program("groups", "list", "--state", "PreparingRebalance").decode())
+        run.send_signal(signal.SIGINT)
+        assert run.wait(DEADLINE_S) == 130
+        assert run.stderr.read() == b""
+        assert len(Admin(cluster).describe_group(group).members) == 1, "it has left"
 
 
 def test_a_member_that_is_stopped_leaves_in_order_and_its_offsets_are_stored(program, topic, group):

@@ -9,7 +9,5 @@ __all__ = ["broker", "log"]
 
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch):
-    for module in ("cluster", "producer", "coordinator"):
-        monkeypatch.setattr(f"headrace.client.{module}.RETRY_PAUSE_FIRST_S", 0.001)
-        monkeypatch.setattr(f"headrace.client.{module}.RETRY_PAUSE_MAX_S", 0.002)
-    monkeypatch.setattr("headrace.client.consumer.RETRY_PAUSE_S", 0.001)
+    monkeypatch.setattr("headrace.client.cluster.RETRY_PAUSE_FIRST_S", 0.001)
+    monkeypatch.setattr("headrace.client.cluster.RETRY_PAUSE_MAX_S", 0.002)

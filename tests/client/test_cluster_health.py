@@ -1,5 +1,7 @@
 """What a cluster's metadata says of its health: every kind of partition, loads of brokers, requests in chunks."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from headrace.client import cluster_health
@@ -29,11 +31,17 @@ class FakeCluster:
         assert topics is None
         return sorted({name.topic for name in self.partitions})
 
-    def ask_any(self, api_key, _versions, request):
-        assert api_key == ApiKey.DESCRIBE_CONFIGS
-        assert all(resource.configuration_keys == ["min.insync.replicas"] for resource in request.resources)
-        self.asked.append([resource.resource_name for resource in request.resources])
-        return messages.DescribeConfigsResponse(results=[self._result(name) for name in self.asked[-1]])
+    def run(self, procedure_of, _what):
+        """A procedure that asks once, of any broker."""
+        requests = SimpleNamespace(brokers={}, bootstrap={-1: ("a", 1)})
+        procedure = procedure_of(SimpleNamespace(requests=requests, metadata=None))
+        wish = next(procedure)
+        assert wish.api_key == ApiKey.DESCRIBE_CONFIGS
+        assert all(resource.configuration_keys == ["min.insync.replicas"] for resource in wish.message.resources)
+        self.asked.append([resource.resource_name for resource in wish.message.resources])
+        with pytest.raises(StopIteration) as end:
+            procedure.send(messages.DescribeConfigsResponse(results=[self._result(name) for name in self.asked[-1]]))
+        return end.value.value
 
     def _result(self, name):
         if name in self._gone:

@@ -6,9 +6,9 @@ Holds: client/offset_store.py
 import pytest
 
 from headrace.client.cluster import EARLIEST, LATEST, Cluster
-from headrace.client.consumer import Consumer
-from headrace.client.coordinator import CoordinatorClient
+from headrace.client.kafka import Kafka
 from headrace.client.offset_store import committed, committed_offsets, store_offsets
+from headrace.client.range_reader import read_ranges
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import TopicPartition
 from headrace.protocol.apis import ApiKey
@@ -46,12 +46,9 @@ def cluster(clicks, broker):
         yield cluster
 
 
-def test_records_are_read(cluster, clicks):
-    cluster.refresh(["clicks"])
-    consumer = Consumer(cluster, {clicks: 0}, {clicks: 3})
-    found = []
-    while not consumer.is_done:
-        found += [record.value for _name, records in consumer.poll() for record in records]
+def test_records_are_read(broker, clicks):
+    with Kafka(broker.address) as kafka:
+        found = [record.value for records in read_ranges(kafka, {clicks: 0}, {clicks: 3}) for record in records]
     assert found == [b"v0", b"v1", b"v2"]
 
 
@@ -80,24 +77,18 @@ def test_metadata_of_no_topic_stays_that(cluster):
 
 
 def test_offsets_of_a_group_are_stored_and_found(cluster, clicks, broker):
-    coordinator = CoordinatorClient(cluster, "g")
-    store_offsets(coordinator, {clicks: 2})
-    assert committed_offsets(coordinator, [clicks]) == {clicks: 2}
-    coordinator.close()
+    store_offsets(cluster, "g", {clicks: 2})
+    assert committed_offsets(cluster, "g", [clicks]) == {clicks: 2}
 
 
 def test_all_offsets_of_a_group_can_not_be_asked_for(cluster):
-    coordinator = CoordinatorClient(cluster, "g")
     with pytest.raises(KafkaError, match="OffsetFetch v2 to v7 is required"):
-        committed(coordinator)
-    coordinator.close()
+        committed(cluster, "g")
 
 
 @pytest.mark.parametrize("code", [ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS])
 def test_a_coordinator_that_moved_is_looked_up_again(cluster, clicks, broker, code):
     broker.committed["g", clicks] = (1, "")
     broker.fail[ApiKey.OFFSET_FETCH, code] = 1
-    coordinator = CoordinatorClient(cluster, "g")
-    assert committed_offsets(coordinator, [TopicPartition("clicks", 0)]) == {clicks: 1}
-    assert broker.asked[ApiKey.FIND_COORDINATOR] == 2
-    coordinator.close()
+    assert committed_offsets(cluster, "g", [TopicPartition("clicks", 0)]) == {clicks: 1}
+    assert broker.asked[ApiKey.FIND_COORDINATOR] == (2 if code is ErrorCode.NOT_COORDINATOR else 1)

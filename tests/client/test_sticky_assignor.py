@@ -126,6 +126,14 @@ def test_other_bytes_are_no_claim_and_no_crash(data):
         pass
 
 
+@given(st.lists(st.text(max_size=20), unique=True), st.sampled_from(sorted(PROTOCOLS)))
+def test_subscriptions_come_back_and_a_later_version_is_read_as_far_as_we_know_it(topics, name):
+    protocol = PROTOCOLS[name]
+    data = subscription_of(protocol, topics, [TopicPartition("a", 1)], [], 3, "r")
+    for one in (data, b"\x00\x09" + data[2:] + b"more"):
+        assert claim_of(protocol, one) == Claim(tuple(sorted(topics)), (TopicPartition("a", 1),), 3)
+
+
 @pytest.mark.parametrize("name", sorted(PROTOCOLS))
 def test_an_assignment_goes_over_the_wire_by_every_protocol(name):
     protocol = PROTOCOLS[name]

@@ -14,7 +14,7 @@ import pytest
 
 from headrace.client.admin import Admin, NewTopic
 from headrace.client.cluster import Cluster
-from headrace.client.producer import Producer
+from headrace.client.kafka import Kafka
 from tests.e2e.test_three_nodes import is_known, leaders_of, metadata_of, numbers, read, running
 from tests.support import children
 from tests.support.waiting import wait_until
@@ -45,7 +45,7 @@ def topic(nodes):
 
 
 def write(nodes, topic, values):
-    with Producer(Cluster(nodes.bootstrap)) as producer:
+    with Kafka(nodes.bootstrap) as kafka, kafka.producer() as producer:
         for number, value in enumerate(values):
             producer.send(topic, value, partition=number % PARTITIONS)
     assert producer.acknowledged == len(values)

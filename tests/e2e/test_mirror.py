@@ -12,8 +12,7 @@ import pytest
 
 from headrace.client.admin import Admin, NewTopic
 from headrace.client.cluster import Cluster
-from headrace.client.producer import Producer
-from headrace.client.producer_options import ProducerOptions
+from headrace.client.kafka import Kafka
 from headrace.mirror.journal import Journal
 from headrace.protocol.compression import Codec
 from tests.conftest import start_node
@@ -71,12 +70,11 @@ def create(node, topic, partitions=1, **configs):
 
 
 def produce(node, topic, values, codec=Codec.NONE, linger_ms=0, **fields):
-    with (
-        Cluster(node.bootstrap) as cluster,
-        Producer(cluster, ProducerOptions(codec=codec, linger_ms=linger_ms)) as producer,
-    ):
+    options = {"compression": codec.name.lower(), "linger_ms": linger_ms}
+    with Kafka(node.bootstrap) as kafka, kafka.producer(**options) as producer:
         for value in values:
-            producer.send(topic, b"%d" % value, b"key %d" % (value % 97), (("n", b"%d" % value),), **fields)
+            headers = (("n", b"%d" % value),)
+            producer.send(topic, b"%d" % value, b"key %d" % (value % 97), headers=headers, **fields)
 
 
 def journal_of(node, name):

@@ -9,9 +9,8 @@ import pytest
 
 from headrace.client.admin import Admin, NewTopic
 from headrace.client.cluster import LATEST, Cluster
-from headrace.client.consumer import Consumer
-from headrace.client.producer import Producer
-from headrace.client.producer_options import ProducerOptions
+from headrace.client.kafka import Kafka
+from headrace.client.range_reader import read_ranges
 from headrace.errors import HeadraceError
 from headrace.ids import TopicPartition
 from tests.support import children
@@ -31,19 +30,17 @@ def test_every_record_is_there_once_and_in_order_whatever_dies(node_factory):
 
     def follow():
         """A consumer that reads while all of this happens."""
-        with Cluster(node.bootstrap) as cluster:
-            cluster.refresh(["t"])
-            consumer = Consumer(cluster, dict.fromkeys(seen, 0), dict.fromkeys(seen, RECORDS // PARTITIONS))
-            try:
-                while not consumer.is_done:
-                    for name, records in consumer.poll():
-                        seen[name] += [int(record.value) for record in records]
-            except HeadraceError as failure:
-                failures.append(failure)
+        ends = dict.fromkeys(seen, RECORDS // PARTITIONS)
+        try:
+            with Kafka(node.bootstrap) as kafka:
+                for records in read_ranges(kafka, dict.fromkeys(seen, 0), ends):
+                    seen[records[0].topic_partition] += [int(record.value) for record in records]
+        except HeadraceError as failure:
+            failures.append(failure)
 
     reader = threading.Thread(target=follow, daemon=True)
     reader.start()
-    with Producer(Cluster(node.bootstrap), ProducerOptions(batch_bytes=2_000)) as producer:
+    with Kafka(node.bootstrap) as kafka, kafka.producer(batch_size=2_000) as producer:
         for number in range(RECORDS):
             producer.send("t", b"%d" % number, partition=number % PARTITIONS)
             if number % (RECORDS // KILLS) == RECORDS // KILLS // 2:
@@ -91,7 +88,7 @@ def test_a_group_reads_on_whatever_dies_and_its_offsets_are_stored(node_factory,
     ]
     reader = started(command)
     seen = set()
-    with Producer(Cluster(node.bootstrap)) as producer:
+    with Kafka(node.bootstrap) as kafka, kafka.producer() as producer:
         for kill in range(KILLS):
             numbers = range(kill * 500, (kill + 1) * 500)
             for number in numbers:

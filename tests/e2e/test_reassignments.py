@@ -1,6 +1,6 @@
 """Replicas that move between three nodes while records are written, and what tools and the command line say of it.
 
-Holds: client/replica_admin.py, cli/cluster_moves.py
+Holds: client/engine/replica_administration.py, cli/cluster_moves.py
 """
 
 import json
@@ -13,11 +13,10 @@ from collections import Counter
 import pytest
 from kazoo.client import KazooClient
 
-from headrace.client.admin import Admin, NewTopic
+from headrace.client.admin import Admin, NewTopic, ReplicaAdmin
 from headrace.client.cluster import LATEST, Cluster
-from headrace.client.consumer import Consumer
-from headrace.client.producer import Producer
-from headrace.client.replica_admin import ReplicaAdmin
+from headrace.client.kafka import Kafka
+from headrace.client.range_reader import read_ranges
 from headrace.controller.zookeeper.admin_znodes import encode_reassignment
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import TopicPartition
@@ -117,7 +116,7 @@ def test_replicas_move_while_records_are_written(nodes, cluster):
     written = []
 
     def write():
-        with Producer(Cluster(nodes.bootstrap, patience_s=30)) as producer:
+        with Kafka(nodes.bootstrap) as kafka, kafka.producer() as producer:
             while not stop.is_set():
                 value = b"%08d" % len(written)
                 producer.send(topic, value, partition=len(written) % 2)
@@ -144,10 +143,8 @@ def test_replicas_move_while_records_are_written(nodes, cluster):
     names = {TopicPartition(topic, index): 0 for index in range(2)}
     cluster.refresh([topic])
     ends = cluster.offsets(dict.fromkeys(names, LATEST))
-    consumer, values = Consumer(cluster, names, ends), []
-    while not consumer.is_done:
-        for _name, records in consumer.poll():
-            values += [bytes(record.value) for record in records]
+    with Kafka(nodes.bootstrap) as kafka:
+        values = [record.value for records in read_ranges(kafka, names, ends) for record in records]
     assert sorted(values) == sorted(written)
     wait_until(
         lambda: directories(nodes, topic) == {(node, index) for index, target in targets.items() for node in target}

@@ -13,7 +13,7 @@ from headrace.arrow.ranges import read_range
 from headrace.arrow.scan_options import ScanOptions
 from headrace.client.admin import Admin, NewTopic
 from headrace.client.cluster import Cluster
-from headrace.client.producer import Producer
+from headrace.client.kafka import Kafka
 from headrace.errors import KafkaError
 from tests.support.waiting import wait_until
 
@@ -26,9 +26,9 @@ def topic():
 def create(node, topic, records):
     with Cluster(node.bootstrap) as cluster:
         assert Admin(cluster).create_topics([NewTopic(topic, 1)]) == {topic: None}
-        with Producer(cluster) as producer:
-            for number in range(records):
-                producer.send(topic, b"value-%06d" % number)
+    with Kafka(node.bootstrap) as kafka, kafka.producer() as producer:
+        for number in range(records):
+            producer.send(topic, b"value-%06d" % number)
 
 
 def is_gone(node, topic):

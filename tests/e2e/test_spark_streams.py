@@ -9,7 +9,7 @@ from headrace.arrow.errors import DataLoss
 from headrace.arrow.ranges import read_range
 from headrace.client.admin import Admin, NewTopic
 from headrace.client.cluster import Cluster
-from headrace.client.producer import Producer
+from headrace.client.kafka import Kafka
 from headrace.errors import KafkaError
 from headrace.ids import TopicPartition
 from headrace.spark.stream_options import parse_stream_options
@@ -23,7 +23,7 @@ def topic():
 
 
 def produce(node, topic, partition, records):
-    with Cluster(node.bootstrap) as cluster, Producer(cluster) as producer:
+    with Kafka(node.bootstrap) as kafka, kafka.producer() as producer:
         for number in range(records):
             producer.send(topic, b"value-%06d" % number, partition=partition)
 

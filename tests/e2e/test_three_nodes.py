@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer as ConfluentConsumer
+from confluent_kafka import Consumer
 from kazoo.client import KazooClient
 
 from headrace.client.admin import Admin, NewTopic
 from headrace.client.cluster import EARLIEST, LATEST, Cluster
-from headrace.client.consumer import Consumer
-from headrace.client.producer import Producer
+from headrace.client.kafka import Kafka
+from headrace.client.range_reader import read_ranges
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import TopicPartition
 from headrace.protocol import messages
@@ -180,7 +180,7 @@ def leaders_of(bootstrap, name):
 
 
 def write(bootstrap, topic, values, partitions=6):
-    with Producer(Cluster(bootstrap)) as producer:
+    with Kafka(bootstrap) as kafka, kafka.producer() as producer:
         for number, value in enumerate(values):
             producer.send(topic, value, partition=number % partitions)
     assert producer.acknowledged == len(values)
@@ -189,14 +189,10 @@ def write(bootstrap, topic, values, partitions=6):
 def read(bootstrap, topic, partitions=range(6)):
     """All values of these partitions, sorted."""
     names = [TopicPartition(topic, index) for index in partitions]
-    found = []
     with Cluster(bootstrap) as cluster:
-        cluster.refresh([topic])
-        consumer = Consumer(cluster, dict.fromkeys(names, 0), cluster.offsets(dict.fromkeys(names, LATEST)))
-        while not consumer.is_done:
-            for _name, records in consumer.poll():
-                found += [bytes(record.value) for record in records]
-    return sorted(found)
+        ends = cluster.offsets(dict.fromkeys(names, LATEST))
+    with Kafka(bootstrap) as kafka:
+        return sorted(one.value for records in read_ranges(kafka, dict.fromkeys(names, 0), ends) for one in records)
 
 
 def numbers(count, start=0):
@@ -260,7 +256,7 @@ def test_a_group_of_each_coordinator_reads_everything_and_commits(nodes, topic):
         wait_until(lambda bootstrap=bootstrap: is_known(bootstrap, "__consumer_offsets"))
         assert groups_by_node(bootstrap) == groups
     for node_id, group in groups.items():
-        consumer = ConfluentConsumer(
+        consumer = Consumer(
             {
                 "bootstrap.servers": nodes.bootstraps[(node_id + 1) % NODES],  # not its coordinator
                 "group.id": group,

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
+from headrace.client.admin import ReplicaAdmin
 from headrace.client.cluster import Cluster
-from headrace.client.replica_admin import ReplicaAdmin
 from headrace.ids import TopicPartition
 from tests.e2e.test_reassignments import Running, create, rows, wait_moved
 from tests.interop.tool_runner import CONFIGS, ELECT, REASSIGN, ToolRunner

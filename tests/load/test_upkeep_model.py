@@ -99,7 +99,9 @@ OTHERS = ("delete_by_others", "delete_by_others", "optimize")
 
 
 @pytest.mark.parametrize("make", KINDS)
-@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.heavy), pytest.param(2, marks=pytest.mark.heavy)])
+@pytest.mark.parametrize(
+    "seed", [0, pytest.param(1, marks=pytest.mark.heavy), pytest.param(2, marks=pytest.mark.heavy)]
+)
 def test_rows_are_those_of_the_model_after_each_operation(log, broker, tmp_path, make, seed):
     world = World(log, broker, make(tmp_path), seed)
     operations = OURS if make is Parquet else OURS + OTHERS

@@ -9,7 +9,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql.types import _parse_datatype_string
 
 from headrace.arrow.column_types import HEADERS_TYPE
-from headrace.client.producer import ProduceFailed
+from headrace.client.failures import DeliveryFailed
 from headrace.errors import KafkaError
 from headrace.ids import TopicPartition
 from headrace.protocol.apis import ApiKey
@@ -120,7 +120,7 @@ def test_what_the_broker_refuses_fails_the_task(out, broker):
     with pytest.raises(KafkaError, match="no partition 7"):
         write_records(options_of(broker, topic="out"), [one])
     broker.fail[ApiKey.PRODUCE, 87] = 1
-    with pytest.raises(ProduceFailed, match="INVALID_RECORD"):
+    with pytest.raises(DeliveryFailed, match="INVALID_RECORD"):
         write_records(options_of(broker, topic="out"), [pa.record_batch({"value": [b"a"]})])
 
 

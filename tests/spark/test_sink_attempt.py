@@ -5,13 +5,18 @@ spark/row_digest.py, spark/foreign_rows.py
 """
 
 import json
+import time
 
 import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
 
 from headrace.client.cluster import Cluster
-from headrace.client.producer import Identity, ProduceFailed, Producer
+from headrace.client.engine.identity import GivenIdentity
+from headrace.client.engine.producing_options import ProducingOptions
+from headrace.client.failures import DeliveryFailed
+from headrace.client.kafka import Kafka
+from headrace.client.kafka_producer import KafkaProducer
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import TopicPartition
 from headrace.protocol.apis import ApiKey
@@ -30,6 +35,7 @@ OUT0, OUT1 = TopicPartition("out", 0), TopicPartition("out", 1)
 TASK = SinkTask("query", "run 1", 0, 0)
 RESTARTED = TASK._replace(run="run 2")
 DEADLINE_S = 120
+STEP_S = 0.05
 
 
 @pytest.fixture
@@ -80,8 +86,12 @@ class Died(Exception):
     """The task's process is gone."""
 
 
-def dying(*batches):
-    yield from batches
+def dying(batches, broker):
+    before = broker.asked[ApiKey.PRODUCE]
+    for batch in batches:
+        yield batch
+        if broker.asked[ApiKey.PRODUCE] == before:
+            time.sleep(STEP_S)  # a task writes while its connection is made, and dies when it has written some
     raise Died
 
 
@@ -90,7 +100,7 @@ def die_after(broker):
     def die_after(writer, task, *batches):
         """An attempt that wrote some rows and was not heard of again."""
         with pytest.raises(Died):
-            writer.write_task(dying(*(batches or (rows([number]) for number in range(40)))), task)
+            writer.write_task(dying(batches or [rows([number]) for number in range(40)], broker), task)
         wait_until(lambda: broker.is_idle, "what was sent is not stored")
 
     return die_after
@@ -118,7 +128,7 @@ def test_what_leaders_have_forgotten_is_found_in_the_log_after_a_start(writer, o
     broker.forget_producers()
     there = len(values(out))
     # sequences that follow on nothing are refused, and nothing is stored twice for it
-    with pytest.raises(ProduceFailed, match="UNKNOWN_PRODUCER_ID"):
+    with pytest.raises(DeliveryFailed, match="UNKNOWN_PRODUCER_ID"):
         HeadraceStreamWriter(options).write_task(iter([rows(range(50))]), RESTARTED)
     assert values(out) == list(range(there))
 
@@ -292,7 +302,7 @@ def test_a_late_attempt_of_an_earlier_micro_batch_adds_nothing(options, out):
 
     HeadraceStreamWriter(options).commit([written], 0)
     HeadraceStreamWriter(options).write_task(iter([rows(range(20, 30))]), TASK._replace(batch=1))
-    with pytest.raises(ProduceFailed, match="INVALID_PRODUCER_EPOCH"):
+    with pytest.raises(DeliveryFailed, match="INVALID_PRODUCER_EPOCH"):
         write_once(options, late(), TASK, Floors({OUT0: 1000, OUT1: 1000}, NO_BATCH, "run 1"), Ends({}, {}))
     assert values(out) == list(range(30))
 
@@ -307,7 +317,7 @@ def test_two_attempts_at_once_store_each_row_once_and_the_second_is_refused(writ
         overtaken.append(writer.write_task(iter([rows(range(50))]), TASK).records)
         yield rows(range(30, 50))
 
-    with pytest.raises(ProduceFailed, match=r"OUT_OF_ORDER|DUPLICATE"):
+    with pytest.raises(DeliveryFailed, match=r"OUT_OF_ORDER|DUPLICATE"):
         writer.write_task(slow(), TASK)
     assert overtaken[0] >= 20
     assert values(out) == list(range(50))
@@ -520,10 +530,10 @@ def test_rows_of_another_attempt_beyond_the_last_one_are_seen(writer, out, befor
 
     def zombie():
         header = out.batches(OUT0)[-1][0]
-        with connect(writer._options) as cluster:
-            sequences = {OUT0: header.base_sequence + header.record_count}
-            with Producer(cluster, identity=Identity(more["producer_id"], 0, sequences)) as producer:
-                producer.send("out", b"v50", partition=0)
+        given = GivenIdentity(more["producer_id"], 0, {OUT0: header.base_sequence + header.record_count})
+        engine = Kafka(writer._options.bootstrap_servers).engine()
+        with KafkaProducer(engine, ProducingOptions(), None, None, given=given) as producer:
+            producer.send("out", b"v50", partition=0)
 
     before_compare(zombie)
     with pytest.raises(RowsDiffer, match="another attempt wrote 51 rows to out-0 meanwhile, this one has 50"):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headrace.client.producer_options import ACKS_ALL, ACKS_LEADER, ProducerOptions
+from headrace.client.engine.producing_options import ACKS_ALL, ACKS_LEADER, ProducingOptions
 from headrace.protocol.compression import Codec
 from headrace.spark.sink_options import FORBIDDEN, parse_sink_options
 
@@ -15,7 +15,8 @@ def parse(**options):
 
 def test_without_options_the_producer_is_ours():
     found = parse()
-    assert (found.bootstrap_servers, found.topic, found.producer) == ("h:1", "a", ProducerOptions())
+    own = ProducingOptions(is_idempotent=True, ends_at_failure=True)
+    assert (found.bootstrap_servers, found.topic, found.producer) == ("h:1", "a", own)
     assert found.producer.acks == ACKS_ALL
     assert found.producer.is_idempotent
 
@@ -35,7 +36,17 @@ def test_properties_of_the_producer_by_kafkas_names(recwarn):
             "checkpointLocation": "/x",
         }
     ).producer
-    assert found == ProducerOptions(ACKS_LEADER, Codec.ZSTD, False, 20, 1000, 5000, 7000, 9000)
+    assert found == ProducingOptions(
+        acks=ACKS_LEADER,
+        codec=Codec.ZSTD,
+        is_idempotent=False,
+        linger_ms=20,
+        batch_size=1000,
+        buffer_memory=5000,
+        request_timeout_ms=7000,
+        delivery_timeout_ms=9000,
+        ends_at_failure=True,
+    )
     assert not recwarn.list
     with pytest.warns(UserWarning, match=r"kafka\.group\.id is not a Kafka producer property"):
         parse(**{"kafka.group.id": "g"})
@@ -56,7 +67,8 @@ def test_what_can_not_be_done_is_refused(option):
         ({"kafka.acks": "1", "kafka.enable.idempotence": "true"}, "option kafka.acks '1' must be all with"),
         ({"kafka.compression.type": "zip"}, "option kafka.compression.type 'zip' must be none, gzip"),
         ({"kafka.batch.size": "0"}, "option kafka.batch.size 0 must be at least 1"),
-        ({"kafka.batch.size": "99999999"}, r"option kafka.batch.size 99999999 must be at most kafka.buffer.memory"),
+        ({"kafka.batch.size": "99999999"}, r"option kafka.batch.size: 99999999: expected 1 to buffer.memory"),
+        ({"kafka.delivery.timeout.ms": "1"}, r"option kafka.delivery.timeout.ms: 1: below linger.ms \(5\)"),
         ({"txnAppId": "a", "headrace.exactly.once": "true"}, "options txnAppId .* and txnVersion go together"),
         ({"txnVersion": "1", "headrace.exactly.once": "true"}, "options txnAppId .* and txnVersion go together"),
         ({"txnAppId": "a", "txnVersion": "1"}, "go together, and with headrace.exactly.once"),

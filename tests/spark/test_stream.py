@@ -8,7 +8,7 @@ import pytest
 
 from headrace.client.admin import Admin, NewTopic
 from headrace.client.cluster import Cluster
-from headrace.client.producer import Producer
+from headrace.client.kafka import Kafka
 from headrace.ids import TopicPartition
 from headrace.protocol.apis import ApiKey
 from headrace.spark import stream
@@ -100,9 +100,9 @@ def test_the_group_of_a_query_has_no_lag_after_its_last_batch(run, node, broker)
     topic, group = f"clicks-{uuid.uuid4().hex[:8]}", f"lag-{uuid.uuid4().hex[:8]}"
     with Cluster(node.bootstrap) as cluster:
         assert Admin(cluster).create_topics([NewTopic(topic, 2)]) == {topic: None}
-        with Producer(cluster) as producer:
-            for number in range(10):
-                producer.send(topic, b"v%d" % number, partition=number % 2)
+    with Kafka(node.bootstrap) as kafka, kafka.producer() as producer:
+        for number in range(10):
+            producer.send(topic, b"v%d" % number, partition=number % 2)
     found = run(lambda frame: frame.count(), topics=topic, bootstrap_servers=node.bootstrap, commit_group=group)
     assert found == [(0, 10)]
     with Cluster(node.bootstrap) as cluster:

@@ -6,7 +6,8 @@ import subprocess
 import sys
 
 from headrace.client.cluster import EARLIEST, LATEST, Cluster
-from headrace.client.consumer import Consumer
+from headrace.client.kafka import Kafka
+from headrace.client.range_reader import read_ranges
 from headrace.ids import TopicPartition
 from tests.support import children
 
@@ -99,12 +100,11 @@ def records_of(bootstrap, topic, is_read_committed=False):
         names = [name for name in cluster.partitions if name.topic == topic]
         starts = cluster.offsets(dict.fromkeys(names, EARLIEST))
         ends = cluster.offsets(dict.fromkeys(names, LATEST), is_read_committed)
-        consumer = Consumer(cluster, starts, ends, is_read_committed)
-        found = {name.partition: [] for name in names}
-        while not consumer.is_done:
-            for name, records in consumer.poll():
-                found[name.partition] += records
-        return found
+    found = {name.partition: [] for name in names}
+    with Kafka(bootstrap) as kafka:
+        for records in read_ranges(kafka, starts, ends, is_read_committed=is_read_committed):
+            found[records[0].partition] += records
+    return found
 
 
 def contents(records):

@@ -13,14 +13,17 @@ RECORD_BYTES = 100  # that a record takes at most beside its value
 class ModelProducer:
     """Sends by partition; `sent` has the values of each in order."""
 
-    def __init__(self, network, **options):
+    def __init__(self, network, given=None, **options):
         self.network = network
         self.engine = network.client()
+        self.stored = []  # (partition, base offset, records) of each acknowledged batch
         self.producing = Producing(
             self.engine.requests,
             self.engine.tasks,
             self.engine.metadata,
             ProducingOptions(**{"batch_size": 400, **options}),
+            given=given,
+            on_stored=lambda *batch: self.stored.append(batch),
         )
         self.engine.parts.append(self.producing)
         self.sent = {}

@@ -13,8 +13,7 @@ from confluent_kafka import Consumer, KafkaException
 from confluent_kafka import Producer as OtherProducer
 from confluent_kafka.admin import AdminClient
 
-from headrace.client.cluster import Cluster
-from headrace.client.producer import Producer
+from headrace.client.kafka import Kafka
 from headrace.errors import ConfigError, ErrorCode, KafkaError
 from headrace.shm.region import region_prefix
 from headrace.testing.cluster import PREFIX, KafkaCluster, KafkaServer
@@ -35,7 +34,7 @@ sys.stdin.read()
 
 
 def produce(servers, topic, *values, **options):
-    with Producer(Cluster(servers, timeout_s=DEADLINE_S, patience_s=DEADLINE_S)) as producer:
+    with Kafka(servers) as kafka, kafka.producer() as producer:
         for value in values:
             producer.send(topic, value, **options)
 

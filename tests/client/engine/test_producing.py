@@ -1,18 +1,20 @@
 """A producer over a model cluster: order, idempotence, failures; what it counts comes back to nothing on every path.
 
-Holds: client/engine/producing_options.py, client/engine/batches.py, client/engine/identity.py, client/engine/routes.py, client/delivery.py
+Holds: client/engine/batches.py, client/engine/identity.py, client/engine/routes.py, client/engine/produce_request.py,
+client/engine/producing_options.py, client/delivery.py
 """
 
 import pytest
 
 from headrace.client.delivery import metadata_of
-from headrace.client.engine.identity import Identity
+from headrace.client.engine.identity import GivenIdentity, Identity
 from headrace.client.engine.producing_options import ProducingOptions
+from headrace.client.failures import DeliveryFailed
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.ids import TopicPartition
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.compression import Codec
-from headrace.protocol.record_batch import iterate_records
+from headrace.protocol.record_batch import iterate_records, parse_header
 from tests.support.model_clients import ModelProducer
 from tests.support.model_cluster import ModelCluster
 from tests.support.model_network import Network
@@ -351,6 +353,106 @@ def test_what_is_closed_without_waiting_fails_once(network, cluster):
     producer.producing.fail_all(HeadraceError("closed"))
     network.run(10)
     assert done == batches
+    assert is_empty(producer)
+
+
+def test_a_given_identity_continues_at_its_sequences_and_each_batch_is_reported(network, cluster):
+    cluster.takes_unknown_producers = True
+    given = GivenIdentity(1 << 62, 3, {NAME: 7})
+    producer = ModelProducer(network, given, linger_ms=0, batch_size=150)
+    for serial in range(4):
+        producer.send(NAME, b"%d" % serial)
+    producer.send(OTHER, b"x")
+    producer.flush()
+    headers = [parse_header(data) for name in (NAME, OTHER) for _base, _next, data in cluster.logs[name].batches]
+    assert [(one.producer_id, one.producer_epoch, one.base_sequence) for one in headers] == [
+        *((1 << 62, 3, sequence) for sequence in range(7, 11)),
+        (1 << 62, 3, 0),
+    ]
+    assert sorted(producer.stored) == [*((NAME, offset, 1) for offset in range(4)), (OTHER, 0, 1)]
+    assert cluster.producer_ids == 0
+    assert is_empty(producer)
+
+
+def test_batches_under_a_given_identity_go_one_after_the_other(network, cluster):
+    network.delay_s = (0.05, 0.05)
+    producer = ModelProducer(network, GivenIdentity(1 << 62, 0, {}), linger_ms=0, batch_size=150)
+    for serial in range(4):
+        producer.send(NAME, b"%d" % serial)
+    queue = producer.producing.routes["t"].queues[0]
+    most = 0
+
+    def is_done():
+        nonlocal most
+        most = max(most, len(queue.in_flight))
+        return not producer.producing.outstanding
+
+    producer.producing.turn(network.now_s, is_flushing=True)
+    network.run_until(is_done)
+    assert most == 1
+    assert values(cluster) == producer.sent[NAME]
+
+
+@pytest.mark.parametrize("error", [ErrorCode.UNKNOWN_PRODUCER_ID, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+                                   ErrorCode.DUPLICATE_SEQUENCE_NUMBER, ErrorCode.INVALID_PRODUCER_EPOCH])  # fmt: skip
+def test_what_a_broker_says_of_a_given_identity_ends_the_producer(network, cluster, error):
+    """Another producer of that identity may have written: nothing is sent under another id, and nothing after it."""
+    producer = ModelProducer(network, GivenIdentity(1 << 62, 0, {}), linger_ms=0, batch_size=150)
+    producer.send(NAME, b"first")
+    producer.flush()
+    cluster.partition_failures[NAME].append(error)
+    batches = [producer.send(NAME, b"%d" % serial) for serial in range(3)]
+    batches.append(producer.send(OTHER, b"elsewhere"))
+    producer.producing.turn(network.now_s, is_flushing=True)
+    network.run_until(lambda: producer.producing.ended is not None)
+    assert {batch.failure.code for batch in batches[:3]} == {error}
+    with pytest.raises(DeliveryFailed, match=error.name):
+        producer.send(NAME, b"more")
+    network.run(1)
+    assert values(cluster) == [b"first"]
+    assert cluster.producer_ids == 0
+    assert is_empty(producer)
+
+
+def test_a_given_identity_is_not_given_up_where_the_broker_has_no_idempotence(network, cluster):
+    old(cluster)
+    producer = ModelProducer(network, GivenIdentity(1 << 62, 0, {}), linger_ms=0, is_idempotent=True)
+    batch = producer.send(NAME, b"a")
+    producer.flush()
+    assert batch.failure.code is ErrorCode.UNSUPPORTED_VERSION
+    assert values(cluster) == []
+
+
+@pytest.mark.parametrize("refused", [1, 2])
+def test_a_failure_ends_a_producer_that_asks_for_that(network, cluster, refused):
+    """Nothing that comes after a lost record is stored in its partition, and what is lost is counted."""
+    producer = ModelProducer(network, linger_ms=0, batch_size=150, ends_at_failure=True)
+    producer.send(NAME, b"first")
+    producer.flush()
+    cluster.partition_failures[NAME] += [ErrorCode.NONE] * (refused - 1) + [ErrorCode.INVALID_RECORD]
+    for serial in range(4):
+        producer.send(NAME, b"%d" % serial)
+    producer.producing.turn(network.now_s, is_flushing=True)
+    network.run_until(lambda: producer.producing.ended is not None)
+    network.run(1)
+    assert values(cluster) == producer.sent[NAME][:refused]
+    assert producer.producing.ended.cause.code is ErrorCode.INVALID_RECORD
+    assert producer.producing.ended.records == 5 - refused
+    with pytest.raises(DeliveryFailed, match=f"{5 - refused} records were not acknowledged: INVALID_RECORD"):
+        producer.send(OTHER, b"more")
+    assert is_empty(producer)
+
+
+def test_a_producer_that_ends_at_its_failures_ends_at_the_delivery_timeout(network, cluster):
+    producer = ModelProducer(network, linger_ms=0, delivery_timeout_ms=2_000, ends_at_failure=True)
+    producer.send(NAME, b"a")
+    producer.flush()
+    for node_id in cluster.brokers:
+        cluster.stop(node_id)
+    batches = [producer.send(name, b"b") for name in (NAME, OTHER)]
+    producer.flush(60)
+    assert {batch.failure.code for batch in batches} == {ErrorCode.REQUEST_TIMED_OUT}
+    assert producer.producing.ended.records == 2
     assert is_empty(producer)
 
 

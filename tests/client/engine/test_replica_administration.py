@@ -1,12 +1,14 @@
-"""Reassignments, elections and sizes against one node, whose replicas have nowhere to go. Three are in `e2e/test_reassignments.py`."""
+"""Reassignments, elections and sizes against one node, whose replicas have nowhere to go. Three are in `e2e/test_reassignments.py`.
+
+Holds: client/engine/controller_requests.py
+"""
 
 import uuid
 
 import pytest
 
-from headrace.client.admin import Admin, NewTopic
+from headrace.client.admin import PREFERRED, UNCLEAN, Admin, NewTopic, ReplicaAdmin
 from headrace.client.cluster import Cluster
-from headrace.client.replica_admin import PREFERRED, UNCLEAN, ReplicaAdmin
 from headrace.errors import ErrorCode
 from headrace.ids import TopicPartition
 
