@@ -46,6 +46,7 @@ from headrace.load.history import dataset
 from headrace.load.orphans import orphans
 from headrace.load.target import open_target
 from tests.chaos.campaign import kill_parser, run_judged
+from tests.chaos.named_commit import name_commit
 from tests.chaos.running_node import Node, started_node
 from tests.chaos.table_maintainer import Ledger
 from tests.support import children
@@ -90,6 +91,7 @@ class LoadVerdict:
     queries: int = 0
     away: int = 0
     wrong: list[str] = field(default_factory=list)
+    named: int = 0
 
     def faults(self, kills_wanted: int) -> list[str]:
         """Why this run failed; empty where it passed."""
@@ -115,7 +117,7 @@ class LoadVerdict:
             f"seed={self.seed} target={self.target} kills={self.kills.total()} ({kills})\n"
             f"acknowledged={self.acknowledged} rows={self.rows} commits={self.commits} "
             f"lost={len(self.lost)} double={len(self.double)} audit={len(self.audit)} orphans={len(self.orphans)}\n"
-            f"another program: {work or 'none'}; deleted={self.deleted} revived={len(self.revived)}\n"
+            f"another program: {work or 'none'}; deleted={self.deleted} revived={len(self.revived)} named={self.named}\n"
             f"queries of the one table={self.queries} wrong={len(self.wrong)} (while the node was away: {self.away})"
         )
 
@@ -323,8 +325,9 @@ class LoadCampaign:
 
     def _strike(self, node: Node, driver: Driver) -> Driver:
         """One kill; returns the driver that runs then."""
-        if not driver.is_alive:
-            return self._driver(node)  # it ended by itself: its log says why
+        if not driver.is_alive:  # it ended by itself: its log says why
+            self._name_commit()
+            return self._driver(node)
         kind = self._random.choices([*KINDS], [*KINDS.values()])[0]
         if kind == "worker":
             self._wait_started(driver)
@@ -358,6 +361,11 @@ class LoadCampaign:
         self.verdict.kills[kind] += 1
         return driver
 
+    def _name_commit(self) -> None:
+        """As the table's owner, where the load asks for it."""
+        if _commits(self.to) == 0:  # else its history says it
+            self.verdict.named += name_commit(self.to)
+
     def _wait_committed(self, driver: Driver) -> None:
         """Until the target is there. raises AssertionError"""
         wait_until(lambda: not driver.is_alive or _commits(self.to), "no first commit")
@@ -380,6 +388,7 @@ class LoadCampaign:
     def _load_rest(self, node: Node) -> None:
         """Twice, so that the second one sweeps what the first one found alive."""
         for _ in range(2):
+            self._name_commit()
             last = Driver(self.to, node.bootstrap, self._log)
             code = last.process.wait(DEADLINE_S)
             if code:
@@ -387,6 +396,7 @@ class LoadCampaign:
 
     def _judge(self, acknowledged: set[int], bootstrap: str) -> None:
         verdict = self.verdict
+        self._name_commit()
         found = audit(self.to, is_deep=True, bootstrap_servers=bootstrap)
         verdict.audit += found.faults
         verdict.commits = found.commits
