@@ -85,6 +85,7 @@ class Cleaner:
         self,
         seat: Seat,
         clock: Clock,
+        dates: ExpiryClock,
         replicas: HostedReplicas,
         owners: Owners,
         log_dirs: list[Path],
@@ -94,6 +95,7 @@ class Cleaner:
         settings: Settings = seat.wiring.settings
         self._seat = seat
         self._clock = clock
+        self._dates = dates
         self._replicas = replicas
         self._owners = owners
         self._log_dirs = log_dirs
@@ -137,7 +139,7 @@ class Cleaner:
         if self._pass is None:
             if not self._is_enabled or self._monotonic_ms() < self._next_check_ms:
                 return 0
-            self._begin(self._clock.now_ms())
+            self._begin(self._dates.now_ms())
             if self._pass is None:
                 self._rest()
                 return 0

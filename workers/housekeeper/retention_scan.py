@@ -19,6 +19,7 @@ from headrace.log.segments.segment_deletion import remove_retired
 from headrace.shm.counters import SEGMENTS_DELETED
 from headrace.shm.messages import DeletionRule
 from headrace.shm.seat import Seat
+from headrace.workers.expiry_clock import ExpiryClock
 from headrace.workers.housekeeper.hosted import Hosted, HostedReplicas
 from headrace.workers.housekeeper.owners import Owners
 from headrace.workers.housekeeper.quarantine import Quarantine
@@ -36,6 +37,7 @@ class RetentionScan:
         self,
         seat: Seat,
         clock: Clock,
+        dates: ExpiryClock,
         replicas: HostedReplicas,
         owners: Owners,
         policy: RetentionPolicy,
@@ -43,6 +45,7 @@ class RetentionScan:
     ) -> None:
         self._seat = seat
         self._clock = clock
+        self._dates = dates
         self._replicas = replicas
         self._owners = owners
         self._policy = policy
@@ -100,7 +103,7 @@ class RetentionScan:
             facts = segment_facts(hosted.directory, row.log_end_offset)
         except FileNotFoundError:
             return  # deleted, or moved to another log directory, since the replicas were listed
-        now_ms = self._clock.now_ms()
+        now_ms = self._dates.now_ms()
         try:
             bases = self._policy(facts, config, row.log_start_offset, now_ms)
         except Exception as failure:  # code of others

@@ -76,7 +76,7 @@ class Replicas:
         self.disk = disk or WatchedDisk(seat, clock)
         self.directories = LogDirectories(seat, self.disk)
         self.logs = LogOpener(seat, clock, self.disk)
-        self.failures = StorageFailures(self.by_slot, self.directories, self.logs)
+        self.failures = StorageFailures(self.by_slot, self.directories, self.logs, self._open_again)
         self.on_opened: Callable[[Replica, PartitionView], None] = _ignore
         self.node_id: int = seat.wiring.settings["broker.id"]
         self._seat = seat
@@ -331,16 +331,28 @@ class Replicas:
             self._table.publish(slot, row)
         self.offline.pop(slot, None)
 
+    def _open_again(self, replica: Replica, published: int) -> None:
+        """Its log has lost what was published up to an offset: it is opened as after a start, and the controller is asked."""
+        slot = replica.slot
+        self._opener.published[slot] = (replica.key, published)
+        self._forget(slot)
+        self._retired.remove(replica)
+        replica.retire()
+        self._unopened.add(slot)
+
     def _release(self, slot: int) -> None:
         self._closer.release(self._forget(slot))
 
     def _delete_all(self, unmade: set[PartitionKey], is_first_view: bool) -> None:
         ours = [one for one in self._doomed if self.owned.has(one.topic, one.partition)]
         for one in ours:
+            if is_first_view:  # an earlier process may have had its log, in the views that follow too
+                self._known.add(one.key)
+                self._known.note_left(one.key)
             if not self._closer.is_deleted(one):
                 replica = self._forget(one.slot) if one.slot in self.by_slot else None
                 self.offline.pop(one.slot, None)
-                self._closer.delete(one, replica, one.key in unmade or not (is_first_view or one.key in self._known))
+                self._closer.delete(one, replica, one.key in unmade or one.key not in self._known)
         self._closer.finish()
         for one in ours:
             if self._closer.is_deleted(one):

@@ -143,6 +143,28 @@ def test_a_damaged_last_batch_of_a_rolled_segment_leaves_a_hole(maker):
     assert read(log) == [*range(following - 3), *range(following, 100)]
 
 
+def test_damage_before_later_segments_is_no_torn_end_whatever_the_recovery_point_says(maker):
+    """It lags, or could not be read. A torn end is in the last segment that was written."""
+    log, batches = written(maker)
+    damage(maker, log, 3)
+    log = reopened(maker, log, is_sole=True, recovery_point=0)
+    assert read(log) == [one for one in range(100) if one != 3]
+    (stray,) = strays(maker)
+    assert batches[4] in (stray / f"{3:020d}.log").read_bytes()
+
+
+def test_where_no_later_segment_has_a_batch_it_is_the_torn_end(maker):
+    log, _batches = written(maker)
+    last = last_segment(log)
+    for one in log.segment_bases[2:]:
+        path_of(maker.directory, one, LOG_SUFFIX).write_bytes(b"")
+    following = log.segment_bases[2]
+    damage(maker, log, following - 1)
+    log = reopened(maker, log, is_sole=True, recovery_point=0)
+    assert log.log_end_offset == following - 1 < last
+    assert not any(list(stray.glob(f"{following - 1:020d}.log")) for stray in strays(maker))
+
+
 def test_what_an_owner_of_this_boot_had_published_counts_as_whole_too(maker):
     log, batches = written(maker)
     damage(maker, log, 98, at=9)  # the length, after the last index entry
