@@ -25,7 +25,7 @@ from headrace.log.batch_walk import Found
 from headrace.log.index_layout import TIME_ENTRY, AbortedTransaction
 from headrace.log.names import LOG_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX, bases_among, path_of
 from headrace.log.reading.aborted_transactions import read_aborted
-from headrace.log.reading.index_reader import Entry, IndexReader
+from headrace.log.reading.index_reader import Entry, TolerantIndexReader
 from headrace.log.reading.open_segments import OpenSegments
 from headrace.log.reading.segment_file import SegmentFile
 from headrace.protocol.compression import CompressionError, decompress
@@ -232,7 +232,7 @@ class LogReader:
 
         for base, end in self._ranges(end_segment, end_position):
             is_active = base == end_segment
-            times = IndexReader(path_of(self.directory, base, TIME_INDEX_SUFFIX), TIME_ENTRY)
+            times = TolerantIndexReader(path_of(self.directory, base, TIME_INDEX_SUFFIX), TIME_ENTRY)
             last = None if is_active else times.last()
             before = times.lookup(is_before, without_last=is_active)
             times.close()
@@ -341,7 +341,7 @@ class LogReader:
 
     def _latest_batches(self, base: int, end: int, is_active: bool) -> Iterator[Found]:
         """Batches of a segment, the one with its largest timestamp among them."""
-        times = IndexReader(path_of(self.directory, base, TIME_INDEX_SUFFIX), TIME_ENTRY)
+        times = TolerantIndexReader(path_of(self.directory, base, TIME_INDEX_SUFFIX), TIME_ENTRY)
         last = times.lookup(any, without_last=is_active)
         times.close()
         self.confirm()

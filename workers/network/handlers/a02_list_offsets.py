@@ -125,7 +125,8 @@ def _list_one(
             return _PartitionResponse(partition_index=index, error_code=int(error))
     except KafkaError as failure:
         return _PartitionResponse(partition_index=index, error_code=int(failure.code))
-    except (HeadraceError, OSError):
+    except (HeadraceError, OSError) as failure:
+        context.note_unread(route, failure)
         return _PartitionResponse(partition_index=index, error_code=ErrorCode.KAFKA_STORAGE_ERROR)
     return _PartitionResponse(
         partition_index=index, error_code=0, timestamp=timestamp, offset=offset, leader_epoch=leader_epoch

@@ -85,7 +85,8 @@ def _find(context: Context, topic: str, wanted: _Wanted, *, may_follow: bool) ->
         entries = context.epochs.entries(route, row) if is_leader else context.epochs.of_follower(route, row)
     except KafkaError as failure:
         return _EndOffset(partition=index, error_code=int(failure.code))
-    except (HeadraceError, OSError):
+    except (HeadraceError, OSError) as failure:
+        context.note_unread(route, failure)
         return _EndOffset(partition=index, error_code=int(ErrorCode.KAFKA_STORAGE_ERROR))
     epoch, end_offset = end_offset_for(entries, wanted.leader_epoch, row.log_end_offset)
     return _EndOffset(partition=index, error_code=0, leader_epoch=epoch, end_offset=end_offset)
