@@ -56,7 +56,7 @@ from headrace.log.names import (
 )
 from headrace.log.reading.aborted_transactions import check_transaction_index
 from headrace.log.reading.index_reader import IndexReader
-from headrace.log.recovery.damaged_rest import begin_split, finish_split, next_batch, put_aside_rest
+from headrace.log.recovery.damaged_rest import begin_split, check_room, finish_split, next_batch, put_aside_rest
 from headrace.log.recovery.epoch_scan import epochs_in
 from headrace.log.recovery.recovery import Progress, Recovery
 from headrace.log.recovery.replay import NEVER_OFFSET, ProducerReplay
@@ -405,6 +405,7 @@ class LogLoader:
         """
         self._is_rotten = True
         found = next_batch(segment, position, next_offset, self._disk) if is_sole else None
+        check_room(segment, position, 1 if found is None else 2, self._disk)
         if found is not None:
             self._split_at = found[1]
             begin_split(segment, found[0], found[1], self._disk)

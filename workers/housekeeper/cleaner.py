@@ -28,7 +28,7 @@ from headrace.clock import Clock
 from headrace.errors import ErrorCode, Fenced
 from headrace.ids import TopicPartition
 from headrace.limits import CLEANER_FAILURES_MAX
-from headrace.log.compaction.cleaned_segment import SegmentOverflow, remove_cleaned
+from headrace.log.compaction.cleaned_segment import SegmentOverflow, has_swap, remove_cleaned
 from headrace.log.compaction.compaction_plan import (
     CompactionFailed,
     CompactionLimits,
@@ -198,7 +198,7 @@ class Cleaner:
         except (OSError, BadCheckpoint) as failure:
             _log.warning("compaction skipped partition=%s reason=%s", hosted.name, failure)
             return
-        if plan is not None and not self._is_moving(hosted):
+        if plan is not None and not self._is_moving(hosted) and not has_swap(hosted.directory):
             plans.append(plan)
 
     def _is_moving(self, hosted: Hosted) -> bool:

@@ -4,11 +4,12 @@ Holds: log/recovery/log_loader.py
 """
 
 import errno
+import os
 import random
 
 import pytest
 
-from headrace.errors import StorageFailed
+from headrace.errors import StorageExhausted, StorageFailed
 from headrace.log.batch_walk import walk
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk
@@ -197,6 +198,29 @@ def test_nothing_is_cut_where_there_is_no_room_to_keep_it(maker):
     maker.disk.fails.clear()
     log = reopened(maker, log, is_sole=True)
     assert read(log) == [one for one in range(100) if one != offset]
+
+
+def test_nothing_is_copied_where_there_is_no_room_for_all_of_it(maker, monkeypatch):
+    """Each try would take the room of all other logs, and give it back at its end."""
+    log, _batches = written(maker)
+    offset = last_segment(log) + 3
+    damage(maker, log, offset)
+    rest = path_of(maker.directory, last_segment(log), LOG_SUFFIX).stat().st_size - 3 * SIZE
+    monkeypatch.setattr(maker.disk, "free_bytes", lambda _directory: 2 * rest - 1)
+    written_to = []
+    write = maker.disk.pwritev
+
+    def noted(fd, buffers, position):
+        written_to.append(os.readlink(f"/proc/self/fd/{fd}"))
+        return write(fd, buffers, position)
+
+    monkeypatch.setattr(maker.disk, "pwritev", noted)
+    with pytest.raises(StorageExhausted, match="no room to keep"):
+        reopened(maker, log, is_sole=True)
+    assert not [path for path in written_to if "-stray" in path or path.endswith(".cut")]
+    assert not strays(maker)
+    monkeypatch.setattr(maker.disk, "free_bytes", lambda _directory: 2 * rest)
+    assert read(reopened(maker, log, is_sole=True)) == [one for one in range(100) if one != offset]
 
 
 @pytest.mark.parametrize("is_power_lost", [False, True], ids=["killed", "without power"])
