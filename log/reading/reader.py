@@ -49,7 +49,7 @@ class TimestampOffset(NamedTuple):
 
 
 class Openings(Protocol):
-    """What may be opened for the caller. A batch's largest timestamp is what its client wrote: each one may promise in vain what is looked for."""
+    """How much may be opened for the caller. A batch's largest timestamp is what its client wrote, and may be no record's."""
 
     @property
     def limit(self) -> int:
@@ -318,9 +318,7 @@ class LogReader:
             self._list_again(end_segment)
             return self._max_timestamp(end_segment, end_position, openings)
 
-    def _max_timestamp(
-        self, end_segment: int, end_position: int, openings: Openings | None
-    ) -> TimestampOffset | None:
+    def _max_timestamp(self, end_segment: int, end_position: int, openings: Openings | None) -> TimestampOffset | None:
         best: tuple[int, int, Found] | None = None
         for base, end in self._ranges(end_segment, end_position):
             for batch in self._latest_batches(base, end, base == end_segment):

@@ -50,7 +50,7 @@ def next_batch(segment: Segment, position: int, next_offset: int, disk: Disk) ->
 
 
 def check_room(segment: Segment, position: int, copies: int, disk: Disk) -> None:
-    """Whether what follows a position can be copied so often. Asked first, for a copy that ends on a full disk takes the room of all others.
+    """Whether what follows a position can be copied so often: asked first, for a copy that fails takes the room of all others.
 
     raises   OSError, ENOSPC
     """

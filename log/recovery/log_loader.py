@@ -396,9 +396,7 @@ class LogLoader:
                     return True
         return False
 
-    def _keep_rest(
-        self, segment: Segment, position: int, next_offset: int, *, is_synced: bool, is_sole: bool
-    ) -> None:
+    def _keep_rest(self, segment: Segment, position: int, next_offset: int, *, is_synced: bool, is_sole: bool) -> None:
         """What was whole is damaged: nothing of it goes before it is kept. raises OSError
 
         is_synced   that is known; else whole batches in later segments say so

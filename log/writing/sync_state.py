@@ -66,7 +66,9 @@ class SyncState:
         self._latch = latch
         self.recovery_point = recovery_point
         self.is_begun = is_begun
-        self._unflushed_since_ms = 0  # when the first batch after the recovery point came, or was found, monotonic; 0: none
+        self._unflushed_since_ms = (
+            0  # when the first batch after the recovery point came, or was found, monotonic; 0: none
+        )
         if recovery_point < segments.end_offset:
             self._unflushed_since_ms = clock.monotonic_ns() // 1_000_000
 

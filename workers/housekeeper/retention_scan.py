@@ -82,7 +82,9 @@ class RetentionScan:
         self._quarantine = quarantine
         self._durable_start = durable_start
         self._write_starts = write_starts
-        self._owed: dict[int, tuple[_Deletion, int]] = {}  # by slot; the log start that was on disk when it was asked for
+        self._owed: dict[
+            int, tuple[_Deletion, int]
+        ] = {}  # by slot; the log start that was on disk when it was asked for
         self._without_retired: dict[int, tuple[int, int, int]] = {}  # slot -> key, generation, version of its segments
         self._retired: dict[
             int, tuple[int, dict[str, int]]

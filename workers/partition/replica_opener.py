@@ -266,7 +266,9 @@ class ReplicaOpener:
         log_dir = directory.parent
         high_watermark = self._checkpoints.offset(REPLICATION_OFFSET_FILE, name, topic_id, log_dir)
         known_mark = high_watermark
-        has_mark = (row is not None and row.state in IN_SERVICE) or self._checkpoints.knows(REPLICATION_OFFSET_FILE, name, topic_id)
+        has_mark = (row is not None and row.state in IN_SERVICE) or self._checkpoints.knows(
+            REPLICATION_OFFSET_FILE, name, topic_id
+        )
         recovery_point = self._checkpoints.offset(RECOVERY_POINT_FILE, name, topic_id, log_dir)
         log_start_offset = self._checkpoints.offset(LOG_START_OFFSET_FILE, name, topic_id, log_dir)
         if row is not None and row.state in IN_SERVICE:

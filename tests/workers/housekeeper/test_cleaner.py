@@ -16,8 +16,8 @@ from headrace.protocol.record_batch import parse_header
 from headrace.settings import Settings
 from headrace.shm.counters import PARTITIONS_UNCLEANABLE
 from headrace.shm.partition_table import PartitionRow, RowState
-from headrace.workers.housekeeper import cleaner as cleaner_module
 from headrace.workers.expiry_clock import ExpiryClock
+from headrace.workers.housekeeper import cleaner as cleaner_module
 from headrace.workers.housekeeper.checkpoints import Checkpoints
 from headrace.workers.housekeeper.cleaner import Cleaner
 from headrace.workers.housekeeper.hosted import Hosted
@@ -103,7 +103,9 @@ class House:
     def new_cleaner(self):
         quarantine = Quarantine(self.clock)
         dirs = [self.directory]
-        return Cleaner(self.seat, self.clock, ExpiryClock(self.clock), self.replicas, self.owners, dirs, Checkpoints(), quarantine)
+        return Cleaner(
+            self.seat, self.clock, ExpiryClock(self.clock), self.replicas, self.owners, dirs, Checkpoints(), quarantine
+        )
 
     def add(self, topic, *segments, config=CONFIG):
         maker = LogMaker(self.directory)

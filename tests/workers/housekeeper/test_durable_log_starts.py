@@ -66,12 +66,16 @@ def test_one_write_of_the_checkpoint_is_for_all_logs_that_wait(node, monkeypatch
     let_go(node)
     write = checkpoints.write_lines
     paths = []
-    monkeypatch.setattr(checkpoints, "write_lines", lambda path, *given, **how: paths.append(path.name) or write(path, *given, **how))
+    monkeypatch.setattr(
+        checkpoints, "write_lines", lambda path, *given, **how: paths.append(path.name) or write(path, *given, **how)
+    )
     for slot in range(2):
         node.fill(slot)
     look(node)
     node.work()
-    assert paths.count(LOG_START_OFFSET_FILE) == len({one.log.directory.parent for one in node.replicas.by_slot.values()})
+    assert paths.count(LOG_START_OFFSET_FILE) == len(
+        {one.log.directory.parent for one in node.replicas.by_slot.values()}
+    )
 
 
 def test_a_disk_without_room_for_the_checkpoint_gets_it_by_the_deletion(node, monkeypatch):

@@ -229,7 +229,9 @@ def test_batches_that_promise_a_time_in_vain_are_opened_as_far_as_a_budget_goes(
     real = reader_module.decompress
     monkeypatch.setattr(reader_module, "decompress", lambda *given: opened.append(1) or real(*given))
     found = list_offset(rig, 5_000)
-    assert (found.error_code, found.offset, found.timestamp) == (0, 100 * len(opened), 9_000), "no later than the record"
+    assert (found.error_code, found.offset, found.timestamp) == (0, 100 * len(opened), 9_000), (
+        "no later than the record"
+    )
     assert 0 < len(opened) < 5
     assert list_offset(rig, MAX_TIMESTAMP, version=7).error_code == 0
 

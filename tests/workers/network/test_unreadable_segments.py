@@ -73,7 +73,9 @@ def is_said_once(rig, caplog):
     ],
     ids=["look-up", "records", "old reader", "time"],
 )
-def test_the_directory_of_a_segment_that_can_not_be_read_fails_and_that_is_said_once(rig, monkeypatch, caplog, how, modules):
+def test_the_directory_of_a_segment_that_can_not_be_read_fails_and_that_is_said_once(
+    rig, monkeypatch, caplog, how, modules
+):
     refuse(log_file(rig), monkeypatch, *modules)
     for _ in range(3):
         assert how(rig).error_code == ErrorCode.KAFKA_STORAGE_ERROR
@@ -112,7 +114,9 @@ def test_an_index_that_can_not_be_read_is_done_without(tmp_path, monkeypatch, ca
     assert int.from_bytes(os.pread(found.fd, 8, found.position), "big") == 400
     assert reader.first_offset_at(NOW_MS + 300, 0, *place).offset == 300
     assert reader.max_timestamp(*place).offset == 500
-    assert [one.base_offset for one in segment_facts(log.directory, 501)] == [0, 500], "retention goes by the file's time then"
+    assert [one.base_offset for one in segment_facts(log.directory, 501)] == [0, 500], (
+        "retention goes by the file's time then"
+    )
     assert "index can't be read" in caplog.text
     reader.close()
     log.close()

@@ -37,7 +37,7 @@ def end(node):
 
 
 def test_the_setting_vouches_for_nothing_that_was_written_before_it(tmp_path):
-    """A power loss took records that were acknowledged unsynced; the setting is new, and the first owner is killed before it is answered."""
+    """A power loss took records that were acknowledged unsynced; the first owner is killed before it is answered."""
     node = Node(tmp_path)
     node.replicas.follow(view({}))
     node.append(0, 5)

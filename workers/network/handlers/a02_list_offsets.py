@@ -6,8 +6,10 @@ epoch yet tells clients no end (OFFSET_NOT_AVAILABLE, KIP-207): a leader before 
 took its mark from a checkpoint, up to where its log ended then: it may have told a later one itself, before its node was killed.
 To who debugs (replica id -2) a follower answers as well, and a replica that is held back: latest is the log's end then, and the
 last epoch in it. The time says that this is so, and the high watermark: LOG_EPOCH_MS - 1 - mark. The leader epoch of an offset is that in
-which its record was written. A record is looked for in the batches whose headers promise it, within the request's budget
-(`opening_budget.py`); beyond that the answer is where such a batch begins, which is earlier. All of a log is local: what is kept here begins at the earliest offset, and nothing lies in tiered storage.
+which its record was written. All of a log is local: what is kept here begins at the earliest offset, and nothing lies in tiered storage.
+
+A record is looked for in the batches whose headers promise one of that time. What a header says its client wrote, so all of them are
+opened within one budget of the request (`opening_budget.py`). Beyond it the answer is where such a batch begins: no later than the record.
 
 Source: Kafka `KafkaApis.handleListOffsetRequest`, `UnifiedLog.fetchOffsetByTimestamp`; KIP-734 for max
 timestamp, KIP-405 and KIP-1005 for tiered storage.
