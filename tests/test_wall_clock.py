@@ -26,7 +26,7 @@ USES = {
     "log/recovery/log_loader.py": (1, "dates in producers' snapshots"),
     "log/segments/segment.py": (1, "retention of records without timestamps"),
     "shm/observer.py": (1, "the newest of several nodes: compared, never subtracted"),
-    "workers/expiry_clock.py": (2, "retention, delete horizons and lags count from record timestamps; a date that is set forward is doubted"),
+    "workers/expiry_clock.py": (2, "retention, delete horizons and lags: they count from record timestamps"),
     "workers/network/handlers/a00_produce.py": (2, "bounds of record timestamps"),
     "workers/network/handlers/a02_list_offsets.py": (2, "the oldest form of ListOffsets asks for dates of files"),
     "workers/partition/replica_moves.py": (2, "record timestamps"),
