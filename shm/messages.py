@@ -26,8 +26,8 @@ bytes:
 `begun` says how many bytes of a body came before. The kinds of requests are Kafka's api keys, for what a client has
 asked, and those of `RequestKind`, which no client can send:
 
-    DELETE_SEGMENTS  slot 4 | key 4 | segments_version 8 | roll_before_ms 8 | active segment 8 | largest timestamp 8 | rule 2 |
-                     pad 6 | n x base offset 8
+    DELETE_SEGMENTS  slot 4 | key 4 | segments_version 8 | roll_before_ms 8 | active segment 8 | largest timestamp 8 | durable start 8 |
+                     rule 2 | pad 6 | n x base offset 8
                      refused where a swap or a cut came since that version: another segment may have that base offset;
                      segments from the one on that was active at the housekeeper's scan go only if they are older than
                      roll_before_ms still; timestamp and rule are for the log line
@@ -154,7 +154,7 @@ REQUEST_HEADER: Final = Struct("=QhhI")
 REPLY_HEADER: Final = Struct("=QhxxI")
 PART_HEADER: Final = Struct("=QIxxxx")
 VIEW_FOLLOWED: Final = Struct("=Q")
-DELETE_SEGMENTS_HEADER: Final = Struct("=IIqqqqhxxxxxx")
+DELETE_SEGMENTS_HEADER: Final = Struct("=IIqqqqqhxxxxxx")
 SWAP_SEGMENTS_HEADER: Final = Struct("=IIq")
 SYNCED_ENTRY: Final = Struct("=IIqq")
 SWAPPED_SEGMENT: Final = Struct("=qq")

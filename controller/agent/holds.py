@@ -256,7 +256,10 @@ class Holds:
             return True
         is_new = held is None
         held = held or HeldReplica(topic.topic_id, is_sole=len(topic.replicas[index]) == 1)
-        was_synced = bool(flags & LOG_WAS_SYNCED)  # by what its owner did; settings may have been others then
+        is_cut = bool(flags & LOG_WAS_CUT)
+        # By what its owner did; settings may have been others then. An owner that could not say so stays true: the next one has only
+        # opened the log.
+        was_synced = bool(flags & LOG_WAS_SYNCED) and not is_cut and held.end_offset == NO_OFFSET
         is_well = was_synced or (place in self._fresh and flags & self._well)
         if is_well and not (is_short or held.is_proven):
             self._drop(place)  # the machine went down after it was closed in order, or its directory is not suspect
@@ -264,7 +267,6 @@ class Holds:
             return True
         if held.is_missing and end.offset > 0:  # its disk is back
             held = held._replace(is_missing=False, is_proven=False, end_offset=NO_OFFSET)
-        is_cut = bool(flags & LOG_WAS_CUT) and not was_synced
         held = known.held[place] = held._replace(
             end_offset=end.offset if held.end_offset == NO_OFFSET else min(held.end_offset, end.offset),
             end_epoch=end.epoch,

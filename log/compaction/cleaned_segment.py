@@ -144,6 +144,14 @@ def remove_cleaned(directory: Path, disk: Disk, base_offset: int | None = None) 
     return removed
 
 
+def has_swap(directory: Path) -> bool:
+    """Whether a swap has begun and is not through: its files are the owner's, and a `.cleaned` file would have it taken back.
+
+    raises   OSError
+    """
+    return any(name.endswith(LOG_SUFFIX + SWAP_SUFFIX) for name in os.listdir(directory))
+
+
 def _unlink(disk: Disk, path: Path) -> int:
     try:
         disk.unlink(path)

@@ -5,11 +5,15 @@ reserve off when the segment rolls, and a page that is cut off under a mapping i
 one `pread` a step until BLOCK_ENTRIES are left, and reads those at once: eight or nine of them in the largest index,
 and mostly one where the caller can guess.
 
+A reader of segments does without an index that the disk can't read: the segment has all that was in it (`TolerantIndexReader`).
+
 An entry that is being stored while it is read may come half. Only the last one can: `lookup` can leave it out.
 """
 
 from __future__ import annotations
 
+import errno
+import logging
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +23,8 @@ from typing import Final
 BLOCK_ENTRIES: Final = 512
 
 Entry = tuple[int, int]
+
+_log: Final = logging.getLogger(__name__)
 
 
 class IndexReader:
@@ -121,3 +127,54 @@ class IndexReader:
             return 0, 0  # cut off meanwhile: it was reserve
         first, second = self._entry.unpack(data)
         return first, second
+
+
+class TolerantIndexReader(IndexReader):
+    """One that the disk can't read is one without entries from then on; opening the log makes it again.
+
+    is_unreadable   that was so
+    """
+
+    __slots__ = ("_path", "is_unreadable")
+
+    def __init__(self, path: Path, entry: Struct) -> None:
+        self._path = path
+        self.is_unreadable = False
+        try:
+            super().__init__(path, entry)
+        except OSError as failure:
+            self._give_up(failure)
+
+    def lookup(self, is_wanted: Callable[[Entry], bool], *, without_last: bool = False) -> Entry | None:
+        """`IndexReader.lookup`."""
+        try:
+            return super().lookup(is_wanted, without_last=without_last)
+        except OSError as failure:
+            self._give_up(failure)
+        return None
+
+    def lookup_near(self, is_wanted: Callable[[Entry], bool], guess: int) -> tuple[int, Entry | None]:
+        """`IndexReader.lookup_near`."""
+        try:
+            return super().lookup_near(is_wanted, guess)
+        except OSError as failure:
+            self._give_up(failure)
+        return 0, None
+
+    def first(self, is_before: Callable[[Entry], bool]) -> Entry | None:
+        """`IndexReader.first`."""
+        try:
+            return super().first(is_before)
+        except OSError as failure:
+            self._give_up(failure)
+        return None
+
+    def _give_up(self, failure: OSError) -> None:
+        """raises   `failure`, where it says nothing of the disk"""
+        if failure.errno != errno.EIO:
+            raise failure
+        self.is_unreadable = True
+        self.close()
+        _log.warning(
+            "index can't be read, batches are looked for without it until the log is opened again path=%s", self._path
+        )

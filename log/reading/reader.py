@@ -18,17 +18,19 @@ from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from headrace.limits import READER_SEGMENTS_MAX
 from headrace.log.batch_walk import Found
 from headrace.log.index_layout import TIME_ENTRY, AbortedTransaction
 from headrace.log.names import LOG_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX, bases_among, path_of
 from headrace.log.reading.aborted_transactions import read_aborted
-from headrace.log.reading.index_reader import Entry, IndexReader
+from headrace.log.reading.index_reader import Entry, TolerantIndexReader
 from headrace.log.reading.open_segments import OpenSegments
 from headrace.log.reading.segment_file import SegmentFile
+from headrace.protocol.compression import CompressionError, decompress
 from headrace.protocol.message_set import iterate_entry_records
+from headrace.protocol.record_batch import HEADER_BYTES, MAGIC_POSITION, MAGIC_V2, Record, parse_header, read_records
 
 
 class FileRange(NamedTuple):
@@ -44,6 +46,20 @@ class TimestampOffset(NamedTuple):
     timestamp_ms: int
     offset: int
     leader_epoch: int
+
+
+class Openings(Protocol):
+    """How much may be opened for the caller. A batch's largest timestamp is what its client wrote, and may be no record's."""
+
+    @property
+    def limit(self) -> int:
+        """Most bytes that may come out of the next batch; 0: nothing is opened any more."""
+
+    def spend(self, size_bytes: int, records: int) -> None:
+        """So much was read, and came out of it."""
+
+    def spend_in_vain(self, size_bytes: int) -> None:
+        """So much could not be opened."""
 
 
 def _no_check() -> None:
@@ -188,21 +204,27 @@ class LogReader:
         yield from self._ranges(end_segment, end_position, max(0, bisect_right(self._bases, offset) - 1))
 
     def first_offset_at(
-        self, timestamp_ms: int, log_start_offset: int, end_segment: int, end_position: int
+        self,
+        timestamp_ms: int,
+        log_start_offset: int,
+        end_segment: int,
+        end_position: int,
+        openings: Openings | None = None,
     ) -> TimestampOffset | None:
         """The first record whose timestamp is at least `timestamp_ms`, None where there is none before the end.
 
+        openings   once they are spent, the answer is where the batch begins that is reached: no later than that record. None: no bound
         raises   CorruptSegment, CorruptRecord or CompressionError; OSError
         source   Kafka `LogSegment.findOffsetByTimestamp`
         """
         try:
-            return self._first_offset_at(timestamp_ms, log_start_offset, end_segment, end_position)
+            return self._first_offset_at(timestamp_ms, log_start_offset, end_segment, end_position, openings)
         except FileNotFoundError:
             self._list_again(end_segment)
-            return self._first_offset_at(timestamp_ms, log_start_offset, end_segment, end_position)
+            return self._first_offset_at(timestamp_ms, log_start_offset, end_segment, end_position, openings)
 
     def _first_offset_at(
-        self, timestamp_ms: int, log_start_offset: int, end_segment: int, end_position: int
+        self, timestamp_ms: int, log_start_offset: int, end_segment: int, end_position: int, openings: Openings | None
     ) -> TimestampOffset | None:
 
         def is_before(entry: Entry) -> bool:
@@ -210,7 +232,7 @@ class LogReader:
 
         for base, end in self._ranges(end_segment, end_position):
             is_active = base == end_segment
-            times = IndexReader(path_of(self.directory, base, TIME_INDEX_SUFFIX), TIME_ENTRY)
+            times = TolerantIndexReader(path_of(self.directory, base, TIME_INDEX_SUFFIX), TIME_ENTRY)
             last = None if is_active else times.last()
             before = times.lookup(is_before, without_last=is_active)
             times.close()
@@ -225,9 +247,14 @@ class LogReader:
             for batch in segment.batches(found[0], end):
                 if batch.header.max_timestamp < timestamp_ms:
                     continue
-                for record in iterate_entry_records(segment.read(batch)):
+                epoch = batch.header.partition_leader_epoch
+                records = _open(segment, batch, openings)
+                if records is None:
+                    first_offset = max(batch.header.base_offset, log_start_offset)
+                    return TimestampOffset(batch.header.max_timestamp, first_offset, epoch)
+                for record in records:
                     if record.timestamp_ms >= timestamp_ms and record.offset >= log_start_offset:
-                        return TimestampOffset(record.timestamp_ms, record.offset, batch.header.partition_leader_epoch)
+                        return TimestampOffset(record.timestamp_ms, record.offset, epoch)
         return None
 
     def aborted_transactions(
@@ -277,18 +304,21 @@ class LogReader:
                 break
         return aborted
 
-    def max_timestamp(self, end_segment: int, end_position: int) -> TimestampOffset | None:
+    def max_timestamp(
+        self, end_segment: int, end_position: int, openings: Openings | None = None
+    ) -> TimestampOffset | None:
         """The record with the largest timestamp, the first of them; None in an empty log (KIP-734).
 
+        openings   once they are spent, the last record of its batch
         raises   CorruptSegment, CorruptRecord or CompressionError; OSError
         """
         try:
-            return self._max_timestamp(end_segment, end_position)
+            return self._max_timestamp(end_segment, end_position, openings)
         except FileNotFoundError:
             self._list_again(end_segment)
-            return self._max_timestamp(end_segment, end_position)
+            return self._max_timestamp(end_segment, end_position, openings)
 
-    def _max_timestamp(self, end_segment: int, end_position: int) -> TimestampOffset | None:
+    def _max_timestamp(self, end_segment: int, end_position: int, openings: Openings | None) -> TimestampOffset | None:
         best: tuple[int, int, Found] | None = None
         for base, end in self._ranges(end_segment, end_position):
             for batch in self._latest_batches(base, end, base == end_segment):
@@ -297,7 +327,7 @@ class LogReader:
         if best is None:
             return None
         timestamp_ms, base, batch = best
-        for record in iterate_entry_records(self.segment(base).read(batch)):
+        for record in _open(self.segment(base), batch, openings) or ():
             if record.timestamp_ms == timestamp_ms:
                 return TimestampOffset(timestamp_ms, record.offset, batch.header.partition_leader_epoch)
         return TimestampOffset(timestamp_ms, batch.header.last_offset, batch.header.partition_leader_epoch)
@@ -309,7 +339,7 @@ class LogReader:
 
     def _latest_batches(self, base: int, end: int, is_active: bool) -> Iterator[Found]:
         """Batches of a segment, the one with its largest timestamp among them."""
-        times = IndexReader(path_of(self.directory, base, TIME_INDEX_SUFFIX), TIME_ENTRY)
+        times = TolerantIndexReader(path_of(self.directory, base, TIME_INDEX_SUFFIX), TIME_ENTRY)
         last = times.lookup(any, without_last=is_active)
         times.close()
         self.confirm()
@@ -327,6 +357,31 @@ class LogReader:
         for base in self._bases[first:]:
             if base <= end_segment:
                 yield base, end_position if base == end_segment else self.segment(base).size_bytes()
+
+
+def _open(segment: SegmentFile, batch: Found, openings: Openings | None) -> Iterator[Record] | None:
+    """The records of a batch, within the bound of those who ask; None beyond it.
+
+    raises   CorruptRecord; CompressionError, where there is no bound; OSError
+    """
+    if openings is None:
+        return iterate_entry_records(segment.read(batch))
+    limit = openings.limit
+    if limit <= 0:
+        return None
+    entry = segment.read(batch)
+    try:
+        if len(entry) < HEADER_BYTES or entry[MAGIC_POSITION] < MAGIC_V2:
+            records = list(iterate_entry_records(entry, limit))
+            openings.spend(len(entry) + sum(len(one.value or b"") for one in records), len(records))
+            return iter(records)
+        header = parse_header(entry)
+        data = bytes(decompress(header.codec, memoryview(entry)[HEADER_BYTES : header.size_bytes], limit))
+    except CompressionError:
+        openings.spend_in_vain(len(entry))
+        return None
+    openings.spend(len(entry) + len(data), header.record_count)
+    return read_records(data, header)
 
 
 def _find(segment: SegmentFile, offset: int, end: int) -> tuple[int, int] | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from headrace.log.index_layout import TIME_ENTRY
 from headrace.log.names import LOG_SUFFIX, TIME_INDEX_SUFFIX, path_of, segment_bases
-from headrace.log.reading.index_reader import IndexReader
+from headrace.log.reading.index_reader import TolerantIndexReader
 from headrace.log.reading.segment_file import CorruptSegment, SegmentFile
 from headrace.log.retention import SegmentFacts
 from headrace.protocol.record_batch import HEADER_BYTES, MAGIC_POSITION, MAGIC_V2, parse_header
@@ -41,7 +41,7 @@ def segment_facts(directory: Path, log_end_offset: int) -> list[SegmentFacts]:
 
 def largest_timestamp(directory: Path, base_offset: int) -> int:
     """The last entry of a segment's time index, -1 where it has none."""
-    times = IndexReader(path_of(directory, base_offset, TIME_INDEX_SUFFIX), TIME_ENTRY)
+    times = TolerantIndexReader(path_of(directory, base_offset, TIME_INDEX_SUFFIX), TIME_ENTRY)
     try:
         last = times.lookup(any)
     finally:

@@ -21,7 +21,7 @@ from headrace.limits import KNOWN_PLACES_MAX
 from headrace.log.batch_walk import Found
 from headrace.log.index_layout import OFFSET_ENTRY
 from headrace.log.names import INDEX_SUFFIX, LOG_SUFFIX, path_of
-from headrace.log.reading.index_reader import Entry, IndexReader
+from headrace.log.reading.index_reader import Entry, TolerantIndexReader
 from headrace.protocol.message_set import ENTRY_BYTES_MIN, old_header
 from headrace.protocol.record_batch import (
     HEADER,
@@ -58,7 +58,7 @@ class SegmentFile:
         self.base_offset = base_offset
         self.fd = os.open(path_of(directory, base_offset, LOG_SUFFIX), os.O_RDONLY)
         self._live[0] += 1
-        self._index: IndexReader | None = None
+        self._index: TolerantIndexReader | None = None
         self._known: dict[int, int] = {}  # offset -> position: a batch begins with it, or will begin, there
         self._boundary = -1  # a position where a batch begins, or will begin, whatever its offset
         self._scale = 0.0  # index entries for each offset, as the last lookup found it
@@ -219,10 +219,10 @@ class SegmentFile:
         self._scale = count / max(1, entry[0])
         return entry[1]
 
-    def _index_reader(self) -> IndexReader | None:
+    def _index_reader(self) -> TolerantIndexReader | None:
         """The index, None where it is that of other batches."""
-        if self._index is None or not self._index.is_open:
-            self._index = IndexReader(path_of(self.directory, self.base_offset, INDEX_SUFFIX), OFFSET_ENTRY)
+        if self._index is None or not (self._index.is_open or self._index.is_unreadable):
+            self._index = TolerantIndexReader(path_of(self.directory, self.base_offset, INDEX_SUFFIX), OFFSET_ENTRY)
             if self._index.is_open and self.is_replaced():
                 self._index.close()
                 return None

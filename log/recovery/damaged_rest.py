@@ -49,6 +49,17 @@ def next_batch(segment: Segment, position: int, next_offset: int, disk: Disk) ->
     return None
 
 
+def check_room(segment: Segment, position: int, copies: int, disk: Disk) -> None:
+    """Whether what follows a position can be copied so often: asked first, for a copy that fails takes the room of all others.
+
+    raises   OSError, ENOSPC
+    """
+    wanted = copies * (segment.size_bytes - position)
+    if disk.free_bytes(segment.directory) < wanted:
+        reason = f"no room to keep the {wanted} bytes that follow a damaged batch"
+        raise OSError(errno.ENOSPC, reason, str(segment.directory))
+
+
 def put_aside_rest(segment: Segment, position: int, next_offset: int, disk: Disk) -> Path:
     """Copy what a segment has from a position on beside the partition's directory, named as a segment from this offset on is.
 

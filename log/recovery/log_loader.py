@@ -17,7 +17,8 @@ have made (`state/compacted_offset.py`); a log that has no other replica keeps i
 
 A batch that was known to be whole (below the recovery point, or published by an owner of this boot) and is damaged was not torn
 by a crash. What follows it is kept (`damaged_rest.py`): put aside, and, where there is no other replica, in the log from the next
-whole batch on.
+whole batch on. The recovery point lags, and may be missing. So the torn end of a crash is looked for in the last segment that was
+written: where a later one has a whole batch, and there is no other replica, a damaged batch counts as one that was whole.
 
 What lies below the log's start is no part of it: damage and holes there (segments were deleted, and the machine lost some of the
 renames) say nothing of what follows. A log that ends below its start (records were deleted up to an offset that was lost) is reset
@@ -31,6 +32,7 @@ from __future__ import annotations
 import errno
 import logging
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -54,7 +56,7 @@ from headrace.log.names import (
 )
 from headrace.log.reading.aborted_transactions import check_transaction_index
 from headrace.log.reading.index_reader import IndexReader
-from headrace.log.recovery.damaged_rest import begin_split, finish_split, next_batch, put_aside_rest
+from headrace.log.recovery.damaged_rest import begin_split, check_room, finish_split, next_batch, put_aside_rest
 from headrace.log.recovery.epoch_scan import epochs_in
 from headrace.log.recovery.recovery import Progress, Recovery
 from headrace.log.recovery.replay import NEVER_OFFSET, ProducerReplay
@@ -102,7 +104,7 @@ class LoadedLog:
     end_offset       the offset the next record gets
     recovery_point   below it everything is synced
     bytes_replayed   after the producers' snapshot
-    was_cut          batches were damaged: the end, or all from there on, is no part of it any more
+    was_cut          batches were damaged that may have been acknowledged: the end, or all from there on, is no part of it any more
     """
 
     active: Segment
@@ -131,7 +133,13 @@ class LogLoader:
         clock: Clock,
         progress: Progress | None = None,
         loss: LossMark | None = None,
+        *,
+        was_synced: bool = False,
     ) -> None:
+        """What the log is made of, and where a loss is noted.
+
+        was_synced   nothing was answered before it was synced: the torn end of the last segment is no loss
+        """
         self._directory = directory
         self._config = config
         self._disk = disk
@@ -142,6 +150,8 @@ class LogLoader:
         self._now_ms = clock.now_ms()
         self._progress = progress
         self._loss = loss
+        self._was_synced = was_synced
+        self._is_published = False  # the owner before us was killed in this boot: what it had published is whole
         self._replay: ProducerReplay
         self._is_scanned = True  # recovery went over every batch, and its epochs with it
         self._bases: list[int] = []
@@ -156,9 +166,8 @@ class LogLoader:
     def load(self, checkpoint: LogCheckpoint) -> LoadedLog:
         """Make what is on disk true. raises OSError"""
         start_offset = checkpoint.log_start_offset
-        if checkpoint.trusted is not None:
-            self._loss = None  # what was published is whole
-        elif not checkpoint.is_clean:  # no row says it, nor a clean stop
+        self._is_published = checkpoint.trusted is not None
+        if not self._is_published and not checkpoint.is_clean:  # no row says it, nor a clean stop
             start_offset = self._mark.bound_start(start_offset)
         believed = replace(
             checkpoint,
@@ -254,7 +263,7 @@ class LogLoader:
                 if following > opening.recovery_point and not opening.is_clean:
                     self._unsynced.append(base)
                 continue
-            segment, cut_bytes = self._recover(base, 0, opening)
+            segment, cut_bytes = self._recover(base, 0, opening, found[index:])
             is_kept = self._split_at > 0 or (opening.is_sole and self._is_rotten)
             if self._split_at > 0:
                 found.insert(index, self._split_at)
@@ -328,16 +337,25 @@ class LogLoader:
             )
             self._replay.distrust_transactions(base)
 
-    def _recover(self, base: int, known_end: int, opening: LogCheckpoint) -> tuple[Segment, int]:
-        """Open a segment and make it true; returns it, and how many bytes were cut. Sets the log's end offset."""
+    def _recover(
+        self, base: int, known_end: int, opening: LogCheckpoint, later: Sequence[int] = ()
+    ) -> tuple[Segment, int]:
+        """Open a segment and make it true; returns it, and how many bytes were cut. Sets the log's end offset.
+
+        later   the segments after it
+        """
         segment = Segment(self._directory, base, self._disk, self._clock)
         self._is_rotten, self._split_at = False, 0
 
         def before_cut(position: int, next_offset: int) -> None:
-            if self._loss is not None:
-                self._loss.make()
-            if position < known_end or next_offset < opening.recovery_point:
-                self._keep_rest(segment, position, next_offset, opening.is_sole)
+            is_synced = position < known_end or next_offset < opening.recovery_point
+            is_within = not is_synced and self._has_batch(later)
+            if is_synced or is_within or not (self._was_synced or self._is_published):
+                self._note_loss()
+            elif not self._was_synced:
+                self._was_cut = True
+            if is_synced or (is_within and opening.is_sole):
+                self._keep_rest(segment, position, next_offset, is_synced=is_synced, is_sole=opening.is_sole)
 
         recovery = Recovery(
             segment,
@@ -352,7 +370,6 @@ class LogLoader:
         if self._split_at > 0:
             finish_split(self._directory, self._split_at, self._disk)
         if cut_bytes:
-            self._was_cut = True
             _log.warning(
                 "log cut directory=%s segment=%d valid_bytes=%d dropped_bytes=%d",
                 self._directory,
@@ -364,16 +381,36 @@ class LogLoader:
         self._end_offset = recovery.next_offset
         return segment, cut_bytes
 
-    def _keep_rest(self, segment: Segment, position: int, next_offset: int, is_sole: bool) -> None:
-        """What was whole is damaged: nothing of it goes before it is kept. raises OSError"""
+    def _note_loss(self) -> None:
+        """Something that may have been acknowledged is about to go. raises OSError"""
+        self._was_cut = True
+        if self._loss is not None:
+            self._loss.make()
+
+    def _has_batch(self, bases: Sequence[int]) -> bool:
+        """Whether one of these segments begins with a whole batch. raises OSError"""
+        for base in bases:
+            with open(path_of(self._directory, base, LOG_SUFFIX), "rb") as file:
+                size = os.fstat(file.fileno()).st_size
+                for _step in walk(file.fileno(), 0, size, base, is_checked=True, disk=self._disk):
+                    return True
+        return False
+
+    def _keep_rest(self, segment: Segment, position: int, next_offset: int, *, is_synced: bool, is_sole: bool) -> None:
+        """What was whole is damaged: nothing of it goes before it is kept. raises OSError
+
+        is_synced   that is known; else whole batches in later segments say so
+        """
         self._is_rotten = True
         found = next_batch(segment, position, next_offset, self._disk) if is_sole else None
+        check_room(segment, position, 1 if found is None else 2, self._disk)
         if found is not None:
             self._split_at = found[1]
             begin_split(segment, found[0], found[1], self._disk)
         place = put_aside_rest(segment, position, next_offset, self._disk)
         _log.error(
-            "synced batch is damaged, %s file=%s position=%d offset=%d kept_in=%s",
+            "%s is damaged, %s file=%s position=%d offset=%d kept_in=%s",
+            "synced batch" if is_synced else "batch before later segments",
             "acknowledged records are lost, what follows it stays in the log"
             if found is not None
             else "the log is cut there; nothing of ours removes what followed, see headrace dump-log",
@@ -385,9 +422,7 @@ class LogLoader:
 
     def _put_aside(self, lost: list[int]) -> None:
         """Segments that are none of the log's any more."""
-        self._was_cut = True
-        if self._loss is not None:
-            self._loss.make()
+        self._note_loss()
         place = put_aside(self._directory, lost, self._disk, doubt_all)
         _log.error(
             "segments put aside, not part of the log any more directory=%s count=%d first=%d last=%d moved_to=%s",

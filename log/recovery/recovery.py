@@ -115,16 +115,19 @@ class Recovery:
         start = last[1] if last is not None else 0
         if start < 0:
             return False
-        end, next_offset = start, segment.base_offset
+        end, next_offset, begins = start, segment.base_offset, start
         largest_ms, largest_offset = -1, segment.base_offset
         runs = walk_runs(segment.fd, start, known_end, segment.base_offset, is_checked=False, disk=self._disk)
         for step in chain.from_iterable(self._watched(runs, is_recovery=False)):
             if last is not None and step.position == start and step.base_offset > last[0]:
                 return False  # the entry points at another batch (Kafka's followers index the last offset of a fetch)
-            end = step.position + step.size
+            begins = step.position
+            end = begins + step.size
             next_offset = step.last_offset + 1
             if step.max_timestamp_ms > largest_ms:
                 largest_ms, largest_offset = step.max_timestamp_ms, step.last_offset
+        if last is None and begins > segment.index_interval_bytes:
+            return False  # the index was lost: each look-up would walk all of these batches
         if index.entries and not times.entries and largest_ms > 0:
             return False  # the time index was lost
         times.truncate_to_offset(next_offset)

@@ -5,8 +5,9 @@
 Opening a log cuts what is damaged, and the next opening finds a whole log. If the owner dies in between, nobody else knows: the replica
 would count as one that has everything (docs/decisions/042). So the file is made, durably, before anything is cut.
 
-    made      before damaged batches are cut, or segments put aside; not where the owner before us was killed in this boot: what it had
-              published is whole. And where no checkpoint says how far a log in a suspect directory had come
+    made      before damaged batches are cut, or segments put aside. Not for a torn end that nobody had acknowledged: after what an owner
+              of this boot had published, or of a log each of whose appends was synced before its answer (`synced_mark.py`). And
+              where no checkpoint says how far a log in a suspect directory had come
     removed   once the controller process has answered. A crash of the machine may bring it back: then a loss is told twice
 
 Where there is no room for it the log is opened all the same, as what frees room must not need any.

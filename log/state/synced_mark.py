@@ -5,7 +5,8 @@
 Settings are as they are now; what was acknowledged was so by those of then. After a crash of the machine this file is what says whether
 the log may lack something that was acknowledged (docs/decisions/042).
 
-    made      with a log that begins under `headrace.flush.before.ack`; else after the first flush before an answer under it
+    made      with a log that begins under `headrace.flush.before.ack`; else after the first flush before the answer to an append
+              under it. Never by an opening, nor by a new setting: whether the log lacks something is still to be judged then
     removed   and its directory synced, before the first append that is not synced; and where a log is opened of which nothing counts as
               synced (`truncation_mark.py`): one that was put aside and has its name back lacks what another one acknowledged meanwhile
 

@@ -93,6 +93,7 @@ class LeaderAppend:
         position = segment.size_bytes
         pending: list[memoryview] = []
         results: list[Result] = []
+        has_repeated = False
         for batch in batches:
             size = len(batch)
             if size < HEADER_BYTES:
@@ -127,6 +128,7 @@ class LeaderAppend:
                 in_transaction = attributes & TRANSACTIONAL_BIT
                 error, repeated = check(producer_id, producer_epoch, sequence, last_delta, in_transaction)
                 if repeated is not None:
+                    has_repeated = True
                     results.append((0, repeated.first_offset, repeated.timestamp_ms if is_append_time else -1))
                     continue
                 if error:
@@ -154,6 +156,8 @@ class LeaderAppend:
         if pending:
             self._tail.write(pending, next_offset)
             self._tail.settle(config)
+        elif has_repeated:  # it may have been written by a call that failed before its sync
+            self._tail.sync_due(config)
         return results
 
     def append_marker(

@@ -87,6 +87,10 @@ class LogTail:
             self._producers.expire(self._producers.now_ms)
             self._snapshot()
 
+    def sync_due(self, config: LogConfig) -> None:
+        """Flush where `flush.messages` wants that, though nothing was written now. raises StorageFailed"""
+        self._sync.flush_records(config.flush_messages)
+
     def begin_epoch(self, epoch: int, offset: int) -> None:
         """A leader epoch begins at an offset, unless it is known. raises StorageFailed"""
         try:

@@ -76,7 +76,8 @@ class PartitionLog:
     segments           its list; version, end and sizes may be read there, nothing may be changed
     was_cut            batches at its end were damaged when it was opened, or before, and that was not told
     is_named           its directory was made for this topic, or had its id; else it may be of an earlier topic of the name
-    was_synced         each append to it was synced before its answer, when it was opened
+    was_synced         each append to it was synced before its answer, when it was opened. A torn end counts as no cut then: nobody had
+                       acknowledged it. A cut that counts (`was_cut`) says that something synced is lost
     """
 
     def __init__(
@@ -307,16 +308,22 @@ class PartitionLog:
     @property
     def owes_sync(self) -> bool:
         """Whether its end says more than it may: who hears of it takes it for synced, and a part of it is not."""
-        return (self.config.flush_before_ack or self._synced.is_set) and self.recovery_point < self.log_end_offset
+        unsynced = self.log_end_offset - self.recovery_point
+        if self.config.flush_before_ack or self._synced.is_set:
+            return unsynced > 0
+        return unsynced >= self.config.flush_messages
 
     def sync_owed(self) -> None:
         """Before anyone hears where it ends: sync what is owed. raises StorageFailed
 
         An owner that was killed, or refused, between a write and its sync leaves the page cache ahead of the disk. Or the setting
         is new; or it is no more, and the log still says that all was synced.
+
+        It says nothing of the past: the log may have lost records, and nobody has compared it yet. So only an append makes the file that
+        says that all was synced.
         """
         if self.owes_sync:
-            self.flush_before_answer()
+            self._sync.flush()
 
     def _note_unsynced(self) -> None:
         """Before an append: where its answer does not wait for a sync, the log says so no longer. raises StorageFailed"""
@@ -507,6 +514,7 @@ class PartitionLog:
             self._clock,
             self._progress,
             self._loss,
+            was_synced=self._synced.is_set,
         )
         return loader.load(checkpoint)
 

@@ -66,12 +66,20 @@ class SyncState:
         self._latch = latch
         self.recovery_point = recovery_point
         self.is_begun = is_begun
-        self._unflushed_since_ms = 0  # when the first batch after the recovery point came, monotonic; 0: none
+        self._unflushed_since_ms = (
+            0  # when the first batch after the recovery point came, or was found, monotonic; 0: none
+        )
+        if recovery_point < segments.end_offset:
+            self._unflushed_since_ms = clock.monotonic_ns() // 1_000_000
 
     def note_append(self, flush_messages: int) -> None:
         """Batches were written. Flushes where so many records are not synced; raises StorageFailed."""
         if not self._unflushed_since_ms:
             self._unflushed_since_ms = self._clock.monotonic_ns() // 1_000_000
+        self.flush_records(flush_messages)
+
+    def flush_records(self, flush_messages: int) -> None:
+        """Flush where so many records are not synced. raises StorageFailed"""
         if self._segments.end_offset - self.recovery_point >= flush_messages:
             self.flush()
 

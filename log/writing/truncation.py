@@ -6,7 +6,8 @@
     3  that segment is cut at the batch that holds T                                              durable
 
 Where records below the high watermark go (an unclean election), processes on this host may have them mapped: a page that is cut off
-is a SIGBUS there. So step 3 leaves the file to them, and a copy of its first bytes takes the name.
+is a SIGBUS there. So step 3 leaves the file to them, and a copy of its first bytes takes the name. The copy is made before step 2: where
+there is no room for it, nothing was done, and retention may make some.
 
 What is left is opened like any log (`PartitionLog` does that), whole up to where it was cut. The file of step 1 is
 `state/truncation_mark.py`.
@@ -54,6 +55,13 @@ class Truncation:
         cut_at = min(offset, first_offset(self._directory, segment, position, offset))
         end_offset = self._segments.end_offset
         self._mark.write(cut_at, end_offset, TakenBack(cut_at, log_start_offset, end_offset) if is_mapped else None)
+        if is_mapped:
+            path = path_of(self._directory, segment, LOG_SUFFIX)
+            try:
+                _copy(path, position, self._disk)
+            except OSError:
+                self._disk.remove_file(_copy_of(path))
+                raise
         self.has_begun = True
         self._segments.active.close()
         cut_files(self._directory, segment, position, self._disk, is_mapped=is_mapped)
@@ -84,7 +92,10 @@ def first_offset(directory: Path, segment: int, position: int, default: int) -> 
 
 
 def cut_files(directory: Path, segment: int, position: int, disk: Disk, *, is_mapped: bool = False) -> None:
-    """Steps 2 and 3. No segment is left where `segment` is -1. raises OSError"""
+    """Steps 2 and 3. No segment is left where `segment` is -1. raises OSError
+
+    is_mapped   the copy is there (`_copy`)
+    """
     for base in reversed(segment_bases(directory)):
         if base > segment:
             remove_segment(directory, base, disk)
@@ -93,7 +104,8 @@ def cut_files(directory: Path, segment: int, position: int, disk: Disk, *, is_ma
         return
     path = path_of(directory, segment, LOG_SUFFIX)
     if is_mapped:
-        _replace(path, position, disk)
+        disk.rename(_copy_of(path), path)
+        disk.sync_directory(path.parent)
         return
     fd = disk.open(path, os.O_RDWR)
     try:
@@ -103,13 +115,12 @@ def cut_files(directory: Path, segment: int, position: int, disk: Disk, *, is_ma
         os.close(fd)
 
 
-def _replace(path: Path, size: int, disk: Disk) -> None:
-    """Another file, of the first bytes, under the same name; whoever has the old one open keeps it. Durable. raises OSError"""
-    temporary = path.with_name(path.name + CUT_SUFFIX)
+def _copy(path: Path, size: int, disk: Disk) -> None:
+    """Another file, of the first bytes, that is to get the same name; whoever has the old one open keeps it. Synced. raises OSError"""
     window = memoryview(bytearray(min(COPY_BYTES, size)))
     source = os.open(path, os.O_RDONLY)
     try:
-        target = disk.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        target = disk.open(_copy_of(path), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         try:
             for position in range(0, size, COPY_BYTES):
                 part = window[: size - position]
@@ -122,5 +133,7 @@ def _replace(path: Path, size: int, disk: Disk) -> None:
             os.close(target)
     finally:
         os.close(source)
-    disk.rename(temporary, path)
-    disk.sync_directory(path.parent)
+
+
+def _copy_of(path: Path) -> Path:
+    return path.with_name(path.name + CUT_SUFFIX)

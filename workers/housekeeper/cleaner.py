@@ -28,7 +28,7 @@ from headrace.clock import Clock
 from headrace.errors import ErrorCode, Fenced
 from headrace.ids import TopicPartition
 from headrace.limits import CLEANER_FAILURES_MAX
-from headrace.log.compaction.cleaned_segment import SegmentOverflow, remove_cleaned
+from headrace.log.compaction.cleaned_segment import SegmentOverflow, has_swap, remove_cleaned
 from headrace.log.compaction.compaction_plan import (
     CompactionFailed,
     CompactionLimits,
@@ -49,6 +49,7 @@ from headrace.protocol.record_batch import CorruptRecord
 from headrace.settings import Settings
 from headrace.shm.counters import BYTES_COMPACTED, PARTITIONS_UNCLEANABLE, SEGMENTS_COMPACTED
 from headrace.shm.seat import Seat
+from headrace.workers.expiry_clock import ExpiryClock
 from headrace.workers.housekeeper.checkpoints import Checkpoints
 from headrace.workers.housekeeper.hosted import Hosted, HostedReplicas
 from headrace.workers.housekeeper.owners import Owners
@@ -85,6 +86,7 @@ class Cleaner:
         self,
         seat: Seat,
         clock: Clock,
+        dates: ExpiryClock,
         replicas: HostedReplicas,
         owners: Owners,
         log_dirs: list[Path],
@@ -94,6 +96,7 @@ class Cleaner:
         settings: Settings = seat.wiring.settings
         self._seat = seat
         self._clock = clock
+        self._dates = dates
         self._replicas = replicas
         self._owners = owners
         self._log_dirs = log_dirs
@@ -137,7 +140,7 @@ class Cleaner:
         if self._pass is None:
             if not self._is_enabled or self._monotonic_ms() < self._next_check_ms:
                 return 0
-            self._begin(self._clock.now_ms())
+            self._begin(self._dates.now_ms())
             if self._pass is None:
                 self._rest()
                 return 0
@@ -196,7 +199,7 @@ class Cleaner:
         except (OSError, BadCheckpoint) as failure:
             _log.warning("compaction skipped partition=%s reason=%s", hosted.name, failure)
             return
-        if plan is not None and not self._is_moving(hosted):
+        if plan is not None and not self._is_moving(hosted) and not has_swap(hosted.directory):
             plans.append(plan)
 
     def _is_moving(self, hosted: Hosted) -> bool:

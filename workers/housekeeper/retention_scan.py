@@ -3,12 +3,21 @@
 Runs in: the housekeeper. It reads directories, file sizes and time indexes, and asks; what may really go, the owner
 decides (`workers/partition/upkeep.py`). The files it dropped are removed here when their delay has passed.
 
+    look        what has expired is asked for: the owner moves the log start, and drops what the checkpoint of log starts
+                on disk is beyond already
+    ask again   a moment later: that checkpoint is written, once for all logs, and the same is asked for: the files go
+
+A disk without room for the checkpoint gets it by the deletion: there the files go without.
+
 Source: Kafka `LogManager.cleanupLogs`, `LogManager.deleteLogs`.
 """
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
 
 from headrace.clock import Clock
 from headrace.errors import ErrorCode
@@ -16,9 +25,11 @@ from headrace.log.config import LogConfig
 from headrace.log.reading.segment_facts import segment_facts
 from headrace.log.retention import RetentionPolicy, SegmentFacts, expired_segments
 from headrace.log.segments.segment_deletion import remove_retired
+from headrace.log.state.checkpoints import OFFSET_MAX
 from headrace.shm.counters import SEGMENTS_DELETED
 from headrace.shm.messages import DeletionRule
 from headrace.shm.seat import Seat
+from headrace.workers.expiry_clock import ExpiryClock
 from headrace.workers.housekeeper.hosted import Hosted, HostedReplicas
 from headrace.workers.housekeeper.owners import Owners
 from headrace.workers.housekeeper.quarantine import Quarantine
@@ -29,24 +40,51 @@ ROLL_NOW_MS = 2**63 - 1
 _log = logging.getLogger(__name__)
 
 
+class _Deletion(NamedTuple):
+    """What was asked of an owner.
+
+    end_offset   where the last of the segments ends
+    """
+
+    hosted: Hosted
+    bases: list[int]
+    roll_before_ms: int
+    rule: DeletionRule
+    youngest_ms: int
+    end_offset: int
+
+
 class RetentionScan:
-    """Scans all logs with one policy."""
+    """Scans all logs with one policy.
+
+    durable_start   the log start of a replica that is on disk
+    write_starts    writes those of all replicas that are published; returns the log directories that had no room for it
+    """
 
     def __init__(
         self,
         seat: Seat,
         clock: Clock,
+        dates: ExpiryClock,
         replicas: HostedReplicas,
         owners: Owners,
         policy: RetentionPolicy,
         quarantine: Quarantine,
+        durable_start: Callable[[Hosted], int],
+        write_starts: Callable[[], set[Path]],
     ) -> None:
         self._seat = seat
         self._clock = clock
+        self._dates = dates
         self._replicas = replicas
         self._owners = owners
         self._policy = policy
         self._quarantine = quarantine
+        self._durable_start = durable_start
+        self._write_starts = write_starts
+        self._owed: dict[
+            int, tuple[_Deletion, int]
+        ] = {}  # by slot; the log start that was on disk when it was asked for
         self._without_retired: dict[int, tuple[int, int, int]] = {}  # slot -> key, generation, version of its segments
         self._retired: dict[
             int, tuple[int, dict[str, int]]
@@ -61,6 +99,17 @@ class RetentionScan:
                 key = ("retention", hosted.slot, hosted.row.key)
                 asked += self._quarantine.run(key, hosted.name, self._look_at, hosted)
         return asked
+
+    def ask_again(self) -> int:
+        """Where log starts moved: write them down, and have the files go; returns how many owners were asked."""
+        owed, self._owed = self._owed, {}
+        full = self._write_starts() if owed else set()
+        for deletion, before in owed.values():
+            hosted = deletion.hosted
+            durable = OFFSET_MAX if hosted.log_dir in full else self._durable_start(hosted)
+            if durable > before and self._replicas.is_current(hosted):
+                self._ask(deletion, durable)
+        return len(owed)
 
     def remove_retired(self) -> None:
         """Remove `.deleted` files whose delay has passed, where the list of segments moved since there were none."""
@@ -100,7 +149,7 @@ class RetentionScan:
             facts = segment_facts(hosted.directory, row.log_end_offset)
         except FileNotFoundError:
             return  # deleted, or moved to another log directory, since the replicas were listed
-        now_ms = self._clock.now_ms()
+        now_ms = self._dates.now_ms()
         try:
             bases = self._policy(facts, config, row.log_start_offset, now_ms)
         except Exception as failure:  # code of others
@@ -113,16 +162,27 @@ class RetentionScan:
             is_by_time = config.retention_ms >= 0 and now_ms - facts[-1].largest_timestamp_ms > config.retention_ms
             roll_before_ms = now_ms - config.retention_ms if is_by_time else ROLL_NOW_MS
 
+        going = [one for one in facts if one.base_offset in set(bases)]
+        youngest_ms = max((one.largest_timestamp_ms for one in going), default=-1)
+        rule = self._rule_of(going, config, row.log_start_offset, now_ms)
+        end_offset = max((one.end_offset for one in going), default=0)
+        deletion = _Deletion(hosted, bases, roll_before_ms, rule, youngest_ms, end_offset)
+        self._ask(deletion, self._durable_start(hosted))
+
+    def _ask(self, deletion: _Deletion, durable_start: int) -> None:
+        hosted, bases = deletion.hosted, deletion.bases
+
         def on_answer(error: ErrorCode | None) -> None:
-            if error == ErrorCode.NONE:
+            if error == ErrorCode.NONE and durable_start < deletion.end_offset:
+                self._owed[hosted.slot] = (deletion, durable_start)
+            elif error == ErrorCode.NONE:
                 self._seat.counters.add(SEGMENTS_DELETED, len(bases))
             elif error is not None:
                 _log.warning("segments not deleted partition=%s error=%s", hosted.name, error.name)
 
-        going = [one for one in facts if one.base_offset in set(bases)]
-        youngest_ms = max((one.largest_timestamp_ms for one in going), default=-1)
-        rule = self._rule_of(going, config, row.log_start_offset, now_ms)
-        self._owners.delete_segments(hosted, bases, roll_before_ms, on_answer, rule, youngest_ms)
+        self._owners.delete_segments(
+            hosted, bases, deletion.roll_before_ms, on_answer, deletion.rule, deletion.youngest_ms, durable_start
+        )
 
     def _rule_of(
         self, going: list[SegmentFacts], config: LogConfig, log_start_offset: int, now_ms: int

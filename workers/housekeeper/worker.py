@@ -16,6 +16,7 @@ Source: Kafka `LogManager`, `ReplicaManager.checkpointHighWatermarks`.
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 from collections.abc import Callable
@@ -43,6 +44,7 @@ from headrace.runtime.failed_directory import report_failed
 from headrace.runtime.mailbox import Mailbox
 from headrace.shm.counters import CLOSING_STEPS
 from headrace.shm.seat import Seat
+from headrace.workers.expiry_clock import ExpiryClock
 from headrace.workers.housekeeper.checkpoints import Checkpoints
 from headrace.workers.housekeeper.clean_marker import unclosed_log
 from headrace.workers.housekeeper.cleaner import Cleaner
@@ -57,6 +59,7 @@ from headrace.workers.watched_disk import WatchedDisk
 SYNC_INTERVAL_MS: Final = 1_000
 LAG_SCAN_INTERVAL_MS: Final = 2_000
 RETIRED_SCAN_INTERVAL_MS: Final = 30_000
+NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT)
 CHECKPOINT_FILES: Final = (RECOVERY_POINT_FILE, REPLICATION_OFFSET_FILE, LOG_START_OFFSET_FILE)
 
 _log: Final = logging.getLogger(__name__)
@@ -74,6 +77,7 @@ class Housekeeper(duty_cycle.Process):
         self._intervals_ms = {
             "sync": SYNC_INTERVAL_MS,
             "delete": SYNC_INTERVAL_MS,
+            "log starts": SYNC_INTERVAL_MS,
             "lag": LAG_SCAN_INTERVAL_MS,
             "retention": settings["log.retention.check.interval.ms"],
             "retired": max(SYNC_INTERVAL_MS, min(RETIRED_SCAN_INTERVAL_MS, self._delete_delay_ms // 2)),
@@ -89,10 +93,14 @@ class Housekeeper(duty_cycle.Process):
         self._checkpoints = Checkpoints(self._disk)
         self._sync = SegmentSync(seat, clock, self._replicas, self._owners, self._checkpoints, self._quarantine)
         self._lags = LagScan(seat, self._replicas)
+        dates = ExpiryClock(clock)
         policy = load_policy(settings["headrace.retention.policy"])
-        self._retention = RetentionScan(seat, clock, self._replicas, self._owners, policy, self._quarantine)
+        self._retention = RetentionScan(
+            seat, clock, dates, self._replicas, self._owners, policy, self._quarantine,
+            partial(self._checkpoints.offset, LOG_START_OFFSET_FILE), partial(self._write_checkpoint, LOG_START_OFFSET_FILE),
+        )  # fmt: skip
         self._cleaner = Cleaner(
-            seat, clock, self._replicas, self._owners, self._log_dirs, self._checkpoints, self._quarantine
+            seat, clock, dates, self._replicas, self._owners, self._log_dirs, self._checkpoints, self._quarantine
         )
         self._quarantine.run("sweep", "sweep", self._cleaner.sweep)
         self._tasks: dict[str, Callable[[], object]] = {
@@ -100,6 +108,7 @@ class Housekeeper(duty_cycle.Process):
             "delete": self._remove_deleted,
             "lag": self._lags.run,
             "retention": self._retention.run,
+            "log starts": self._retention.ask_again,
             "retired": self._retention.remove_retired,
             **{name: partial(self._write_checkpoint, name) for name in CHECKPOINT_FILES},
         }
@@ -172,7 +181,9 @@ class Housekeeper(duty_cycle.Process):
         if self._sync.run():  # what the files say of a name must not be another log's for long
             self._due_ms.update(dict.fromkeys(CHECKPOINT_FILES, 0))
 
-    def _write_checkpoint(self, file_name: str) -> None:
+    def _write_checkpoint(self, file_name: str) -> set[Path]:
+        """Of all replicas in service; returns the log directories that had no room for it."""
+        full: set[Path] = set()
         hosted_in: dict[Path, list[Hosted]] = {log_dir: [] for log_dir in self._log_dirs}
         for hosted in self._replicas:
             if hosted.log_dir in hosted_in:
@@ -185,14 +196,17 @@ class Housekeeper(duty_cycle.Process):
             except OSError as failure:
                 self._note_unwritten(log_dir, file_name, failure)
                 written.discard(log_dir)
+                if failure.errno in NO_ROOM:
+                    full.add(log_dir)
         if len(written) < 2:
-            return
+            return full
         for log_dir in hosted_in:
             elsewhere = [one.name for other in written - {log_dir} for one in hosted_in[other]]
             try:
                 self._checkpoints.forget_moved(log_dir, file_name, elsewhere)
             except OSError as failure:
                 self._note_unwritten(log_dir, file_name, failure)
+        return full
 
     def _offset(self, file_name: str, hosted: Hosted) -> int:
         if file_name == RECOVERY_POINT_FILE:

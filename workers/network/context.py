@@ -6,12 +6,15 @@ at once, or leave it with one of these (produce ledger, forwarder, fetch purgato
 
 from __future__ import annotations
 
+import errno
+from pathlib import Path
 from random import Random
 
 from headrace.clock import Clock
 from headrace.ids import BrokerId
 from headrace.limits import CONTROL_SILENT_MS_MAX, DESCRIPTORS_RESERVED
 from headrace.log.reading.open_segments import OpenSegments, segments_within
+from headrace.runtime.failed_directory import report_failed
 from headrace.runtime.mailbox import Mailbox
 from headrace.settings import RACK_AWARE_SELECTOR, Settings
 from headrace.shm.cluster_view import BrokerView, Changes, ClusterView
@@ -30,7 +33,7 @@ from headrace.workers.network.partition_files import PartitionFiles
 from headrace.workers.network.peer_notices import PeerNotices
 from headrace.workers.network.produce_ledger import ProduceLedger
 from headrace.workers.network.ring_sender import RingSender
-from headrace.workers.network.routes import Routes
+from headrace.workers.network.routes import Route, Routes
 from headrace.workers.network.topic_creations import TopicCreations
 
 
@@ -99,6 +102,24 @@ class Context:
                 if name in view.topics:
                     changed[bytes.fromhex(view.topics[name].topic_id)] = indexes
         return changed
+
+    def note_unread(self, route: Route, failure: Exception) -> None:
+        """A look-up in a partition's files failed: where the disk can't read them its log directory failed, in all processes.
+
+        So others lead what lies there; its readers would stop at that place else, and nobody would know (decision 010).
+        """
+        if isinstance(failure, OSError) and failure.errno == errno.EIO:
+            directory = self.files.directory(route.topic, route.index)
+            if directory is not None:
+                self.note_unreadable(directory, failure)
+
+    def note_unreadable(self, directory: Path, failure: Exception) -> None:
+        """The same, of a partition's directory."""
+        log_dir = directory.parent
+        if not isinstance(failure, OSError) or failure.errno != errno.EIO:
+            return
+        if not self.seat.offline_dirs() & self.seat.wiring.log_dir_bit(str(log_dir)):
+            report_failed(self.seat, log_dir, failure)
 
     def is_control_current(self) -> bool:
         """Whether the controller process is in the cluster: while it is not, others may lead what is led here.

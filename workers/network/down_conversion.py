@@ -18,6 +18,8 @@ Source: Kafka `KafkaApis.maybeConvertFetchedData`, `LazyDownConversionRecords`; 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from pathlib import Path
 from struct import error as StructError
 from typing import Final
 
@@ -35,6 +37,8 @@ VERSION_OF_MAGIC_1: Final = 2
 VERSION_OF_FIRST_MESSAGE_WHOLE: Final = 3
 VERSION_OF_MAGIC_2: Final = 4
 OVERDRAFT: Final = 4  # times CONVERTED_BYTES_MAX, where many partitions have large batches
+
+OnUnread = Callable[[Path, Exception], None]  # a partition's directory, why
 
 
 class OldRange:
@@ -69,8 +73,13 @@ def find(
     return OldRange(reader, found, offset, limit, ends)
 
 
-def answer(version: int, correlation_id: int, partitions: list[PartitionAnswer], budget: OpeningBudget) -> None:
-    """Where a partition's records are an OldRange they become bytes, or an error."""
+def answer(
+    version: int, correlation_id: int, partitions: list[PartitionAnswer], budget: OpeningBudget, on_unread: OnUnread
+) -> None:
+    """Where a partition's records are an OldRange they become bytes, or an error.
+
+    on_unread   called where a partition's files could not be read
+    """
     ranges = {index: one.records for index, one in enumerate(partitions) if isinstance(one.records, OldRange)}
     waiting = list(ranges)
     is_first_whole = version >= VERSION_OF_FIRST_MESSAGE_WHOLE
@@ -84,7 +93,7 @@ def answer(version: int, correlation_id: int, partitions: list[PartitionAnswer],
         records, limit, error = b"", wanted.limit, ErrorCode.NONE
         if spent < OVERDRAFT * CONVERTED_BYTES_MAX and budget.limit:
             spent += len(wanted)
-            records, limit, error = _convert(wanted, magic, budget)
+            records, limit, error = _convert(wanted, magic, budget, on_unread)
         if is_first_whole:
             records = _whole_or_within(records, limit, is_first=index == waiting[0])
         else:
@@ -93,7 +102,7 @@ def answer(version: int, correlation_id: int, partitions: list[PartitionAnswer],
         partitions[index].error_code = int(error)
 
 
-def _convert(wanted: OldRange, magic: int, budget: OpeningBudget) -> tuple[bytes, int, ErrorCode]:
+def _convert(wanted: OldRange, magic: int, budget: OpeningBudget, on_unread: OnUnread) -> tuple[bytes, int, ErrorCode]:
     """(converted entries, at least one where there is any beyond the offset, how many bytes may be sent, error)."""
     found: FileRange | None = wanted.found
     limit = wanted.limit
@@ -124,7 +133,8 @@ def _convert(wanted: OldRange, magic: int, budget: OpeningBudget) -> tuple[bytes
     ):  # numbers that no old format has
         budget.spend_in_vain(len(wanted))
         return b"", limit, ErrorCode.CORRUPT_MESSAGE
-    except (HeadraceError, OSError):
+    except (HeadraceError, OSError) as failure:
+        on_unread(wanted.reader.directory, failure)
         return b"", limit, ErrorCode.KAFKA_STORAGE_ERROR
     return b"", limit, ErrorCode.NONE
 

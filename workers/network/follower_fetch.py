@@ -253,7 +253,8 @@ class _FollowerFetch:
             row = context.seat.partitions.read(route.slot) or row
             is_deleted = wanted.fetch_offset < row.log_start_offset
             return refusal(index, ErrorCode.OFFSET_OUT_OF_RANGE if is_deleted else ErrorCode.KAFKA_STORAGE_ERROR), 0
-        except (HeadraceError, OSError):
+        except (HeadraceError, OSError) as failure:
+            context.note_unread(route, failure)
             return refusal(index, ErrorCode.KAFKA_STORAGE_ERROR), 0
 
     def _is_of_earlier_life(self) -> bool:

@@ -22,6 +22,7 @@ import socket
 import struct
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 from headrace.errors import BadFrame
@@ -431,6 +432,8 @@ class NetworkLoop(Process):
             try:
                 is_all_sent = connection.outbox.send(connection.sock)
             except OSError as failure:
+                if failure.filename is not None:
+                    self._context.note_unreadable(Path(failure.filename), failure)
                 is_goodbye = failure.errno in (errno.EPIPE, errno.ECONNRESET)
                 self._close(connection, None if is_goodbye else f"send failed: {failure}")
                 return

@@ -13,6 +13,7 @@ that does not read (file parts cost nothing but their place in the queue).
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import socket
 from collections import deque
@@ -70,7 +71,7 @@ class Outbox:
         """Send until the socket is full or nothing is left.
 
         returns   whether everything went out
-        raises    OSError, where the peer is gone or a segment file can't be read
+        raises    OSError, where the peer is gone; with a partition's directory as its filename, where the disk can't read a segment
         """
         if not self._file_parts or not self._is_corked():
             return self._send_parts(sock)
@@ -101,6 +102,10 @@ class Outbox:
                 except BlockingIOError:
                     parts.appendleft(part)
                     return False
+                except OSError as failure:
+                    if failure.errno == errno.EIO:  # of the file: no socket says so
+                        failure.filename = str(getattr(part.segment, "directory", "")) or None
+                    raise
                 if sent == 0:
                     raise OSError(f"segment shorter than announced fd={part.fd} position={part.position}")
                 budget -= sent

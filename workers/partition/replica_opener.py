@@ -59,6 +59,7 @@ class ReplicaOpener:
 
     opened   logs that are to be reported to the controller, missing ones too; its owner takes them
     unfound   keys by slot of those that were refused since a directory failed that may have them
+    published  by slot, up to where a log was published that ends before that now: its key, and the offset
     """
 
     def __init__(
@@ -75,6 +76,7 @@ class ReplicaOpener:
         live: LiveBrokers,
     ) -> None:
         self.unfound: dict[int, PartitionKey] = {}
+        self.published: dict[int, tuple[PartitionKey, int]] = {}
         self._seat = seat
         self._clock = clock
         self._disk = disk
@@ -142,6 +144,7 @@ class ReplicaOpener:
             _log.warning("log writable again partition=%s", name)
         self._seat.counters.add(LOGS_OPENED, 1)
         self._failures.unclean.discard(name)
+        known_mark = max(known_mark, self._lost_end(partition, log, published))
         # A mark of a checkpoint is seconds old: what was told since then lies within the log (KIP-207).
         told_end = row.told_end if is_ours and row.state in IN_SERVICE else log.log_end_offset
         replica = Replica(
@@ -156,6 +159,17 @@ class ReplicaOpener:
         replica.is_doubted = opened.is_short
         replica.is_nameless = not log.is_named
         return replica
+
+    def _lost_end(
+        self, partition: PartitionView, log: PartitionLog, published: tuple[PartitionRow, bool] | None
+    ) -> int:
+        """Up to where an owner of this boot had published what is damaged now, above its mark too: followers have taken it from
+        here, or a leader counts on it. 0, where nothing of that is lost."""
+        key, offset = self.published.pop(partition.slot, (None, 0))
+        offset = offset if key == partition.key else 0
+        if published is not None and published[0].state in IN_SERVICE and not published[1] and log.was_cut:
+            offset = max(offset, published[0].log_end_offset)
+        return offset if log.log_end_offset < offset else 0
 
     def make_missing(self, missing: MissingLog) -> bool:
         """The controller knows that a log is missing: an empty one may be made. False where that is not wanted any more."""
@@ -252,7 +266,9 @@ class ReplicaOpener:
         log_dir = directory.parent
         high_watermark = self._checkpoints.offset(REPLICATION_OFFSET_FILE, name, topic_id, log_dir)
         known_mark = high_watermark
-        has_mark = row is not None or self._checkpoints.knows(REPLICATION_OFFSET_FILE, name, topic_id)
+        has_mark = (row is not None and row.state in IN_SERVICE) or self._checkpoints.knows(
+            REPLICATION_OFFSET_FILE, name, topic_id
+        )
         recovery_point = self._checkpoints.offset(RECOVERY_POINT_FILE, name, topic_id, log_dir)
         log_start_offset = self._checkpoints.offset(LOG_START_OFFSET_FILE, name, topic_id, log_dir)
         if row is not None and row.state in IN_SERVICE:
@@ -295,7 +311,7 @@ class ReplicaOpener:
         except StorageFailed:
             log.abandon()
             raise
-        if not (has_mark or is_new) and str(log_dir) in self._seat.wiring.suspect_directories:
+        if not (has_mark or is_new or log.was_synced) and str(log_dir) in self._seat.wiring.suspect_directories:
             log.note_loss()  # the next owner has a mark to compare with: ours
         if trusted is None and not is_clean:
             high_watermark = log.bound_high_watermark(high_watermark)

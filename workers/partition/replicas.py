@@ -76,7 +76,7 @@ class Replicas:
         self.disk = disk or WatchedDisk(seat, clock)
         self.directories = LogDirectories(seat, self.disk)
         self.logs = LogOpener(seat, clock, self.disk)
-        self.failures = StorageFailures(self.by_slot, self.directories, self.logs)
+        self.failures = StorageFailures(self.by_slot, self.directories, self.logs, self._open_again)
         self.on_opened: Callable[[Replica, PartitionView], None] = _ignore
         self.node_id: int = seat.wiring.settings["broker.id"]
         self._seat = seat
@@ -87,6 +87,7 @@ class Replicas:
         self._unopened = OpeningQueue()
         self._new_slots: set[int] = set()  # not open yet, and of partitions that no earlier view had
         self._told_new: dict[int, None] = {}  # keys of those that the controller says are new, the oldest news first
+        self._owed_syncs: dict[int, None] = {}  # slots whose log may owe one, as of the settings
         self._retired: list[Replica] = []  # not held any more, and their state does not say so yet
         self._opening_ns = 0
         self._doomed: Iterable[DoomedReplica] = ()  # of the last view
@@ -182,9 +183,10 @@ class Replicas:
         if has_new_defaults:
             for slot, replica in list(self.by_slot.items()):
                 self._configs.apply(replica, self._wanted[slot][0])
-                self._sync_owed(replica)
+                self._owe_sync(replica)
         counters = self._seat.counters
         counters.add(LOGS_WANTED, len(self._wanted) - counters.get(LOGS_WANTED))
+        self.sync_some()
         self.open_some()
         retired, self._retired = self._retired, []
         for replica in retired:
@@ -250,12 +252,28 @@ class Replicas:
             self._opener.finish(self._opening_ns)
             self._opening_ns = 0
 
+    def sync_some(self) -> int:
+        """Sync logs that owe it under new settings: as many as OPENING_SLICE_MS takes, and one at least; returns how many.
+
+        An administrator sets one thing, and thousands of logs owe a sync. Each of them promises nothing before it is done: a follower does
+        not fetch, and an append syncs its log itself.
+        """
+        done = 0
+        begun_ns = self._clock.monotonic_ns() if self._owed_syncs else 0
+        while self._owed_syncs:
+            slot = next(iter(self._owed_syncs))
+            del self._owed_syncs[slot]
+            replica = self.by_slot.get(slot)
+            if replica is not None:
+                self._sync_owed(replica)
+            done += 1
+            if self._clock.monotonic_ns() - begun_ns >= OPENING_SLICE_NS:
+                break
+        return done
+
     def tick(self, monotonic_ms: int) -> None:
         """Flush what `flush.ms` wants flushed; follow what became of the log directories; try full logs again."""
-        for slot in list(self._configs.timed):
-            replica = self.by_slot[slot]
-            if replica.state is not RowState.OFFLINE and not replica.is_full:
-                self._flush_due(replica, monotonic_ms)
+        self._flush_some(monotonic_ms)
         self.failures.check_directories(monotonic_ms)
         is_waiting = self.failures.has_exhausted or self._unopened.postponed or self.has_owed
         if is_waiting and self.failures.is_retry_due(monotonic_ms):
@@ -279,12 +297,25 @@ class Replicas:
             _log.warning("stopped before all logs were opened count=%d", count)
         return self._closer.close_all(self.by_slot.values())
 
-    def _flush_due(self, replica: Replica, monotonic_ms: int) -> None:
+    def _flush_some(self, monotonic_ms: int) -> None:
+        """Logs that are due by `flush.ms`, as many as a slice takes; the others are due still in the next tick."""
+        begun_ns = self._clock.monotonic_ns() if self._configs.timed else 0
+        for slot in list(self._configs.timed):
+            replica = self.by_slot[slot]
+            if replica.state is RowState.OFFLINE or replica.is_full or not self._flush_due(replica, monotonic_ms):
+                continue
+            if self._clock.monotonic_ns() - begun_ns >= OPENING_SLICE_NS:
+                break
+
+    def _flush_due(self, replica: Replica, monotonic_ms: int) -> bool:
+        """Whether it was due."""
         try:
-            if replica.log.flush_due(monotonic_ms):
-                replica.publish()
+            if not replica.log.flush_due(monotonic_ms):
+                return False
+            replica.publish()
         except StorageFailed as failure:
             self.failures.take(replica, failure)
+        return True
 
     def _hold(self, topic: TopicView, partition: PartitionView, is_first_view: bool) -> Replica | None:
         """The open replica of a wanted partition; None where there is none, and the log is queued if it may be opened."""
@@ -301,12 +332,16 @@ class Replicas:
                     self._new_slots.add(slot)
         else:
             self._configs.apply_changed(replica, topic)
-            self._sync_owed(replica)
+            self._owe_sync(replica)
         return replica
 
+    def _owe_sync(self, replica: Replica) -> None:
+        """`headrace.flush.before.ack`, or `flush.messages`, may be new: what was written before it is synced, before more is said of it."""
+        if replica.log.owes_sync:
+            self._owed_syncs[replica.slot] = None
+
     def _sync_owed(self, replica: Replica) -> None:
-        """`headrace.flush.before.ack` may be new: what was written before it is synced, before more is said of it. One that has no room
-        now does so when it is resumed."""
+        """One that has no room now does so when it is resumed."""
         if replica.state is RowState.OFFLINE or replica.log.failure is not None or not replica.log.owes_sync:
             return
         try:
@@ -331,16 +366,28 @@ class Replicas:
             self._table.publish(slot, row)
         self.offline.pop(slot, None)
 
+    def _open_again(self, replica: Replica, published: int) -> None:
+        """Its log has lost what was published up to an offset: it is opened as after a start, and the controller is asked."""
+        slot = replica.slot
+        self._opener.published[slot] = (replica.key, published)
+        self._forget(slot)
+        self._retired.remove(replica)
+        replica.retire()
+        self._unopened.add(slot)
+
     def _release(self, slot: int) -> None:
         self._closer.release(self._forget(slot))
 
     def _delete_all(self, unmade: set[PartitionKey], is_first_view: bool) -> None:
         ours = [one for one in self._doomed if self.owned.has(one.topic, one.partition)]
         for one in ours:
+            if is_first_view:  # an earlier process may have had its log, in the views that follow too
+                self._known.add(one.key)
+                self._known.note_left(one.key)
             if not self._closer.is_deleted(one):
                 replica = self._forget(one.slot) if one.slot in self.by_slot else None
                 self.offline.pop(one.slot, None)
-                self._closer.delete(one, replica, one.key in unmade or not (is_first_view or one.key in self._known))
+                self._closer.delete(one, replica, one.key in unmade or one.key not in self._known)
         self._closer.finish()
         for one in ours:
             if self._closer.is_deleted(one):

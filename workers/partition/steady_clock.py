@@ -2,13 +2,14 @@
 
 Runs in: a partition worker. A session must not end because the clock was set, nor because the worker was stalled while heartbeats
 waited in its rings: a cycle counts as COORDINATOR_CYCLE_MS_MAX at most while sessions depend on it. What is stored has the date of
-the wall clock, as in Kafka: a worker that started under a wrong one must not keep it. Nothing expires by a date that may be wrong:
-of the wall clock's and of a steady one, which makes up for a jump at half the pace of time, the earlier one counts.
+the wall clock, as in Kafka: a worker that started under a wrong one must not keep it. Nothing expires by a date that may be wrong
+(`workers/expiry_clock.py`).
 """
 
 from __future__ import annotations
 
 from headrace.limits import COORDINATOR_CYCLE_MS_MAX
+from headrace.workers.expiry_clock import steady_after
 
 
 class SteadyClock:
@@ -36,6 +37,5 @@ class SteadyClock:
         if is_watched:
             elapsed_ms = min(elapsed_ms, COORDINATOR_CYCLE_MS_MAX)
         self.now_ms += elapsed_ms
-        steady_ms = self._steady_ms + elapsed_ms
-        self._steady_ms = steady_ms + max(-(elapsed_ms // 2), min(elapsed_ms // 2, wall_ms - steady_ms))
+        self._steady_ms = steady_after(self._steady_ms, wall_ms, elapsed_ms)
         self.date_ms, self.expiry_ms = wall_ms, min(wall_ms, self._steady_ms)

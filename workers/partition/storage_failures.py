@@ -3,7 +3,8 @@
 Runs in: a partition worker.
 
     a log without room          reads continue, appends are refused; reopened each REOPEN_INTERVAL_MS, when its directory
-                                is not full: what it had published is whole
+                                is not full: what it had published is whole. If that is not so (the disk damaged it meanwhile), the
+                                replica is given up, and its log is opened and reported as any other is (`replica_opener.py`)
     a directory without room    its replicas refuse appends until there is some (`log_directories.py`)
     an I/O error                the directory is offline, in all processes, and every replica in it until the node is restarted
     contradictory files         that replica alone is offline; the stop is not a clean one
@@ -16,6 +17,7 @@ Source: Kafka `LogDirFailureChannel`, `ReplicaManager.handleLogDirFailure`.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -35,14 +37,22 @@ _log: Final = logging.getLogger(__name__)
 class StorageFailures:
     """Over the replicas of one worker, by slot.
 
-    unclean   partitions whose log could not be closed, or not be recovered: while there is one, the stop is not clean
+    unclean    partitions whose log could not be closed, or not be recovered: while there is one, the stop is not clean
+    on_short   called with a replica whose log was opened again and ends before what was published, and where that ended
     """
 
-    def __init__(self, replicas: dict[int, Replica], directories: LogDirectories, logs: LogOpener) -> None:
+    def __init__(
+        self,
+        replicas: dict[int, Replica],
+        directories: LogDirectories,
+        logs: LogOpener,
+        on_short: Callable[[Replica, int], None],
+    ) -> None:
         self.unclean: set[TopicPartition] = set()
         self._replicas = replicas
         self._directories = directories
         self._logs = logs
+        self._on_short = on_short
         self._exhausted: dict[int, Replica] = {}  # replicas whose log ran out of room
         self._next_reopen_ms = 0
 
@@ -135,6 +145,7 @@ class StorageFailures:
                     recovery_point=old.recovery_point,
                     trusted=(old.end_segment, old.end_position),
                     log_start_offset=old.log_start_offset,
+                    is_sole=len(replica.replicas) == 1,
                 ),
             )
         except OSError as failure:
@@ -149,6 +160,16 @@ class StorageFailures:
             return
         replica.is_full = False
         del self._exhausted[replica.slot]
+        # Where nothing was damaged, a follower's log may be shorter for a truncation that ran out of room.
+        published = max(replica.high_watermark, old.log_end_offset if log.was_cut else 0)
+        if log.log_end_offset < published:
+            log.abandon()
+            _log.error(
+                "log ends before what was published, its replica has no role until that is reported"
+                " partition=%s end_offset=%d published=%d", replica.partition, log.log_end_offset, published,
+            )  # fmt: skip
+            self._on_short(replica, published)
+            return
         try:
             replica.resume(log)
         except StorageFailed as failure:

@@ -7,12 +7,17 @@ there any more, does not fail.
 Order of a deletion: log start offset, row published, files renamed, row published. A reader that misses a file therefore
 finds in the row why.
 
+No file is renamed before a checkpoint on disk says that the log begins after it (`durable start`). A power loss may take any of the
+renames and leave others: a segment that is back, and none after it, would look like a log that has lost its middle. So the housekeeper asks
+twice: the log start moves, its checkpoint is written, and then the files go.
+
 Source: Kafka `Partition.deleteRecordsOnLeader`, `UnifiedLog.deleteOldSegments`, `UnifiedLog.maybeIncrementLogStartOffset`.
 """
 
 from __future__ import annotations
 
 import logging
+from bisect import bisect_right
 from collections.abc import Callable
 from typing import Final
 
@@ -69,7 +74,9 @@ class Upkeep:
         }
 
     def _delete_segments(self, _version: int, body: memoryview, reply: Reply) -> None:
-        slot, key, as_of_version, roll_before_ms, active, youngest_ms, rule = DELETE_SEGMENTS_HEADER.unpack_from(body)
+        (
+            slot, key, as_of_version, roll_before_ms, active, youngest_ms, durable_start, rule,
+        ) = DELETE_SEGMENTS_HEADER.unpack_from(body)  # fmt: skip
         bases = {base for (base,) in BASE_OFFSET_ENTRY.iter_unpack(body[DELETE_SEGMENTS_HEADER.size :])}
 
         error = ErrorCode.NONE
@@ -83,10 +90,11 @@ class Upkeep:
             last = log.end_segment
             # One that has rolled since the housekeeper looked may have got younger records in between.
             younger = {base for base in bases if active <= base < last and not log.is_older(base, roll_before_ms)}
-            count = _drop(replica, bases - younger)
-            if last in bases and log.failure is None and log.roll_if_older(roll_before_ms):  # after: it may need room
+            count, is_owed = _drop(replica, bases - younger, durable_start)
+            may_roll = last in bases and log.failure is None and not is_owed  # after the others went: it may need room
+            if may_roll and log.roll_if_older(roll_before_ms):
                 replica.publish()
-                count += _drop(replica, bases - younger)
+                count += _drop(replica, bases - younger, durable_start)[0]
             if not count:
                 return
             _log.info(
@@ -189,15 +197,22 @@ class Upkeep:
         deletion.settle(number, error)
 
 
-def _drop(replica: Replica, bases: set[int]) -> int:
-    """Delete those of the oldest segments that are wanted and may go; returns how many. raises StorageFailed"""
+def _drop(replica: Replica, bases: set[int], durable_start: int) -> tuple[int, bool]:
+    """Delete those of the oldest segments that are wanted and may go. raises StorageFailed
+
+    durable_start   the log start that is on disk: what ends after it is left, and the log start moves
+    returns         how many went, and whether some are left for that
+    """
     log = replica.log
     count = log.count_deletable(bases, replica.high_watermark)
-    if count:
-        _move_log_start(replica, log.segment_bases[count])
-        log.delete_segments(count)
+    if not count:
+        return 0, False
+    _move_log_start(replica, log.segment_bases[count])
+    going = min(count, max(0, bisect_right(log.segment_bases, durable_start) - 1))
+    if going:
+        log.delete_segments(going)
         replica.publish()
-    return count
+    return going, going < count
 
 
 def _move_log_start(replica: Replica, offset: int) -> None:

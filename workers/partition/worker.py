@@ -133,7 +133,7 @@ class PartitionWorker(duty_cycle.Process):
             self._follow_view()
         elif self._replicas.has_unopened and not self._is_closing:
             self._open_some()
-        done = self._isr.do_work()
+        done = self._isr.do_work() + self._replicas.sync_some()
         done += 0 if self._poller is None else self._poller.dispatch()
         done += self._intake.do_work(now_ms, monotonic_ms)
         if self._fetchers is not None:

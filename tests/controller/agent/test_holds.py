@@ -184,7 +184,7 @@ def test_a_process_that_is_killed_leaves_its_holds_to_the_next(rig):
     assert rig.view() == (-1, (NODE,)), "closed in order since, it lacks all the same what it lost before"
 
 
-@pytest.mark.parametrize("flags", [0, LOG_WAS_CUT, LOG_HAS_NO_MARK])
+@pytest.mark.parametrize("flags", [0, LOG_HAS_NO_MARK])
 def test_a_log_that_was_synced_before_each_answer_is_not_held(rig, flags):
     rig.put(leader=NODE)
     rig.join()
@@ -193,6 +193,29 @@ def test_a_log_that_was_synced_before_each_answer_is_not_held(rig, flags):
     rig.check()
     assert rig.view() == (NODE, (NODE,))
     assert not rig.stored
+
+
+@pytest.mark.parametrize("flags", [0, LOG_WAS_CUT])
+def test_a_hold_outlasts_an_owner_that_finds_its_log_synced_where_the_one_before_it_did_not(rig, flags):
+    """The first one was killed while the hold waits for another node: what it found is true."""
+    rig.put(leader=NODE)
+    rig.unregister(SECOND)
+    rig.join()
+    rig.opened(flags=flags)
+    rig.check()
+    rig.opened(flags=LOG_WAS_SYNCED)
+    rig.check()
+    assert rig.view() == (-1, (NODE,))
+
+
+def test_one_that_was_synced_and_lost_something_of_that_is_held(rig):
+    rig.put(leader=NODE)
+    rig.unregister(SECOND)
+    rig.join()
+    rig.opened(flags=LOG_WAS_CUT | LOG_WAS_SYNCED)
+    rig.check()
+    assert rig.view() == (-1, (NODE,))
+    assert rig.known.held["t", 0].is_proven
 
 
 def test_by_another_process_after_the_power_loss_too(rig):

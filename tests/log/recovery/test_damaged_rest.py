@@ -4,11 +4,12 @@ Holds: log/recovery/log_loader.py
 """
 
 import errno
+import os
 import random
 
 import pytest
 
-from headrace.errors import StorageFailed
+from headrace.errors import StorageExhausted, StorageFailed
 from headrace.log.batch_walk import walk
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk
@@ -143,6 +144,28 @@ def test_a_damaged_last_batch_of_a_rolled_segment_leaves_a_hole(maker):
     assert read(log) == [*range(following - 3), *range(following, 100)]
 
 
+def test_damage_before_later_segments_is_no_torn_end_whatever_the_recovery_point_says(maker):
+    """It lags, or could not be read. A torn end is in the last segment that was written."""
+    log, batches = written(maker)
+    damage(maker, log, 3)
+    log = reopened(maker, log, is_sole=True, recovery_point=0)
+    assert read(log) == [one for one in range(100) if one != 3]
+    (stray,) = strays(maker)
+    assert batches[4] in (stray / f"{3:020d}.log").read_bytes()
+
+
+def test_where_no_later_segment_has_a_batch_it_is_the_torn_end(maker):
+    log, _batches = written(maker)
+    last = last_segment(log)
+    for one in log.segment_bases[2:]:
+        path_of(maker.directory, one, LOG_SUFFIX).write_bytes(b"")
+    following = log.segment_bases[2]
+    damage(maker, log, following - 1)
+    log = reopened(maker, log, is_sole=True, recovery_point=0)
+    assert log.log_end_offset == following - 1 < last
+    assert not any(list(stray.glob(f"{following - 1:020d}.log")) for stray in strays(maker))
+
+
 def test_what_an_owner_of_this_boot_had_published_counts_as_whole_too(maker):
     log, batches = written(maker)
     damage(maker, log, 98, at=9)  # the length, after the last index entry
@@ -175,6 +198,29 @@ def test_nothing_is_cut_where_there_is_no_room_to_keep_it(maker):
     maker.disk.fails.clear()
     log = reopened(maker, log, is_sole=True)
     assert read(log) == [one for one in range(100) if one != offset]
+
+
+def test_nothing_is_copied_where_there_is_no_room_for_all_of_it(maker, monkeypatch):
+    """Each try would take the room of all other logs, and give it back at its end."""
+    log, _batches = written(maker)
+    offset = last_segment(log) + 3
+    damage(maker, log, offset)
+    rest = path_of(maker.directory, last_segment(log), LOG_SUFFIX).stat().st_size - 3 * SIZE
+    monkeypatch.setattr(maker.disk, "free_bytes", lambda _directory: 2 * rest - 1)
+    written_to = []
+    write = maker.disk.pwritev
+
+    def noted(fd, buffers, position):
+        written_to.append(os.readlink(f"/proc/self/fd/{fd}"))
+        return write(fd, buffers, position)
+
+    monkeypatch.setattr(maker.disk, "pwritev", noted)
+    with pytest.raises(StorageExhausted, match="no room to keep"):
+        reopened(maker, log, is_sole=True)
+    assert not [path for path in written_to if "-stray" in path or path.endswith(".cut")]
+    assert not strays(maker)
+    monkeypatch.setattr(maker.disk, "free_bytes", lambda _directory: 2 * rest)
+    assert read(reopened(maker, log, is_sole=True)) == [one for one in range(100) if one != offset]
 
 
 @pytest.mark.parametrize("is_power_lost", [False, True], ids=["killed", "without power"])

@@ -305,3 +305,19 @@ def test_a_rolled_segment_that_lacks_an_index_entry_gets_it(maker, caplog):
     maker.open(config, clean=True).close()
     assert "index rebuilt" in caplog.text
     assert first.read_bytes() == entries
+
+
+@pytest.mark.parametrize("is_clean", [True, False], ids=["closed", "killed"])
+def test_an_active_segment_that_lost_its_index_gets_it_back(maker, is_clean):
+    """Each look-up would walk its headers from the first byte on."""
+    log = maker.open(LogConfig())
+    for number in range(200):
+        log.append_as_leader([batch(timestamp_ms=NOW_MS + number)], 0, NOW_MS)
+    entries, end = log.segments.active.offset_index.entries, (log.end_segment, log.end_position)
+    assert entries
+    log.close() if is_clean else log.abandon()
+    for path in maker.directory.glob("*index"):
+        path.unlink()
+    again = maker.open(LogConfig(), clean=True) if is_clean else maker.open(LogConfig(), trusted=end)
+    assert again.segments.active.offset_index.entries == entries
+    assert again.log_end_offset == 200

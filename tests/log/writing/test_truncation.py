@@ -1,12 +1,16 @@
 """The end comes off: what is left is as if the rest had never been, also across crashes."""
 
+import errno
 import mmap
+import os
 import random
 import shutil
 
 import pytest
 
+from headrace.errors import StorageExhausted
 from headrace.log.config import LogConfig
+from headrace.log.disk import Disk
 from headrace.log.names import LOG_SUFFIX, path_of
 from headrace.log.state.compacted_offset import raise_compacted
 from headrace.log.state.truncation_mark import TruncationMark
@@ -214,3 +218,31 @@ def test_a_log_that_is_cut_says_that_it_gets_on(maker):
     told.clear()
     assert log.truncate_to(log.log_end_offset - 1)
     assert told
+
+
+def test_one_without_room_for_its_copy_has_done_nothing_and_retention_may_make_some(leader):
+    """Committed records go, and readers have the file mapped: what is left of it is copied."""
+    log = leader.open(CONFIG)
+    fill(log, 60)
+    bases, end = list(log.segment_bases), log.log_end_offset
+    offset = bases[3] - 1
+    log.epochs.save()
+
+    def refuse(fd, buffers, position):
+        if os.readlink(f"/proc/self/fd/{fd}").endswith(".cut"):
+            raise OSError(errno.ENOSPC, "injected")
+        return Disk.pwritev(leader.disk, fd, buffers, position)
+
+    leader.disk.pwritev = refuse
+    with pytest.raises(StorageExhausted):
+        log.truncate_to(offset, is_mapped=True)
+    assert log.log_end_offset == end
+    assert not list(log.directory.glob("*.cut"))
+    log.advance_log_start(bases[1])
+    log.delete_segments(1)
+    assert log.segment_bases == bases[1:]
+    del leader.disk.pwritev
+    log.abandon()
+    again = leader.open(CONFIG)
+    assert again.truncate_to(offset, is_mapped=True)
+    assert again.log_end_offset <= offset

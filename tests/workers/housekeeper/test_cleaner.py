@@ -16,6 +16,7 @@ from headrace.protocol.record_batch import parse_header
 from headrace.settings import Settings
 from headrace.shm.counters import PARTITIONS_UNCLEANABLE
 from headrace.shm.partition_table import PartitionRow, RowState
+from headrace.workers.expiry_clock import ExpiryClock
 from headrace.workers.housekeeper import cleaner as cleaner_module
 from headrace.workers.housekeeper.checkpoints import Checkpoints
 from headrace.workers.housekeeper.cleaner import Cleaner
@@ -102,7 +103,9 @@ class House:
     def new_cleaner(self):
         quarantine = Quarantine(self.clock)
         dirs = [self.directory]
-        return Cleaner(self.seat, self.clock, self.replicas, self.owners, dirs, Checkpoints(), quarantine)
+        return Cleaner(
+            self.seat, self.clock, ExpiryClock(self.clock), self.replicas, self.owners, dirs, Checkpoints(), quarantine
+        )
 
     def add(self, topic, *segments, config=CONFIG):
         maker = LogMaker(self.directory)
@@ -418,3 +421,19 @@ def test_a_full_disk_is_waited_for(house, caplog):
     house.cleaner._disk = disk
     house.run()
     assert house.checkpoint() == {("a", 0): 50}
+
+
+def test_a_swap_that_its_owner_is_not_through_with_is_left_alone(house):
+    """It had no room in between. What a pass writes beside it would say that the swap was never whole."""
+    log = house.add("t", twice())
+    names = [f"{0:020d}.log.swap", f"{0:020d}.group.swap"]
+    for name in names:
+        (log.directory / name).write_bytes(b"the owner's")
+    house.run()
+    assert [(log.directory / name).read_bytes() for name in names] == [b"the owner's"] * 2
+    assert not list(log.directory.glob("*.cleaned"))
+    for name in names:
+        (log.directory / name).unlink()
+    house.clock.ms += BACKOFF_MS
+    house.run()
+    assert house.checkpoint()

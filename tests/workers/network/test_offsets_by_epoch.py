@@ -11,6 +11,7 @@ from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey, response_header_version
 from headrace.protocol.codec import decode_response
 from headrace.protocol.frames import build_request
+from headrace.workers.network.epoch_files import EpochFiles
 from tests.support.fake_seat import view_of
 from tests.support.log_fixtures import batch
 from tests.workers.network.follower_rig import EPOCH, FOLLOWER, NODE, STRANGER, FollowerRig, replicated
@@ -223,14 +224,34 @@ def test_who_asks_in_another_epoch_is_told_so(rig, current, error):
     assert rig.end_of(4, current=current)[0] == error
 
 
-def test_who_debugs_is_answered_by_a_follower_of_the_epochs_in_its_log(rig):
-    """Another node of ours asks so where its log has parted from this one."""
-    commit(rig, 5)
+def let_follow(rig):
+    """Another node leads."""
     view = replicated(view_of(("t", 2)), epoch=LATEST_EPOCH + 1)
     topic = view.topics["t"]
     parts = tuple(one._replace(leader=FOLLOWER) for one in topic.partitions)
     rig.set_view(view._replace(version=rig.seat.view.view.version + 1, topics={"t": topic._replace(partitions=parts)}))
     rig.replicas.follow(rig.seat.view.view)
+
+
+def test_a_partition_that_is_named_twice_is_refused_and_no_file_is_read_for_it(rig, monkeypatch):
+    """A follower's epochs are read for each answer, and a request may name it 300,000 times."""
+    let_follow(rig)
+    read = []
+    monkeypatch.setattr(EpochFiles, "of_follower", lambda _files, route, _row: read.append(route.slot) or [])
+    request = messages.OffsetForLeaderEpochRequest
+    rows = [
+        request.OffsetForLeaderPartition(partition=one, leader_epoch=4, current_leader_epoch=-1) for one in (0, 0, 1)
+    ]
+    message = request(replica_id=DEBUGGING, topics=[request.OffsetForLeaderTopic(topic="t", partitions=rows)])
+    found = rig.ask(ApiKey.OFFSET_FOR_LEADER_EPOCH, 4, message).topics[0].partitions
+    assert [ErrorCode(one.error_code).name for one in found] == ["INVALID_REQUEST", "INVALID_REQUEST", "NONE"]
+    assert read == [1]
+
+
+def test_who_debugs_is_answered_by_a_follower_of_the_epochs_in_its_log(rig):
+    """Another node of ours asks so where its log has parted from this one."""
+    commit(rig, 5)
+    let_follow(rig)
     assert rig.end_of(7) == ("NOT_LEADER_OR_FOLLOWER", -1, -1)
     for epoch, found in ((9, (9, 6)), (7, (6, 5)), (4, (4, 2)), (20, (-1, -1))):
         assert rig.end_of(epoch, replica_id=DEBUGGING) == ("NONE", *found)

@@ -1,6 +1,7 @@
 """Logs that were opened, told to the controller; a replica whose log lost something takes no role before it knows."""
 
 import dataclasses
+import errno
 
 import pytest
 
@@ -214,6 +215,24 @@ def test_a_log_without_a_mark_in_a_suspect_directory_says_so_until_that_was_told
     mailbox, opened = told_of(again)
     opened.tell(0)
     assert mailbox.asked[0][0][0][-1] == 0
+
+
+def test_the_row_of_an_opening_that_was_postponed_is_no_mark(node):
+    """There was no descriptor, and the worker was killed: all that its row says is that the log was not open."""
+    node.replicas.follow(view())
+    node.append(0, 5)
+    for replica in node.replicas.by_slot.values():
+        replica.log.abandon()
+    again = Node(node.dirs[0].parent)
+    again.disk.fails["open"] = errno.EMFILE
+    again.replicas.follow(view())
+    assert again.row(0).state == RowState.OFFLINE
+    again.disk.fails.clear()
+    again.killed()
+    again.replicas.follow(view())
+    mailbox, opened = told_of(again)
+    opened.tell(0)
+    assert mailbox.asked[0][0][0][-1] & LOG_HAS_NO_MARK
 
 
 def test_a_log_whose_appends_were_synced_before_their_answers_is_told_so(node):

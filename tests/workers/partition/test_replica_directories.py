@@ -10,8 +10,8 @@ import pytest
 from headrace.errors import StorageFailed
 from headrace.shm.cluster_view import DoomedReplica
 from headrace.shm.partition_table import RowState
-from tests.support.fake_seat import FakeSeat, view_of
-from tests.workers.partition.replica_fixtures import Node
+from tests.support.fake_seat import TOPIC_ID, FakeSeat, view_of
+from tests.workers.partition.replica_fixtures import Node, with_id
 
 
 def test_new_partitions_are_spread_over_the_directories(node):
@@ -231,13 +231,31 @@ def test_a_replica_in_a_failed_directory_is_not_deleted_before_that_is_back(node
     for _ in range(2):  # the view is followed again while it says so
         node.replicas.follow(gone)
         assert [node.row(slot).state for slot in range(2)] == [RowState.OFFLINE, RowState.DELETED]
-    node.killed().follow(gone)
-    assert node.row(0).state == RowState.OFFLINE
+    node.killed()
+    for version in range(2, 5):  # the first view of its life says so, and so do those after it
+        node.replicas.follow(gone._replace(version=version))
+        assert node.row(0).state == RowState.OFFLINE
     assert (lost / "t-0").is_dir()
     node.seat.mask = 0
     node.killed().follow(gone)  # the node has started again
     assert node.row(0).state == RowState.DELETED
     assert not (lost / "t-0").exists()
+
+
+def test_nor_where_something_else_of_a_worker_that_began_so_is_tried_again(node):
+    view = view_of(("t", 2))
+    node.replicas.follow(view)
+    lost = node.dir_of(0)
+    node.replicas.failures.take(node.replicas.by_slot[0], StorageFailed("injected"))
+    gone = with_id(view_of(("u", 1), doomed=doomed_of(view)), TOPIC_ID, slot=2)
+    node.replicas.follow(gone)
+    node.killed().follow(gone)
+    assert node.row(0).state == RowState.OFFLINE
+    node.disk.fails["pwritev"] = errno.ENOSPC
+    assert not node.append(2)
+    node.tick()
+    assert node.row(0).state == RowState.OFFLINE
+    assert (lost / "t-0").is_dir()
 
 
 def test_a_replica_whose_directory_is_gone_before_anybody_noticed_is_not_deleted(node):

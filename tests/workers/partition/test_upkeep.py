@@ -14,7 +14,7 @@ from headrace.log.compaction.compaction_plan import Swap
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk
 from headrace.log.retention import expired_segments
-from headrace.log.state.checkpoints import LEADER_EPOCH_FILE, read_leader_epochs
+from headrace.log.state.checkpoints import LEADER_EPOCH_FILE, OFFSET_MAX, read_leader_epochs
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_response, encode_request
@@ -22,6 +22,7 @@ from headrace.protocol.record_batch import TRANSACTIONAL_BIT
 from headrace.runtime.mailbox import Mailbox
 from headrace.shm.messages import REPLY, REPLY_HEADER, REQUEST_HEADER, UPKEEP_RESULT, ReplyStatus
 from headrace.shm.partition_table import PartitionRow, RowState
+from headrace.workers.expiry_clock import ExpiryClock
 from headrace.workers.housekeeper.hosted import Hosted
 from headrace.workers.housekeeper.owners import Owners
 from headrace.workers.housekeeper.quarantine import Quarantine
@@ -185,6 +186,26 @@ def test_the_log_start_is_published_before_a_file_goes(pair):
     assert pair.delete(bases[:2]) == ErrorCode.NONE
     assert pair.row.segments_version == pair.log.segments_version
     assert pair.log.segment_bases == bases[2:]
+
+
+def test_no_file_goes_that_a_log_start_on_disk_is_not_beyond(pair):
+    """Renames may be lost one by one: what is back must lie below the log start that the checkpoint tells."""
+    bases = list(pair.log.segment_bases)
+    for durable, left in ((-1, 0), (bases[1] - 1, 0), (bases[1], 1), (bases[2] + 1, 2), (OFFSET_MAX, 3)):
+        assert pair.owners.delete_segments(pair.hosted(), bases[:3], -1, pair.told.append, durable_start=durable)
+        pair.serve()
+        assert pair.row.log_start_offset == bases[3], "it is for the checkpoint to tell"
+        assert pair.log.segment_bases == bases[left:]
+    assert pair.told == [ErrorCode.NONE] * 5
+
+
+def test_the_active_segment_rolls_once_the_others_are_gone(pair):
+    """It may need the room that they had."""
+    bases = list(pair.log.segment_bases)
+    for durable, left in ((-1, bases), (bases[-1], [bases[-1], 20]), (20, [20])):
+        pair.owners.delete_segments(pair.hosted(), bases, NOW_MS + 20, pair.told.append, durable_start=durable)
+        pair.serve()
+        assert pair.log.segment_bases == left
 
 
 def test_a_transaction_whose_beginning_was_deleted_holds_readers_at_the_start_of_the_log(pair):
@@ -413,7 +434,10 @@ def look(pair, config, policy=expired_segments, now_ms=NOW_MS + 1000):
     pair.config = config
     pair.maker.clock.ms = now_ms
     quarantine = Quarantine(pair.maker.clock)
-    RetentionScan(pair.seat, pair.maker.clock, Replicas([pair.hosted()]), pair.owners, policy, quarantine).run()
+    clock, replicas = pair.maker.clock, Replicas([pair.hosted()])
+    RetentionScan(
+        pair.seat, clock, ExpiryClock(clock), replicas, pair.owners, policy, quarantine, lambda _hosted: OFFSET_MAX, set
+    ).run()
     pair.serve()
 
 

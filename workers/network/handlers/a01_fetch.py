@@ -158,7 +158,8 @@ class _Fetch:
         """The records of an old version: found until now, read and converted here."""
         flat = [data for answer in answers for data in answer.partitions]
         budget = OpeningBudget()
-        down_conversion.answer(self.exchange.api_version, self.exchange.correlation_id, flat, budget)
+        on_unread = self.context.note_unreadable
+        down_conversion.answer(self.exchange.api_version, self.exchange.correlation_id, flat, budget, on_unread)
         self.context.heavy_requests += budget.is_heavy
 
     def _find_old(
@@ -209,7 +210,8 @@ class _Fetch:
                 row = self.context.seat.partitions.read(route.slot) or row
                 is_deleted = wanted.fetch_offset < row.log_start_offset
                 return refusal(index, ErrorCode.OFFSET_OUT_OF_RANGE if is_deleted else ErrorCode.KAFKA_STORAGE_ERROR)
-            except (HeadraceError, OSError):
+            except (HeadraceError, OSError) as failure:
+                self.context.note_unread(route, failure)
                 return refusal(index, ErrorCode.KAFKA_STORAGE_ERROR)
         return answer
 

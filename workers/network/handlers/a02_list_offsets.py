@@ -8,6 +8,9 @@ To who debugs (replica id -2) a follower answers as well, and a replica that is 
 last epoch in it. The time says that this is so, and the high watermark: LOG_EPOCH_MS - 1 - mark. The leader epoch of an offset is that in
 which its record was written. All of a log is local: what is kept here begins at the earliest offset, and nothing lies in tiered storage.
 
+A record is looked for in the batches whose headers promise one of that time. What a header says its client wrote, so all of them are
+opened within one budget of the request (`opening_budget.py`). Beyond it the answer is where such a batch begins: no later than the record.
+
 Source: Kafka `KafkaApis.handleListOffsetRequest`, `UnifiedLog.fetchOffsetByTimestamp`; KIP-734 for max
 timestamp, KIP-405 and KIP-1005 for tiered storage.
 """
@@ -27,6 +30,7 @@ from headrace.shm.partition_table import PartitionRow
 from headrace.workers.network.context import Context
 from headrace.workers.network.exchange import Exchange
 from headrace.workers.network.handlers.a01_fetch import READ_COMMITTED
+from headrace.workers.network.opening_budget import OpeningBudget
 from headrace.workers.network.partition_reads import CONSUMER_REPLICA_ID_MAX, may_be_replica, refusal_of
 from headrace.workers.network.routes import Route
 
@@ -55,12 +59,13 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
     request = decode_request(ApiKey.LIST_OFFSETS, exchange.api_version, body)
     is_follower = request.replica_id > CONSUMER_REPLICA_ID_MAX
     is_broker = is_follower and context.broker_requests.is_of_broker(exchange.connection, exchange.api_key)
+    budget = OpeningBudget()
     times = Counter((topic.name, wanted.partition_index) for topic in request.topics for wanted in topic.partitions)
     topics = [
         _TopicResponse(
             name=topic.name,
             partitions=[
-                _list_one(context, exchange, request, is_broker, topic.name, wanted)
+                _list_one(context, exchange, request, is_broker, topic.name, wanted, budget)
                 if times[topic.name, wanted.partition_index] == 1
                 else _PartitionResponse(
                     partition_index=wanted.partition_index, error_code=int(ErrorCode.INVALID_REQUEST)
@@ -70,6 +75,7 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
         )
         for topic in request.topics
     ]
+    context.heavy_requests += budget.is_heavy
     response = messages.ListOffsetsResponse(topics=topics)
     exchange.answer_bytes(encode_response(ApiKey.LIST_OFFSETS, exchange.api_version, response))
 
@@ -81,6 +87,7 @@ def _list_one(
     is_broker: bool,
     topic: str,
     wanted: _Wanted,
+    budget: OpeningBudget,
 ) -> _PartitionResponse:
     index = wanted.partition_index
     route = context.routes.partition(topic, index)
@@ -113,14 +120,15 @@ def _list_one(
             )
         is_follower = is_follower or is_debugging
         end = _end_for(row, request.isolation_level, is_follower=is_follower)
-        timestamp, offset, leader_epoch = _find_offset(context, route, row, end, wanted.timestamp)
+        timestamp, offset, leader_epoch = _find_offset(context, route, row, end, wanted.timestamp, budget)
         if not is_follower and row.high_watermark < row.told_end and _may_be_beyond(wanted.timestamp, offset, end[0]):
             is_told = exchange.api_version >= VERSION_OF_NOT_AVAILABLE
             error = ErrorCode.OFFSET_NOT_AVAILABLE if is_told else ErrorCode.LEADER_NOT_AVAILABLE
             return _PartitionResponse(partition_index=index, error_code=int(error))
     except KafkaError as failure:
         return _PartitionResponse(partition_index=index, error_code=int(failure.code))
-    except (HeadraceError, OSError):
+    except (HeadraceError, OSError) as failure:
+        context.note_unread(route, failure)
         return _PartitionResponse(partition_index=index, error_code=ErrorCode.KAFKA_STORAGE_ERROR)
     return _PartitionResponse(
         partition_index=index, error_code=0, timestamp=timestamp, offset=offset, leader_epoch=leader_epoch
@@ -144,9 +152,16 @@ def _may_be_beyond(timestamp: int, offset: int, end_offset: int) -> bool:
 
 
 def _find_offset(
-    context: Context, route: Route, row: PartitionRow, end: tuple[int, int, int], timestamp: int
+    context: Context,
+    route: Route,
+    row: PartitionRow,
+    end: tuple[int, int, int],
+    timestamp: int,
+    budget: OpeningBudget,
 ) -> tuple[int, int, int]:
     """(timestamp, offset, leader epoch); offset -1 where no record is that late.
+
+    budget   of the request: how far batches are opened to find a record
 
     raises   KafkaError, HeadraceError, OSError
     """
@@ -159,9 +174,9 @@ def _find_offset(
         return NOT_FOUND
     reader = context.files.reader(route, row)
     if timestamp == MAX_TIMESTAMP:
-        found = reader.max_timestamp(end_segment, end_position)
+        found = reader.max_timestamp(end_segment, end_position, budget)
     else:
-        found = reader.first_offset_at(timestamp, row.log_start_offset, end_segment, end_position)
+        found = reader.first_offset_at(timestamp, row.log_start_offset, end_segment, end_position, budget)
     return found if found is not None else NOT_FOUND
 
 

@@ -15,6 +15,8 @@ Source: Kafka `Partition.lastOffsetForLeaderEpoch`; KIP-101, KIP-279, KIP-320.
 
 from __future__ import annotations
 
+from collections import Counter
+
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.log.state.leader_epochs import end_offset_for
 from headrace.protocol import messages
@@ -34,7 +36,7 @@ _EndOffset = messages.OffsetForLeaderEpochResponse.EpochEndOffset
 
 
 def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
-    """Answer from checkpoints and rows."""
+    """Answer from checkpoints and rows; a partition that is named twice is refused, as each look-up may read a file."""
     request = decode_request(ApiKey.OFFSET_FOR_LEADER_EPOCH, exchange.api_version, body)
     is_follower = request.replica_id > CONSUMER_REPLICA_ID_MAX
     if is_follower and not context.broker_requests.is_of_broker(exchange.connection, exchange.api_key):
@@ -43,12 +45,16 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
             for topic in request.topics
         ]
     else:
+        times = Counter((topic.topic, wanted.partition) for topic in request.topics for wanted in topic.partitions)
         is_debugging = request.replica_id == DEBUGGING_REPLICA and exchange.api_version >= VERSION_OF_REPLICA
         topics = [
             _Topic(
                 topic=topic.topic,
                 partitions=[
-                    _find(context, topic.topic, wanted, may_follow=is_debugging) for wanted in topic.partitions
+                    _find(context, topic.topic, wanted, may_follow=is_debugging)
+                    if times[topic.topic, wanted.partition] == 1
+                    else _EndOffset(partition=wanted.partition, error_code=int(ErrorCode.INVALID_REQUEST))
+                    for wanted in topic.partitions
                 ],
             )
             for topic in request.topics
@@ -79,7 +85,8 @@ def _find(context: Context, topic: str, wanted: _Wanted, *, may_follow: bool) ->
         entries = context.epochs.entries(route, row) if is_leader else context.epochs.of_follower(route, row)
     except KafkaError as failure:
         return _EndOffset(partition=index, error_code=int(failure.code))
-    except (HeadraceError, OSError):
+    except (HeadraceError, OSError) as failure:
+        context.note_unread(route, failure)
         return _EndOffset(partition=index, error_code=int(ErrorCode.KAFKA_STORAGE_ERROR))
     epoch, end_offset = end_offset_for(entries, wanted.leader_epoch, row.log_end_offset)
     return _EndOffset(partition=index, error_code=0, leader_epoch=epoch, end_offset=end_offset)

@@ -14,6 +14,7 @@ from tests.support.log_fixtures import batch
 from tests.workers.partition.replication.log_leader import LedLog, LogLeader
 
 SYNCED = {"headrace.flush.before.ack": "true"}
+EACH = {"flush.messages": "1"}
 
 
 class Killed(BaseException):
@@ -68,9 +69,10 @@ def until_promised(rig, leader, offset):
 
 
 @pytest.mark.parametrize("is_node", [False, True], ids=["worker", "node"])
-def test_a_killed_owners_successor_syncs_what_it_finds(rig, leader, led, is_node):
+@pytest.mark.parametrize("configs", [SYNCED, EACH], ids=["flush.before.ack", "flush.messages"])
+def test_a_killed_owners_successor_syncs_what_it_finds(rig, leader, led, is_node, configs):
     led.append(5)
-    rig.follow(configs=SYNCED)
+    rig.follow(configs=configs)
     until_promised(rig, leader, 5)
     disk = rig.node.disk
     sync = disk.fdatasync
@@ -88,7 +90,7 @@ def test_a_killed_owners_successor_syncs_what_it_finds(rig, leader, led, is_node
     rig.killed(FakeSeat(rig.node.dirs, {"replica.fetch.wait.max.ms": "500"}) if is_node else None)
     rig.show(dict(rig.view.topics))
     until_promised(rig, leader, 6)
-    assert rig.log.was_synced
+    assert rig.log.was_synced == (configs is SYNCED)
 
 
 def test_a_log_without_descriptors_says_nothing_until_it_is_synced(rig, leader, led):
