@@ -377,9 +377,6 @@ COORDINATOR_CYCLE_MS_MAX: Final = 1_000
 FETCHED_CYCLE_MS_MAX: Final = (
     5  # of a cycle, in which what leaders sent is appended; a slice that has begun is finished
 )
-EMPTY_PROOFS_MAX: Final = (
-    2  # answers without a record for a follower's last batch, where the leader has one that is not committed
-)
 FETCHED_SLICE_BYTES: Final = 512 << 10  # appended between two checks of the clock
 REPLICATION_RATE_MAX: Final = (1 << 63) - 1  # bytes a second: no throttle
 THROTTLE_PAUSE_MS_MAX: Final = 1_000  # of a throttled follower, before its rate is read again
