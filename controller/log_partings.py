@@ -14,7 +14,7 @@ import logging
 from collections.abc import Collection, Mapping
 from functools import partial
 
-from headrace.controller.agent.log_parting import Epochs, answered
+from headrace.controller.agent.log_parting import Epochs, answered, last_before
 from headrace.controller.agent.new_replicas import Ask
 from headrace.controller.cluster.known_cluster import KnownCluster
 from headrace.controller.log_ends import ANSWER_MS, DEBUGGING_REPLICA
@@ -62,10 +62,10 @@ class LogPartings:
         is_ours = topic is not None and row is not None and row.key == partition_key(*place, topic.topic_id)
         return row.high_watermark if row is not None and is_ours else -1
 
-    async def ask(self, wanted: Mapping[int, Collection[Place]]) -> dict[int, dict[Place, int]]:
+    async def ask(self, wanted: Mapping[int, Mapping[Place, int]]) -> dict[int, dict[Place, int]]:
         """By broker: up to which offset our log is the same; what is not known is left out.
 
-        wanted   the partitions that each broker is asked for
+        wanted   the partitions that each broker is asked for; epochs that begin at an offset, or after it, are not asked for
         """
         own = await self._own_epochs({place for places in wanted.values() for place in places})
         found: dict[int, dict[Place, int]] = {}
@@ -73,7 +73,8 @@ class LogPartings:
 
         async def ask_next() -> None:
             for broker in brokers:
-                found[broker] = await self._ask_broker(broker, {one: own[one] for one in wanted[broker] if one in own})
+                known = {one: own[one] for one in wanted[broker] if one in own}
+                found[broker] = await self._ask_broker(broker, known, wanted[broker])
 
         await self._tasks.share(len(wanted), ask_next)
         return found
@@ -112,7 +113,9 @@ class LogPartings:
             self._tasks.unexpect(heard)
             heard.complete(bytes(body) if status is ReplyStatus.ANSWERED else None)
 
-    async def _ask_broker(self, broker: int, own: Mapping[Place, tuple[Epochs, int]]) -> dict[Place, int]:
+    async def _ask_broker(
+        self, broker: int, own: Mapping[Place, tuple[Epochs, int]], bounds: Mapping[Place, int]
+    ) -> dict[Place, int]:
         found: dict[Place, int] = {}
         target = self._known.brokers.get(broker)
         if not own or target is None:
@@ -122,11 +125,17 @@ class LogPartings:
         if peer is None:
             return found
         try:
-            asked = {place: epochs[-1][0] for place, (epochs, _end) in own.items()}
+            asked = {}
+            for place, (epochs, end) in own.items():
+                epoch = last_before(epochs, min(bounds[place], end))
+                if epoch == NO_EPOCH:
+                    found[place] = min(bounds[place], end)  # nothing of ours is before
+                else:
+                    asked[place] = epoch
             for _round in range(LOG_PARTING_ROUNDS_MAX):
-                asked = await self._ask_round(peer, broker, asked, own, found)
                 if not asked:
                     break
+                asked = await self._ask_round(peer, broker, asked, own, found)
         finally:
             self._peers.close(peer)
         return found

@@ -17,7 +17,7 @@ import logging
 from headrace.controller.cluster.known_cluster import KnownCluster, is_another
 from headrace.controller.zookeeper import held_znodes
 from headrace.controller.zookeeper.held_reader import read_znodes
-from headrace.controller.zookeeper.held_znodes import NO_OFFSET, HeldReplica
+from headrace.controller.zookeeper.held_znodes import HeldReplica
 from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.znodes import PartitionState
 from headrace.ids import NO_EPOCH, NO_LEADER
@@ -49,7 +49,7 @@ class HeardEpochs:
             for place, held in (await self._read(int(name))).items():
                 if held.is_ahead:
                     ahead.setdefault(place, []).append(held)
-                    self.note(place, held.end_epoch)
+                    self.note(place, held.known_epoch)
                 elif not held.is_sole and self._counts(int(name), place, held):
                     waiting.setdefault(int(name), []).append(place)
         self._ahead, self.held = ahead, waiting
@@ -98,5 +98,5 @@ def disputes(held: HeldReplica, state: PartitionState) -> bool:
 
     One that parted from a leader in one epoch is not: that one's followers may lead.
     """
-    is_later = held.parted_in < held.end_epoch or held.end_offset == NO_OFFSET or held.parted_from == NO_LEADER
+    is_later = held.parted_in < held.known_epoch or held.parted_from == NO_LEADER
     return held.is_ahead and is_later and era_of(state.leader_epoch) <= era_of(held.latest_epoch)

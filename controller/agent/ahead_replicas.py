@@ -62,7 +62,7 @@ class AheadReplicas:
         """Hold what owners tell of; returns the topics. raises struct.error"""
         known = self._known
         names = set()
-        for slot, key, end_offset, parted_at, epoch, leader, leader_epoch, flags in AHEAD_LOG.iter_unpack(body):
+        for slot, key, end_offset, parted_at, epoch, latest_epoch, leader, leader_epoch, flags in AHEAD_LOG.iter_unpack(body):
             place = known.slots.holder(slot)
             topic = known.topics.get(place[0]) if place is not None else None
             if place is None or topic is None or key != partition_key(*place, topic.topic_id):
@@ -76,6 +76,7 @@ class AheadReplicas:
                 parted_in=min(leader_epoch, before.parted_in) if before.is_ahead else leader_epoch,
                 is_nameless=before.is_nameless if before.is_ahead else bool(flags & LOG_HAS_NO_ID),
                 is_conflict=before.is_conflict,
+                log_epoch=latest_epoch,
             )  # fmt: skip
             _log.error(
                 "replica held, its log is ahead of its partition's state: ZooKeeper has a state of the past partition=%s-%d"
@@ -119,7 +120,7 @@ class AheadReplicas:
         if verdict.first_offset >= 0:  # first, for a process that is killed
             why = f"broker {verdict.best} is to lead, the state was of the past, of other replicas: {ends_of(others.ends)}"
             report_loss(place, verdict.first_offset, held, why)
-        epochs = [held.end_epoch, *(end.epoch for end in others.ends.values() if end is not None)]
+        epochs = [held.known_epoch, others.latest_epoch, *(end.epoch for end in others.ends.values() if end is not None)]
         changed = raised(state, verdict.best, epochs)
         if not await write_state(self._zk, known, place, topic, state, changed):
             return False

@@ -18,7 +18,7 @@ from headrace.controller.agent.accepted_losses import AcceptedLosses
 from headrace.controller.agent.ahead_replicas import AheadReplicas, Facts, write_state
 from headrace.controller.agent.hold_decision import EPOCH_UNKNOWN, Act, LogEnd, Verdict, decide, first_lost, may_part
 from headrace.controller.agent.hold_reports import ends_of, report_loss, some_of
-from headrace.controller.agent.old_state_decision import Others
+from headrace.controller.agent.old_state_decision import Others, is_doubted
 from headrace.controller.agent.other_ends import OtherLogs, Partings, Questions, read_other_logs
 from headrace.controller.agent.owed_elections import OwedElections
 from headrace.controller.cluster.known_cluster import KnownCluster, Topic
@@ -27,7 +27,7 @@ from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.held_znodes import NO_OFFSET, HeldReplica
 from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.znodes import BadZnode, PartitionState
-from headrace.ids import NO_LEADER
+from headrace.ids import NO_EPOCH, NO_LEADER
 from headrace.leader_eras import first_of_history
 from headrace.settings import Settings
 
@@ -125,18 +125,22 @@ class HeldComparison:
     async def _read_partings(self, asked: Mapping[Place, tuple[int, ...]], logs: OtherLogs) -> Partings:
         """Where logs that are ahead have parted from the others: asked where that does not follow from how they end."""
         known = self._known
-        wanted: dict[int, list[Place]] = {}
+        wanted: dict[int, dict[Place, int]] = {}
         for place, brokers in asked.items():
             held, topic = known.held.get(place), known.topics.get(place[0])
             if held is None or topic is None or not held.is_ahead or held.is_missing or not held.end_offset:
                 continue
             state = topic.states[place[1]]
+            ahead = logs.holding(place, brokers)
             for broker in brokers:
                 end = logs.end_of(broker, place)
-                if end is None or not end.offset or end.epoch == held.end_epoch:
+                if end is None or not end.offset or state is None:
                     continue
-                if end.epoch != EPOCH_UNKNOWN or (state is not None and state.leader == broker):
-                    wanted.setdefault(broker, []).append(place)
+                is_twice = is_doubted(held, broker, end, state, ahead)
+                if end.epoch == held.end_epoch and not is_twice:
+                    continue
+                if end.epoch != EPOCH_UNKNOWN or state.leader == broker:
+                    wanted.setdefault(broker, {})[place] = held.parted_at if is_twice else held.end_offset
         return await self._ask.partings(wanted) if wanted else {}
 
     async def _settle_ahead(
@@ -181,6 +185,7 @@ class HeldComparison:
             awaited=awaited,
             disputed_by=sorted(ahead),
             keep=NO_LEADER if accepted is None else accepted,
+            high_watermark=self._ask.mark(place),
         )  # fmt: skip
         if verdict.act is Act.WAIT:
             if awaited:
@@ -189,6 +194,10 @@ class HeldComparison:
                 return False
             known.held[place] = held._replace(waits_for=verdict.waits_for)
             self._owners.dirty(place[0])
+            best, mark = others.get(verdict.best), self._ask.mark(place)
+            is_for_operator = verdict.waits_for == (verdict.best,) and verdict.best not in state.isr
+            if is_for_operator and best is not None and best.offset < mark:
+                _log.error(LACKING, *place, verdict.best, best.offset, mark, *place)
             return bool(verdict.waits_for)  # else for an operator, as was reported
         is_kept = accepted is not None and accepted != NO_LEADER
         lowest = min((one.parted_at for one in ahead.values()), default=held.end_offset)
@@ -270,6 +279,10 @@ class HeldComparison:
         return self._settings.value(broker_key)
 
 
+LACKING = (
+    "replica held: another one, out of the ISR, has a record of a later leader epoch, and lacks what is committed here partition=%s-%d"
+    " broker=%d log_end=%d high_watermark=%d; to have it lead all the same: headrace cluster accept-loss %s:%d"
+)
 KEPT = "an operator says that the log of this one counts"
 
 
@@ -280,6 +293,7 @@ def _others_of(place: Place, brokers: Collection[int], logs: OtherLogs, partings
         {broker: partings[broker][place] for broker in brokers if place in partings.get(broker, {})},
         sorted(broker for broker, one in ahead.items() if one.is_conflict),
         frozenset(ahead),
+        max((one.known_epoch for one in ahead.values()), default=NO_EPOCH),
     )
 
 

@@ -1,7 +1,7 @@
 """What becomes of a held replica: its log beside those of the other replicas. Pure.
 
-Runs in: the controller process of the node that holds it (decision 042). The better log is the one with the later last leader epoch,
-then with the greater end. The first row that fits decides:
+Runs in: the controller process of the node that holds it (decision 042). The better log is the one whose last record is of the
+later leader epoch, then the one with the greater end. An epoch in which nothing was written ranks nothing. The first row that fits decides:
 
     an operator says whose log counts                                                       RELEASE, HAND_OVER, or WAIT for that one
     another's log is ahead of the state, and nobody has accepted a loss                     WAIT: it compares all, or has a conflict
@@ -11,6 +11,7 @@ then with the greater end. The first row that fits decides:
     no other log is better                                                                  RELEASE
     the best is in the ISR: it is elected before us, or holds itself                        WAIT for it
     ours is missing, and neither the loss is accepted, nor unclean election allowed         WAIT for those of the ISR, which decide
+    the best ends below our own high watermark, and no loss is accepted or allowed          WAIT for an operator: we have what is committed
     the best is outside of the ISR                                                          HAND_OVER to it
 
 A log that is missing says nothing by its end: the disk that has it may be mounted again. Each other in-sync log has all that was
@@ -37,7 +38,7 @@ EPOCH_UNKNOWN = -2  # of a log of Apache's brokers
 class LogEnd(NamedTuple):
     """Where a log ends."""
 
-    epoch: int  # the last leader epoch in it, -1: none
+    epoch: int  # of the last record in it, -1: there is none
     offset: int
     high_watermark: int = -1  # up to which its records are known to be committed, -1: nothing is said of that
 
@@ -85,6 +86,7 @@ def decide(
     awaited: Collection[int] = (),
     disputed_by: Collection[int] = (),
     keep: int = NO_LEADER,
+    high_watermark: int = -1,
 ) -> Verdict:
     """One held replica, which is in the ISR.
 
@@ -97,6 +99,7 @@ def decide(
     awaited          brokers that are registered, and have not said yet where their logs end
     disputed_by      brokers whose logs are ahead of the partition's state
     keep             the broker whose log is to lead, as an operator says; NO_LEADER: none did
+    high_watermark   of our log, -1: not known
     """
     if keep != NO_LEADER:
         return _kept(node_id, others, keep)
@@ -128,6 +131,8 @@ def decide(
         return Verdict(Act.WAIT, best, (best,))
     if is_missing and not (is_accepted or may_be_unclean):
         return Verdict(Act.WAIT, best, tuple(broker for broker in others_in_order if broker in isr))
+    if best_end.offset < min(high_watermark, own.offset) and not (is_accepted or may_be_unclean):
+        return Verdict(Act.WAIT, best, (best,))
     return Verdict(Act.HAND_OVER, best)
 
 

@@ -229,13 +229,15 @@ class Holds:
 
     def _take(self, token: OpenedReport, body: bytes) -> None:
         known = self._known
-        for slot, key, end_offset, high_watermark, epoch, flags in OPENED_LOG.iter_unpack(body):
+        for slot, key, end_offset, high_watermark, epoch, latest_epoch, flags in OPENED_LOG.iter_unpack(body):
             place = known.slots.holder(slot)
             topic = known.topics.get(place[0]) if place is not None else None
             if place is None or topic is None or key != partition_key(*place, topic.topic_id):
                 continue
             if self._take_one(topic, place[1], LogEnd(epoch, end_offset), high_watermark, flags):
                 token.names.add(topic.name)
+            if (held := known.held.get(place)) is not None:
+                known.held[place] = held._replace(log_epoch=latest_epoch)
 
     def _take_one(self, topic: Topic, index: int, end: LogEnd, high_watermark: int, flags: int) -> bool:
         """A log as it was opened; returns whether that says something of what is held."""

@@ -21,14 +21,14 @@ Place = tuple[str, int]  # topic and partition
 Ends = Mapping[int, Mapping[Place, LogEnd]]  # by broker; what is not known is left out
 Partings = Mapping[int, Mapping[Place, int]]  # in the same way
 AskEnds = Callable[[Mapping[int, Collection[Place]]], Coroutine[Any, None, Ends]]
-AskPartings = Callable[[Mapping[int, Collection[Place]]], Coroutine[Any, None, Partings]]
+AskPartings = Callable[[Mapping[int, Mapping[Place, int]]], Coroutine[Any, None, Partings]]
 
 
 class Questions(NamedTuple):
     """How a node asks about logs.
 
     ends       asks brokers where theirs end
-    partings   asks brokers up to where theirs are ours
+    partings   asks brokers up to where theirs are ours, of epochs of ours before an offset
     mark       reads the high watermark of a replica here, -1: not known
     """
 

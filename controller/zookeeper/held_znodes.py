@@ -7,7 +7,7 @@ Runs in: the controller process of every node; tools read and ask.
     /headrace/nodes/N             broker N is a node of ours, and not one of Apache Kafka: who holds replicas, and who does not
     /headrace/accept_loss/T:P     somebody wants the hold of a partition to end; the broker that held it removes the node
 
-    {"version":1,"topic_id":"0f..","partitions":{"3":{"sole":false,"proven":true,"end_offset":88,"end_epoch":4,
+    {"version":1,"topic_id":"0f..","partitions":{"3":{"sole":false,"proven":true,"end_offset":88,"end_epoch":4,"log_epoch":5,
                                                       "high_watermark":120,"waits_for":[2],"missing":false}}}
 
     accept_loss    {"version":1,"ends":{"1":88},"keep":2}    by broker, where the held logs end that were shown: another hold is not
@@ -44,7 +44,7 @@ class HeldReplica(NamedTuple):
     is_sole: bool = False  # the partition has no other: it is not held back, its loss is said
     is_proven: bool = False  # it is known that something was lost
     end_offset: int = NO_OFFSET  # of its log as it was opened; NO_OFFSET: it was not yet
-    end_epoch: int = NO_EPOCH  # the last leader epoch in it
+    end_epoch: int = NO_EPOCH  # of its last record: by this logs are compared
     high_watermark: int = NO_OFFSET  # as it was checkpointed, where the log ends before it
     waits_for: tuple[int, ...] = ()  # brokers
     is_missing: bool = False  # there was no log at all: an empty one is in its place
@@ -55,6 +55,7 @@ class HeldReplica(NamedTuple):
     is_conflict: bool = (
         False  # there are two histories, and an operator has to say which one counts: it lasts until then
     )
+    log_epoch: int = NO_EPOCH  # the latest leader epoch that the log knows; it may have no record
 
     @property
     def is_ahead(self) -> bool:
@@ -69,7 +70,12 @@ class HeldReplica(NamedTuple):
     @property
     def latest_epoch(self) -> int:
         """Of its log, and of the state that was found to be of the past: only one of a later era was made by comparing the logs."""
-        return max(self.end_epoch, self.parted_in)
+        return max(self.known_epoch, self.parted_in)
+
+    @property
+    def known_epoch(self) -> int:
+        """The latest leader epoch that its log knows."""
+        return max(self.end_epoch, self.log_epoch)
 
 
 def held_by_path(broker: int) -> str:
@@ -160,6 +166,7 @@ def encode_held(replicas: Mapping[int, HeldReplica]) -> bytes:
             **({key: getattr(one, key) for key in _OF_AHEAD} if one.is_ahead else {}),
             **({"nameless": True} if one.is_nameless else {}),
             **({"conflict": True} if one.is_conflict else {}),
+            **({"log_epoch": one.log_epoch} if one.log_epoch != NO_EPOCH else {}),
         }
         for index, one in sorted(replicas.items())
     }
@@ -187,6 +194,7 @@ def decode_held(path: str, data: bytes) -> dict[int, HeldReplica]:
                 int(row.get("parted_in", NO_EPOCH)),
                 bool(row.get("nameless", False)),
                 bool(row.get("conflict", False)),
+                int(row.get("log_epoch", NO_EPOCH)),
             )
             for index, row in fields["partitions"].items()
         }

@@ -74,7 +74,7 @@ def rig(tmp_path):
 
 def test_a_broker_is_asked_down_to_an_epoch_that_both_have(rig):
     node = rig.broker(1)
-    task = rig.ask({1: [("t", 0), ("t", 1)]})
+    task = rig.ask({1: {("t", 0): 100, ("t", 1): 100}})
     assert rig.answered(node, 0, -1, -1) == 7
     assert rig.answered(node, 1, 5, 50) == 5
     rig.until(lambda: task.is_done)
@@ -85,9 +85,34 @@ def test_a_broker_is_asked_down_to_an_epoch_that_both_have(rig):
     assert rig.ends.mark(("u", 0)) == -1
 
 
+@pytest.mark.parametrize(("bound", "first"), [(71, 7), (70, 5), (1, 5)])
+def test_epochs_that_begin_after_the_bound_are_not_asked_for(rig, bound, first):
+    node = rig.broker(1)
+    task = rig.ask({1: {("t", 0): bound}})
+    assert rig.answered(node, 0, 5, 60) == first
+    rig.until(lambda: task.is_done)
+    assert task.result() == {1: {("t", 0): 60}}
+
+
+def test_an_epoch_without_a_record_is_not_asked_for(rig):
+    rig.owner = {0: [(5, 0), (7, 70), (9, 100)]}
+    node = rig.broker(1)
+    task = rig.ask({1: {("t", 0): 100}})
+    assert rig.answered(node, 0, 7, 130) == 7
+    rig.until(lambda: task.is_done)
+    assert task.result() == {1: {("t", 0): 100}}
+
+
+def test_where_nothing_of_ours_is_before_the_bound_nobody_is_asked(rig):
+    rig.broker(1)
+    task = rig.ask({1: {("t", 0): 0}})
+    rig.until(lambda: task.is_done)
+    assert task.result() == {1: {("t", 0): 0}}
+
+
 def test_what_a_broker_does_not_say_is_not_known(rig):
     first, second = rig.broker(1), rig.broker(2)
-    task = rig.ask({1: [("t", 0)], 2: [("t", 0)], 3: [("t", 0)]})
+    task = rig.ask(dict.fromkeys((1, 2, 3), {("t", 0): 100}))
     rig.until(lambda: first.requests and second.requests)
     rig.answered(first, 0, -1, -1, error=6)
     second.session.close()

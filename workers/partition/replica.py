@@ -48,10 +48,11 @@ _log: Final = logging.getLogger(__name__)
 class AheadLog(NamedTuple):
     """What a log has that a state in ZooKeeper does not know of.
 
-    end_offset, epoch   of the log: its end, and the latest epoch in it
+    end_offset, epoch   of the log: its end, and the epoch of its last record
     parted_at           up to where the log of the state's leader may be the same, at most
     leader              that the state names, NO_LEADER: none
     leader_epoch        of the state
+    latest_epoch        that the log knows; it may have no record
     """
 
     end_offset: int
@@ -59,6 +60,7 @@ class AheadLog(NamedTuple):
     parted_at: int
     leader: int
     leader_epoch: int
+    latest_epoch: int
 
 
 class Replica:
@@ -278,7 +280,9 @@ class Replica:
         """
         self.is_wary = self.is_unproven = True
         self.parted_from = leader
-        self.ahead = AheadLog(self.log.log_end_offset, self.log.epochs.latest, parted_at, leader, leader_epoch)
+        end_offset, epochs = self.log.log_end_offset, self.log.epochs
+        epoch, latest = epochs.written(end_offset), epochs.latest
+        self.ahead = AheadLog(end_offset, epoch, parted_at, leader, leader_epoch, latest)
         self._moved.note_ahead(self)
 
     def note_proven(self) -> None:

@@ -24,7 +24,7 @@ def rig(new_node, ensemble):
 def ahead(rig, parted_at=50, leader=THIRD, epoch=1, end=550, log_epoch=4, flags=0):
     """What its owner tells."""
     slot = rig.known.slots.get("t", 0)
-    body = AHEAD_LOG.pack(slot, partition_key("t", 0, ID), end, parted_at, log_epoch, leader, epoch, flags)
+    body = AHEAD_LOG.pack(slot, partition_key("t", 0, ID), end, parted_at, log_epoch, log_epoch, leader, epoch, flags)
     return rig.holds.take_ahead(memoryview(body))
 
 

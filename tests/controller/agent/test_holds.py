@@ -118,7 +118,7 @@ class Rig:
     def opened(self, end=88, mark=0, epoch=4, flags=0, name="t"):
         """What its owner tells of the log; the response."""
         slot = self.known.slots.get(name, 0)
-        body = OPENED_LOG.pack(slot, partition_key(name, 0, ID), end, mark, epoch, flags)
+        body = OPENED_LOG.pack(slot, partition_key(name, 0, ID), end, mark, epoch, epoch, flags)
         return self.holds.take_opened(memoryview(body))
 
     def check(self, ms=CHECK_MS):
@@ -321,7 +321,7 @@ def test_with_a_proof_it_is_waited_for_until_somebody_accepts_the_loss(new_node,
     for _ in range(3):
         rig.check(10_000)
     held = held_znodes.decode_held("t", ensemble.data(held_znodes.held_path(NODE, "t")))
-    assert held == {0: HeldReplica(ID, False, True, 88, 4, 120, (THIRD,))}
+    assert held == {0: HeldReplica(ID, False, True, 88, 4, 120, (THIRD,), log_epoch=4)}
     ensemble.put(held_znodes.accept_loss_path(("t", 0)))
     rig.check()
     assert not rig.known.held
@@ -538,7 +538,7 @@ def test_what_owners_tell_before_a_new_process_knows_what_is_held_waits(rig):
     rig.check()
     slot = rig.known.slots.get("t", 0)
     rig.begin()
-    body = OPENED_LOG.pack(slot, partition_key("t", 0, ID), 88, 0, 4, 0)
+    body = OPENED_LOG.pack(slot, partition_key("t", 0, ID), 88, 0, 4, 4, 0)
     response = rig.holds.take_opened(memoryview(body))
     assert response.poll(rig.node.now_ms) is None
     rig.node.run(rig.holds.load())
@@ -552,7 +552,7 @@ def test_a_second_power_loss_keeps_what_was_proven_and_opens_logs_anew(rig):
     rig.check()
     rig.begin()
     rig.node.run(rig.holds.take_suspects())
-    assert rig.known.held["t", 0] == HeldReplica(ID, False, True, -1, 4, 120, (SECOND, THIRD))
+    assert rig.known.held["t", 0] == HeldReplica(ID, False, True, -1, 4, 120, (SECOND, THIRD), log_epoch=4)
 
 
 @pytest.mark.parametrize("in_all_directories", [False, True])
@@ -721,3 +721,22 @@ def test_the_holds_of_a_topic_of_many_partitions_are_several_znodes(rig, monkeyp
         rig.ensemble.put(znodes.state_path("t", index), znodes.encode_state(PartitionState(1, 6, (SECOND,), 1)))
     rig.check()
     assert rig.stored == {"t", "t:2"}
+
+
+def test_an_epoch_without_a_record_gives_nothing_away(rig, caplog):
+    """Brokers 1 and 0 have 10..12; 1 has led epoch 2 from 10 on, and wrote nothing. Its disk is dead. 2 led in it as well."""
+    rig.unregister(THIRD)
+    rig.put(isr=(THIRD, NODE), epoch=3)
+    rig.join()
+    rig.marks["t", 0] = 13
+    rig.opened(end=13, mark=13, epoch=1)
+    rig.ends = {SECOND: {("t", 0): LogEnd(2, 10, 10)}, THIRD: {}}  # as an older node says it
+    for _ in range(3):
+        rig.check(200_000)
+    assert rig.stored_state()[2] == (THIRD, NODE), "it ends below what is committed here"
+    assert ("t", 0) in rig.known.held
+    assert caplog.text.count("lacks what is committed here partition=t-0 broker=") == 1
+    rig.ends[SECOND] = {("t", 0): LogEnd(1, 10, 10)}
+    rig.check(200_000)
+    assert not rig.known.held
+    assert not lost_lines(caplog) or "first_offset=13" in lost_lines(caplog)[0]

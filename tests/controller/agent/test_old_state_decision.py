@@ -64,7 +64,33 @@ def test_logs_that_are_not_known_are_waited_for_until_somebody_accepts_the_loss(
 
 def test_a_leader_of_the_past_that_has_written_nothing_gives_way_and_what_it_may_write_is_said():
     assert decided(EQUAL, BEHIND, THIRD, 0) == OldVerdict(OldAct.RAISE, US, first_offset=50)
-    assert decided(EQUAL, LogEnd(1, 50), THIRD, 1) == OldVerdict(OldAct.RAISE, US, first_offset=50)
+    assert decided(EQUAL, BEHIND, THIRD, 1) == OldVerdict(OldAct.RAISE, US, first_offset=50)
+
+
+def test_a_leader_that_ends_where_ours_went_on_in_another_epoch_may_have_written_below():
+    """It has 0..39 of epoch 0, and 40..49 of epoch 1, which was given again: acknowledged records, which end where our epoch 0 did."""
+    leader = LogEnd(1, 50)
+    assert decided(EQUAL, leader, THIRD, 1, partings={}) == OldVerdict(OldAct.WAIT, US, (THIRD,)), "it is asked first"
+    conflict = decided(EQUAL, leader, THIRD, 1, partings={THIRD: 40})
+    assert conflict == OldVerdict(OldAct.WAIT, THIRD, (THIRD,), is_conflict=True)
+
+
+def test_one_history_ranks_by_its_records():
+    """We led epoch 2 and wrote nothing. The other, of the restored state, has a tail of epoch 1 that we lack."""
+    held = HeldReplica("", end_offset=10, end_epoch=1, parted_at=10, parted_from=SECOND, parted_in=1, log_epoch=2)
+    others = Others({SECOND: LogEnd(1, 13, 13)}, {SECOND: 10})
+    verdict = decide_old(US, held, others, (US, SECOND), PartitionState(SECOND, 1, (SECOND,), 3), is_accepted=False, high_watermark=10)
+    assert (verdict.act, verdict.best) == (OldAct.RAISE, SECOND)
+    assert raised(state(epoch=1), SECOND, [held.known_epoch, ERA + 7]).leader_epoch == 2 * ERA
+
+
+@pytest.mark.parametrize(("mark", "act"), [(550, OldAct.WAIT), (401, OldAct.WAIT), (400, OldAct.RAISE), (-1, OldAct.RAISE)])
+def test_one_that_ends_below_our_own_mark_leads_only_after_a_decision(mark, act):
+    other = LogEnd(2, 400)
+    verdict = decided(other, BEHIND, partings={SECOND: 390, THIRD: 50}, high_watermark=mark, is_compacted=True)
+    assert (verdict.act, verdict.best, verdict.is_conflict) == (act, SECOND if act is OldAct.WAIT else verdict.best, act is OldAct.WAIT)
+    accepted = decided(other, BEHIND, partings={SECOND: 390, THIRD: 50}, high_watermark=mark, is_compacted=True, is_accepted=True)
+    assert accepted.act is OldAct.RAISE
 
 
 def test_a_leader_that_has_written_since_is_for_an_operator():
