@@ -21,7 +21,6 @@ from headrace.controller.zookeeper.held_znodes import HeldReplica
 from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.znodes import PartitionState
 from headrace.ids import NO_EPOCH, NO_LEADER
-from headrace.leader_eras import era_of
 
 Place = tuple[str, int]  # topic and partition
 
@@ -99,4 +98,4 @@ def disputes(held: HeldReplica, state: PartitionState) -> bool:
     One that parted from a leader in one epoch is not: that one's followers may lead.
     """
     is_later = held.parted_in < held.known_epoch or held.parted_from == NO_LEADER
-    return held.is_ahead and is_later and era_of(state.leader_epoch) <= era_of(held.latest_epoch)
+    return held.is_ahead and is_later and not held.is_over(state.leader_epoch)

@@ -96,7 +96,7 @@ class _Read(NamedTuple):
 
     states   of the partitions that were asked for
     trigger  the node of wishes, None: there is none
-    held     what live brokers hold, by partition
+    held     what brokers hold, by partition
     """
 
     assignment: TopicAssignment
@@ -417,7 +417,7 @@ class Reassignments(Part):
         for index, path, state in zip(indexes, paths, await zk.get_many(paths), strict=True):
             if state is not None:
                 states[index] = znodes.decode_state(path, state.data, state.version)
-        held = await read_held_of(zk, topic.name, topic.topic_id, self._term.known.brokers, len(assignment.replicas))
+        held = await read_held_of(zk, topic.name, assignment, self._term.known.brokers)
         return _Read(assignment, node.version, states, trigger, held)
 
     def _plan_next(self, name: str, found: _Read, index: int, event: Event) -> Plan:

@@ -57,6 +57,7 @@ class AheadReplicas:
     def __init__(self, known: KnownCluster, zk: ZkSession) -> None:
         self._known = known
         self._zk = zk
+        self._unassigned: set[Place] = set()
 
     def take(self, body: bytes) -> set[str]:
         """Hold what owners tell of; returns the topics. raises struct.error"""
@@ -87,6 +88,29 @@ class AheadReplicas:
             known.note_held(*place)
             names.add(topic.name)
         return names
+
+    def note_unassigned(self, place: Place) -> None:
+        """A reassignment has taken the partition off this node: its log stays held, and its files here, until an operator has decided."""
+        if place in self._unassigned:
+            return
+        self._unassigned.add(place)
+        held = self._known.held[place]
+        _log.error(
+            "replica held on, its partition was reassigned to other brokers: its log may have what was acknowledged, and is kept"
+            " partition=%s-%d log_end=%d parted_at=%d; to have it counted reassign the partition to this broker again; to let it go:"
+            " headrace cluster accept-loss %s:%d",
+            *place, held.end_offset, held.parted_at, *place,
+        )  # fmt: skip
+
+    def let_go(self, place: Place) -> None:
+        """An operator has accepted the loss of a log that no assignment names: the controller may have it deleted."""
+        self._unassigned.discard(place)
+        held = self._known.held[place]
+        _log.error(
+            "acknowledged records may be lost partition=%s-%d first_offset=%d reason=an operator accepted that the log of this broker,"
+            " which has no replica by the assignment, does not count; its files stay here until the controller has them deleted",
+            *place, held.parted_at,
+        )  # fmt: skip
 
     async def settle(
         self, place: Place, topic: Topic, state: PartitionState, others: Others, accepted: int | None, facts: Facts

@@ -95,8 +95,12 @@ class HeldComparison:
             state = topic.states[place[1]] if topic is not None and place[1] < len(topic.states) else None
             if held is None or topic is None or state is None:
                 continue
-            if held.is_ahead:
-                others = _others_of(place, brokers, logs, partings)
+            if known.node_id not in topic.replicas[place[1]]:
+                if accepted.get(place, known.node_id) != known.node_id:  # who is to lead has no replica here
+                    self._owners.ahead.let_go(place)
+                    self._owners.drop(place)
+            elif held.is_ahead:
+                others = _others_of(place, brokers, logs, partings, state.leader_epoch)
                 await self._settle_ahead(place, topic, state, others, accepted.get(place))
             elif known.node_id in state.isr:  # else it is over
                 is_for_others = await self._settle(place, topic, state, held, logs, brokers, accepted.get(place))
@@ -131,10 +135,12 @@ class HeldComparison:
             if held is None or topic is None or not held.is_ahead or held.is_missing or not held.end_offset:
                 continue
             state = topic.states[place[1]]
-            ahead = logs.holding(place, brokers)
+            if state is None:
+                continue
+            ahead = logs.holding(place, brokers, state.leader_epoch)
             for broker in brokers:
                 end = logs.end_of(broker, place)
-                if end is None or not end.offset or state is None:
+                if end is None or not end.offset:
                     continue
                 is_twice = is_doubted(held, broker, end, state, ahead)
                 if end.epoch == held.end_epoch and not is_twice:
@@ -168,7 +174,7 @@ class HeldComparison:
         """Whether it is for others to wait for that were not said yet. raises ZkError"""
         known, now_ms = self._known, self._monotonic_ms()
         others = {broker: logs.end_of(broker, place) for broker in brokers}
-        ahead = logs.holding(place, brokers)
+        ahead = logs.holding(place, brokers, state.leader_epoch)
         awaited = [
             broker
             for broker in brokers
@@ -286,8 +292,10 @@ LACKING = (
 KEPT = "an operator says that the log of this one counts"
 
 
-def _others_of(place: Place, brokers: Collection[int], logs: OtherLogs, partings: Partings) -> Others:
-    ahead = logs.holding(place, brokers)
+def _others_of(
+    place: Place, brokers: Collection[int], logs: OtherLogs, partings: Partings, leader_epoch: int
+) -> Others:
+    ahead = logs.holding(place, brokers, leader_epoch)
     return Others(
         {broker: logs.end_of(broker, place) for broker in brokers},
         {broker: partings[broker][place] for broker in brokers if place in partings.get(broker, {})},

@@ -43,7 +43,7 @@ from headrace.controller.agent.hold_decision import EPOCH_UNKNOWN, LogEnd
 from headrace.controller.zookeeper.held_znodes import HeldReplica
 from headrace.controller.zookeeper.znodes import PartitionState
 from headrace.ids import NO_EPOCH, NO_LEADER
-from headrace.leader_eras import era_of, first_after
+from headrace.leader_eras import first_after
 
 
 class OldAct(Enum):
@@ -249,14 +249,6 @@ def _best(node_id: int, own: LogEnd, ends: Mapping[int, LogEnd | None], partings
 def _lowest(*offsets: int) -> int:
     """The lowest of those that are known, -1: none is."""
     return min((offset for offset in offsets if offset >= 0), default=-1)
-
-
-def is_over(held: HeldReplica, state: PartitionState) -> bool:
-    """Whether a state is not of the past any more: an era is begun only by who has compared the logs.
-
-    Within an era leader epochs count on, whoever is elected: one above the log's says nothing of the records before.
-    """
-    return era_of(state.leader_epoch) > era_of(held.latest_epoch)
 
 
 def raised(state: PartitionState, best: int, epochs: Sequence[int]) -> PartitionState:

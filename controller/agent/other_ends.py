@@ -52,13 +52,20 @@ class OtherLogs(NamedTuple):
     def end_of(self, broker: int, place: Place) -> LogEnd | None:
         return self.ends.get(broker, {}).get(place)
 
-    def holding(self, place: Place, brokers: Collection[int]) -> dict[int, HeldReplica]:
-        """Those of these brokers that hold their replica of a partition, as one that is ahead of its state by what its log says."""
+    def holding(self, place: Place, brokers: Collection[int], leader_epoch: int) -> dict[int, HeldReplica]:
+        """Those of these brokers that hold their replica of a partition, as one that is ahead of its state by what its log says.
+
+        A hold that is over stays in ZooKeeper while its broker is away: it says nothing.
+
+        leader_epoch   of the state
+        """
         found = {broker: self.held.get(broker, {}).get(place) for broker in brokers}
         return {
             broker: one
             for broker, one in found.items()
-            if one is not None and one.is_ahead and not (one.is_of_restore or one.is_nameless)
+            if one is not None
+            and one.is_ahead
+            and not (one.is_of_restore or one.is_nameless or one.is_over(leader_epoch))
         }
 
 

@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 
 from headrace.controller.zookeeper.znodes import BadZnode
 from headrace.ids import NO_EPOCH, NO_LEADER
+from headrace.leader_eras import era_of
 
 HELD = "/headrace/held"
 ACCEPT_LOSS = "/headrace/accept_loss"
@@ -72,10 +73,21 @@ class HeldReplica(NamedTuple):
         """Of its log, and of the state that was found to be of the past: only one of a later era was made by comparing the logs."""
         return max(self.known_epoch, self.parted_in)
 
+    def is_over(self, leader_epoch: int) -> bool:
+        """Whether a state of this leader epoch ends the hold of a log that is ahead: somebody has compared the logs, and begun another era.
+
+        Within an era leader epochs count on, whoever is elected: one above the log's says nothing of the records before.
+        """
+        return era_of(leader_epoch) > era_of(self.latest_epoch)
+
     @property
     def known_epoch(self) -> int:
         """The latest leader epoch that its log knows."""
         return max(self.end_epoch, self.log_epoch)
+
+
+# What stands for the replicas of a znode that can't be read: nobody knows whether they have what was acknowledged.
+UNREADABLE = HeldReplica("", is_proven=True, parted_at=0, parted_in=(1 << 31) - 1)
 
 
 def held_by_path(broker: int) -> str:

@@ -186,6 +186,52 @@ def test_one_that_is_held_is_not_begun(node, ensemble, broker, held):
     assert state(ensemble) == before
 
 
+CONFLICT = HeldReplica("", end_offset=100, end_epoch=5, parted_at=80, parted_from=1, parted_in=6, is_conflict=True)
+
+
+def almost_over(node, ensemble, broker):
+    """Its target (4, 5, 6) is in sync, and a broker is away."""
+    alter(node, {0: (4, 5, 6)})
+    ensemble.remove(znodes.broker_path(broker))
+    node.turn()
+    write_isr(ensemble, 0, tuple(one for one in (4, 5, 6, 1, 2, 3) if one != broker))
+    answered_turn(node, {1, 2, 3} - {broker})
+    node.now_ms += reassignments.RECHECK_MS
+    node.tasks.run(1000)
+    answered_turn(node, {1, 2, 3} - {broker})
+
+
+def test_a_log_that_waits_for_an_operator_holds_it_up_while_its_broker_is_away_too(node, ensemble):
+    hold(ensemble, 2, CONFLICT)
+    almost_over(node, ensemble, 2)
+    assert assignment(ensemble).replicas[0] == (1, 2, 3)
+    ensemble.remove(held_znodes.held_path(2, "t"))
+    almost_over(node, ensemble, 2)
+    assert assignment(ensemble).replicas[0] == (4, 5, 6)
+
+
+def test_until_an_operator_accepts_its_loss(node, ensemble):
+    hold(ensemble, 2, CONFLICT)
+    path = held_znodes.accept_loss_path(("t", 0))
+    ensemble.put(path, held_znodes.encode_accept_loss({2: 99}))  # of another hold
+    almost_over(node, ensemble, 2)
+    assert assignment(ensemble).replicas[0] == (1, 2, 3)
+    ensemble.put(path, held_znodes.encode_accept_loss({2: 100}))
+    almost_over(node, ensemble, 2)
+    assert assignment(ensemble).replicas[0] == (4, 5, 6)
+
+
+def test_what_a_broker_may_have_lost_holds_nothing_up_while_it_is_away(node, ensemble):
+    hold(ensemble, 2, HeldReplica("", end_offset=9, end_epoch=0))
+    almost_over(node, ensemble, 2)
+    assert assignment(ensemble).replicas[0] == (4, 5, 6)
+
+
+def test_holds_that_can_not_be_read_hold_it_up(node, ensemble):
+    ensemble.put(held_znodes.held_path(2, "t"), b"{")
+    assert alter(node, {0: (4, 5, 6)}) == {0: ErrorCode.LEADER_NOT_AVAILABLE}
+
+
 def test_a_hold_of_an_earlier_topic_of_the_name_holds_nothing_up(node, ensemble):
     hold(ensemble, 4, HeldReplica("0f" * 16, end_offset=9, end_epoch=0))
     assert alter(node, {0: (4, 5, 6)}) == {0: None}

@@ -112,13 +112,35 @@ def test_one_without_a_topic_id_is_for_an_operator_and_stays_so(rig, caplog):
     assert "first_offset=0" in lost_lines(caplog)[0]
 
 
-def test_a_replica_that_is_moved_off_the_node_is_held_no_more(rig):
+@pytest.mark.parametrize(("keep", "is_over"), [(-1, True), (SECOND, True), (NODE, False)])
+def test_a_replica_that_is_moved_off_the_node_is_held_until_an_operator_lets_it_go(rig, caplog, keep, is_over):
+    """A reassignment that knows no holds (Apache's controller) took it away: it would be deleted, and nobody has compared it."""
     ahead(rig)
-    rig.ends = {SECOND: {}, THIRD: {}}
+    rig.ends = {SECOND: {("t", 0): LogEnd(1, 50)}, THIRD: {("t", 0): LogEnd(1, 50)}}
+    rig.partings = {SECOND: 40, THIRD: 40}
     rig.check()
     rig.known.topics["t"].replicas = ((SECOND, THIRD),)
+    for _ in range(3):
+        rig.check()
+    assert rig.stored == {"t"}
+    assert rig.stored_state()[:3] == (THIRD, 1, REPLICAS), "nobody raises what has no replica here"
+    assert caplog.text.count("replica held on, its partition was reassigned") == 1
+    accept = held_znodes.encode_accept_loss({NODE: 550}, keep)
+    rig.ensemble.put(held_znodes.accept_loss_path(("t", 0)), accept)
     rig.check()
-    assert not rig.stored
+    assert bool(rig.stored) is not is_over
+    assert len(lost_lines(caplog)) == is_over
+    if is_over:
+        assert held_znodes.accept_loss_path(("t", 0)) not in rig.ensemble.nodes
+
+
+def test_what_can_not_be_read_is_no_proof_that_nothing_is_held(new_node, ensemble, caplog):
+    rig = Rig(new_node, ensemble)
+    rig.put(isr=(SECOND,), leader=SECOND, epoch=1)
+    ensemble.put(held_znodes.held_path(NODE, "t"), b"{")
+    rig.join(after_power_loss=False)
+    assert rig.known.unread_holds == {"t"}
+    assert "it is not known what is held" in caplog.text
 
 
 def test_with_a_leader_that_has_written_since_it_waits_for_an_operator(rig, caplog):

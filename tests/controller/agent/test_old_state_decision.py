@@ -3,7 +3,7 @@
 import pytest
 
 from headrace.controller.agent.hold_decision import EPOCH_UNKNOWN, LogEnd
-from headrace.controller.agent.old_state_decision import OldAct, OldVerdict, Others, decide_old, is_over, raised
+from headrace.controller.agent.old_state_decision import OldAct, OldVerdict, Others, decide_old, raised
 from headrace.controller.zookeeper.held_znodes import HeldReplica
 from headrace.controller.zookeeper.znodes import PartitionState
 from headrace.leader_eras import ERA
@@ -115,15 +115,15 @@ def test_a_leader_that_is_ahead_itself_is_none():
     (NOBODY, ERA, True), (THIRD, ERA + 1, True), (US, ERA + 1, True),
 ])  # fmt: skip
 def test_it_is_over_once_somebody_has_raised_it_whoever_was_elected_meanwhile(leader, epoch, is_it):
-    assert is_over(HELD, state(leader, epoch)) is is_it
+    assert HELD.is_over(state(leader, epoch).leader_epoch) is is_it
 
 
 def test_one_that_was_held_before_its_log_was_opened_counts_from_the_era_of_the_state():
     """`cluster restored` was run for the second time."""
     restored = HeldReplica("", parted_at=0, parted_in=ERA + 3)
-    assert not is_over(restored, state(NOBODY, ERA + 4))
-    assert not is_over(restored._replace(end_offset=9, end_epoch=5), state(NOBODY, ERA + 4))  # it was away in that era
-    assert is_over(restored, state(NOBODY, 2 * ERA))
+    assert not restored.is_over(ERA + 4)
+    assert not restored._replace(end_offset=9, end_epoch=5).is_over(ERA + 4)  # it was away in that era
+    assert restored.is_over(2 * ERA)
 
 
 def test_a_log_that_is_missing_is_waited_for_as_one_that_is_not_known():
