@@ -30,6 +30,7 @@ from headrace.runtime.peer_options import PeerOptions
 from headrace.runtime.peer_request import Outcome
 from headrace.runtime.peers import Peers
 from headrace.shm.messages import LOG_EPOCH, LOG_EPOCHS_ASKED, LOG_EPOCHS_TOLD, ReplyStatus, RequestKind
+from headrace.shm.partition_table import PartitionRow, RowState
 from headrace.shm.seat import Seat
 
 Place = tuple[str, int]  # topic and partition
@@ -56,11 +57,20 @@ class LogPartings:
 
     def mark(self, place: Place) -> int:
         """The high watermark of a replica here, -1: not known."""
+        row = self._row(place)
+        return row.high_watermark if row is not None else -1
+
+    def is_out(self, place: Place) -> bool:
+        """Whether the log of a replica here is out of service: its directory failed, or it is damaged beyond opening."""
+        row = self._row(place)
+        return row is not None and row.state == RowState.OFFLINE
+
+    def _row(self, place: Place) -> PartitionRow | None:
         topic = self._known.topics.get(place[0])
         slot = self._known.slots.get(*place) if topic is not None else -1
         row = self._seat.partitions.read(slot) if slot >= 0 else None
         is_ours = topic is not None and row is not None and row.key == partition_key(*place, topic.topic_id)
-        return row.high_watermark if row is not None and is_ours else -1
+        return row if is_ours else None
 
     async def ask(self, wanted: Mapping[int, Mapping[Place, int]]) -> dict[int, dict[Place, int]]:
         """By broker: up to which offset our log is the same; what is not known is left out.

@@ -8,6 +8,7 @@ nodes (`zookeeper/held_znodes.py`) before it answers a LeaderAndIsr. They are re
     any election                                   its leader epoch is above all that was heard of for this partition
     a live broker holds its replica (decision 042) the replica is offline, as if it had answered so: all that are held at once,
                                                    else the last of an ISR that answers is left alone in it
+    a broker registered since they were read       it is not elected, nor left alone in an ISR, by what is planned now
 """
 
 from __future__ import annotations
@@ -37,11 +38,21 @@ class HeardEpochs:
         self._ahead: dict[Place, list[HeldReplica]] = {}  # of live brokers
         self._latest: dict[Place, int] = {}
         self._found: dict[int, dict[Place, HeldReplica]] = {}  # by broker, as they were read last
+        self._heard: dict[int, int] = {}  # broker epochs of those that were registered when the holds were read last
+
+    def is_heard(self, broker: int) -> bool:
+        """Whether what a broker holds was read under its present registration: it stores that before it registers.
+
+        One that came since is as one that did not come yet. What follows of its coming hears it.
+        """
+        registration = self._known.brokers.get(broker)
+        return registration is not None and self._heard.get(broker) == registration.epoch
 
     async def refresh(self) -> None:
         """Read what brokers hold; one call, where none holds anything. raises ZkError"""
         ahead: dict[Place, list[HeldReplica]] = {}
         waiting: dict[int, list[Place]] = {}
+        heard = {broker: registration.epoch for broker, registration in self._known.brokers.items()}
         for name in await self._zk.children(held_znodes.HELD):
             if not name.isdecimal() or int(name) not in self._known.brokers:
                 continue
@@ -51,7 +62,7 @@ class HeardEpochs:
                     self.note(place, held.known_epoch)
                 elif not held.is_sole and self._counts(int(name), place, held):
                     waiting.setdefault(int(name), []).append(place)
-        self._ahead, self.held = ahead, waiting
+        self._ahead, self.held, self._heard = ahead, waiting, heard
 
     async def _read(self, broker: int) -> dict[Place, HeldReplica]:
         """What a broker holds; of a node that can't be read what it said before. raises ZkError"""

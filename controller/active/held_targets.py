@@ -18,6 +18,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from headrace.controller.active.heard_epochs import disputes
 from headrace.controller.active.unwanted_replicas import unwanted_of
+from headrace.controller.cluster.known_cluster import KnownCluster
 from headrace.controller.zookeeper import held_znodes
 from headrace.controller.zookeeper.held_znodes import UNREADABLE, HeldReplica
 from headrace.controller.zookeeper.session import ZkSession
@@ -30,12 +31,16 @@ _log = logging.getLogger(__name__)
 
 
 async def read_held_of(
-    zk: ZkSession, name: str, assignment: TopicAssignment, live: Collection[int]
-) -> dict[int, dict[int, HeldReplica]]:
-    """What brokers hold of a topic, by partition and broker: the live ones, and those of the assignment that are away. raises ZkError
+    zk: ZkSession, name: str, assignment: TopicAssignment, known: KnownCluster
+) -> tuple[dict[int, dict[int, HeldReplica]], tuple[int, ...]]:
+    """What brokers hold of a topic, by partition and broker: the live ones, and those of the assignment that are away.
 
     Of a broker that is away only what is ahead counts: what it may have lost it does not serve.
+
+    returns   that, and the live ones that are registered as they were before it was read
+    raises    ZkError
     """
+    live = dict(known.brokers)
     count = len(assignment.replicas)
     named = {broker for replicas in assignment.replicas for broker in replicas}
     brokers = sorted({*live, *named, *(broker for unwanted in unwanted_of(assignment).values() for broker in unwanted)})
@@ -54,7 +59,7 @@ async def read_held_of(
     away = [(index, broker) for index, holders in found.items() for broker in holders if broker not in live]
     for index, broker in await _accepted(zk, name, found, away):
         del found[index][broker]
-    return found
+    return found, tuple(broker for broker, registration in live.items() if known.brokers.get(broker) == registration)
 
 
 async def _accepted(

@@ -113,19 +113,29 @@ class AheadReplicas:
         )  # fmt: skip
 
     async def settle(
-        self, place: Place, topic: Topic, state: PartitionState, others: Others, accepted: int | None, facts: Facts
+        self,
+        place: Place,
+        topic: Topic,
+        state: PartitionState,
+        compared: HeldReplica,
+        others: Others,
+        accepted: int | None,
+        facts: Facts,
     ) -> bool:
         """Whether ZooKeeper says who is to lead; False: it is held on, and says for whom. raises ZkError
 
+        compared   our hold; one whose log can't be opened as missing
         accepted   None: nobody accepts the loss; else the broker whose log is to lead, NO_LEADER: that was not said
         """
         known = self._known
         held = known.held[place]
         verdict = decide_old(
-            known.node_id, held, others, topic.replicas[place[1]], state,
+            known.node_id, compared, others, topic.replicas[place[1]], state,
             is_accepted=accepted is not None, keep=NO_LEADER if accepted is None else accepted,
             high_watermark=facts.high_watermark, is_compacted=facts.is_compacted,
         )  # fmt: skip
+        if verdict.best == known.node_id and compared is not held and verdict.act is OldAct.RAISE:
+            return False  # nobody else is known, and we can't serve it
         if verdict.act is OldAct.WAIT:
             changed_hold = _waiting(held, verdict)
             if changed_hold != held:

@@ -140,7 +140,8 @@ class Holds:
         self._well = LOG_WAS_CLOSED if in_all_directories else LOG_WAS_CLOSED | LOG_IS_WHOLE
         held = self._known.held
         for place, one in held.items():  # its log is opened anew
-            held[place] = one._replace(end_offset=NO_OFFSET)
+            unopened = one._replace(is_unopened=True)  # what is ahead waits for an operator: accept-loss names its end
+            held[place] = unopened if one.is_ahead else one._replace(end_offset=NO_OFFSET)
         for place, one in (await in_sync_replicas(self._zk, self._tasks, self._known.node_id)).items():
             before = held.get(place)
             if before is None or is_another(before.topic_id, one.topic_id):
@@ -253,7 +254,9 @@ class Holds:
             return False
         if held is not None and held.is_ahead:
             is_missing = held.is_missing and end.offset <= 0
-            known.held[place] = held._replace(end_offset=end.offset, end_epoch=end.epoch, is_missing=is_missing)
+            known.held[place] = held._replace(
+                end_offset=end.offset, end_epoch=end.epoch, is_missing=is_missing, is_unopened=False
+            )
             self._dirty.add(topic.name)
             return True
         is_new = held is None

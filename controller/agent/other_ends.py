@@ -30,11 +30,13 @@ class Questions(NamedTuple):
     ends       asks brokers where theirs end
     partings   asks brokers up to where theirs are ours, of epochs of ours before an offset
     mark       reads the high watermark of a replica here, -1: not known
+    is_out     whether the log of a replica here is out of service
     """
 
     ends: AskEnds
     partings: AskPartings
     mark: Callable[[Place], int]
+    is_out: Callable[[Place], bool] = lambda _place: False
 
 
 class OtherLogs(NamedTuple):

@@ -57,6 +57,8 @@ class HeldReplica(NamedTuple):
         False  # there are two histories, and an operator has to say which one counts: it lasts until then
     )
     log_epoch: int = NO_EPOCH  # the latest leader epoch that the log knows; it may have no record
+    is_unopened: bool = False  # `end_offset` is of before the machine went down: it is not compared before its log is open again
+    isr: tuple[int, ...] = ()  # as of when it was held: each other one had all that was acknowledged
 
     @property
     def is_ahead(self) -> bool:
@@ -147,13 +149,14 @@ def encode_accept_loss(ends: Mapping[int, int], keep: int = NO_LEADER) -> bytes:
 
 
 def is_meant(data: bytes, broker: int, end_offset: int) -> bool:
-    """Whether the loss of this held log is accepted; without data, as older tools write it, that of any."""
+    """Whether the loss of this held log is accepted; without data, as older tools write it, that of any.
+
+    One that was not open was shown with NO_OFFSET: it is meant wherever it ends.
+    """
     if not data:
         return True
-    try:
-        return int(json.loads(data)["ends"][str(broker)]) == end_offset
-    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
-        return False
+    end = accepted_ends(data).get(broker)
+    return end is not None and end in (end_offset, NO_OFFSET)
 
 
 def kept_broker(data: bytes) -> int:
@@ -162,6 +165,14 @@ def kept_broker(data: bytes) -> int:
         return int(json.loads(data)["keep"]) if data else NO_LEADER
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return NO_LEADER
+
+
+def accepted_ends(data: bytes) -> dict[int, int]:
+    """By broker, where the held logs end whose loss is accepted; none, as older tools write it: of any."""
+    try:
+        return {int(broker): int(end) for broker, end in json.loads(data)["ends"].items()} if data else {}
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
+        return {}
 
 
 def encode_held(replicas: Mapping[int, HeldReplica]) -> bytes:
@@ -179,6 +190,8 @@ def encode_held(replicas: Mapping[int, HeldReplica]) -> bytes:
             **({"nameless": True} if one.is_nameless else {}),
             **({"conflict": True} if one.is_conflict else {}),
             **({"log_epoch": one.log_epoch} if one.log_epoch != NO_EPOCH else {}),
+            **({"unopened": True} if one.is_unopened else {}),
+            **({"isr": list(one.isr)} if one.isr else {}),
         }
         for index, one in sorted(replicas.items())
     }
@@ -207,6 +220,8 @@ def decode_held(path: str, data: bytes) -> dict[int, HeldReplica]:
                 bool(row.get("nameless", False)),
                 bool(row.get("conflict", False)),
                 int(row.get("log_epoch", NO_EPOCH)),
+                bool(row.get("unopened", False)),
+                tuple(map(int, row.get("isr", ()))),
             )
             for index, row in fields["partitions"].items()
         }

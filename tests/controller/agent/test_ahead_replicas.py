@@ -2,6 +2,7 @@
 
 import pytest
 
+from headrace.controller.active.heard_epochs import disputes
 from headrace.controller.agent.hold_decision import LogEnd
 from headrace.controller.zookeeper import held_znodes, znodes
 from headrace.errors import ErrorCode
@@ -263,3 +264,41 @@ def test_an_operator_says_which_history_is_kept_though_a_third_replica_has_the_o
     rig.check()
     assert rig.stored_state()[:3] == (-1, ERA, (SECOND if keep is None else NODE,))
     assert "first_offset=80" in lost_lines(caplog)[0]
+
+
+def test_a_conflict_keeps_its_end_through_a_power_loss_and_disputes_no_election(new_node, ensemble):
+    """Its directory may never come back. It parted within an epoch, so its leader's followers may lead meanwhile."""
+    rig = Rig(new_node, ensemble)
+    rig.put(isr=(SECOND,), leader=SECOND, epoch=1)
+    rig.join(after_power_loss=False)
+    conflict(rig)
+    rig.check()
+    before = rig.known.held["t", 0]
+    assert before.is_conflict
+    rig.begin()
+    rig.join(after_power_loss=True)
+    held = held_znodes.decode_held("t", ensemble.data(held_znodes.held_path(NODE, "t")))[0]
+    assert (held.end_offset, held.is_unopened) == (before.end_offset, True)
+    assert not disputes(held, rig.known.topics["t"].states[0])
+    asked = len(rig.asked)
+    rig.check()
+    assert len(rig.asked) == asked, "where it ends now is not known"
+    rig.out.add(("t", 0))
+    rig.ends = {SECOND: {("t", 0): LogEnd(1, 60)}, THIRD: {("t", 0): LogEnd(1, 60)}}
+    rig.ensemble.put(held_znodes.accept_loss_path(("t", 0)), held_znodes.encode_accept_loss({NODE: before.end_offset}))
+    rig.check()
+    assert rig.stored_state()[:3] == (-1, ERA, (SECOND,))
+    assert not rig.known.held
+
+
+def test_one_that_is_opened_again_is_compared_again(new_node, ensemble):
+    rig = Rig(new_node, ensemble)
+    rig.put(isr=(SECOND,), leader=SECOND, epoch=1)
+    rig.join(after_power_loss=False)
+    conflict(rig)
+    rig.check()
+    rig.begin()
+    rig.join(after_power_loss=True)
+    rig.opened(end=500, epoch=1)
+    held = rig.known.held["t", 0]
+    assert (held.end_offset, held.is_unopened, held.is_conflict) == (500, False, True)
