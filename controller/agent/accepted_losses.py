@@ -68,7 +68,9 @@ class AcceptedLosses:
         ends.pop(self._known.node_id, None)
         left = {broker: end for broker, end in ends.items() if await self._is_held_by(broker, place)}
         if left:
-            await self._zk.set(path, held_znodes.encode_accept_loss(left, held_znodes.kept_broker(node.data)), node.version)
+            await self._zk.set(
+                path, held_znodes.encode_accept_loss(left, held_znodes.kept_broker(node.data)), node.version
+            )
         else:
             await self._zk.delete(path)
 

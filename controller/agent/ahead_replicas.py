@@ -63,7 +63,9 @@ class AheadReplicas:
         """Hold what owners tell of; returns the topics. raises struct.error"""
         known = self._known
         names = set()
-        for slot, key, end_offset, parted_at, epoch, latest_epoch, leader, leader_epoch, flags in AHEAD_LOG.iter_unpack(body):
+        for slot, key, end_offset, parted_at, epoch, latest_epoch, leader, leader_epoch, flags in AHEAD_LOG.iter_unpack(
+            body
+        ):
             place = known.slots.holder(slot)
             topic = known.topics.get(place[0]) if place is not None else None
             if place is None or topic is None or key != partition_key(*place, topic.topic_id):
@@ -154,7 +156,11 @@ class AheadReplicas:
         if verdict.first_offset >= 0:  # first, for a process that is killed
             why = f"broker {verdict.best} is to lead, the state was of the past, of other replicas: {ends_of(others.ends)}"
             report_loss(place, verdict.first_offset, held, why)
-        epochs = [held.known_epoch, others.latest_epoch, *(end.epoch for end in others.ends.values() if end is not None)]
+        epochs = [
+            held.known_epoch,
+            others.latest_epoch,
+            *(end.epoch for end in others.ends.values() if end is not None),
+        ]
         changed = raised(state, verdict.best, epochs)
         if not await write_state(self._zk, known, place, topic, state, changed):
             return False

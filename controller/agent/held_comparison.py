@@ -16,7 +16,16 @@ from typing import NamedTuple
 
 from headrace.controller.agent.accepted_losses import AcceptedLosses
 from headrace.controller.agent.ahead_replicas import AheadReplicas, Facts, write_state
-from headrace.controller.agent.hold_decision import EPOCH_UNKNOWN, Act, LogEnd, Verdict, best_of_isr_then, decide, first_lost, may_part
+from headrace.controller.agent.hold_decision import (
+    EPOCH_UNKNOWN,
+    Act,
+    LogEnd,
+    Verdict,
+    best_of_isr_then,
+    decide,
+    first_lost,
+    may_part,
+)
 from headrace.controller.agent.hold_reports import ends_of, report_loss, some_of
 from headrace.controller.agent.old_state_decision import Others, is_doubted
 from headrace.controller.agent.other_ends import OtherLogs, Partings, Questions, read_other_logs
@@ -115,9 +124,7 @@ class HeldComparison:
                 len(waiting), sorted(awaited), some_of(waiting),
             )  # fmt: skip
 
-    def _to_compare(
-        self, places: Collection[Place], accepted: Collection[Place]
-    ) -> dict[Place, tuple[int, ...]]:
+    def _to_compare(self, places: Collection[Place], accepted: Collection[Place]) -> dict[Place, tuple[int, ...]]:
         """Held replicas whose logs are open, or whose loss is accepted, and who has the others."""
         known, now_ms = self._known, self._monotonic_ms()
         found = {}

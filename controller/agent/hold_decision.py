@@ -6,8 +6,7 @@ later leader epoch, then the one with the greater end. An epoch in which nothing
     an operator says whose log counts                                                       RELEASE, HAND_OVER, or WAIT for that one
     another's log is ahead of the state, and nobody has accepted a loss                     WAIT: it compares all, or has a conflict
     all that are registered have told, unclean election is allowed, none known is better    RELEASE
-    our log is missing, we alone are in the ISR, and all that were in it when ours was      HAND_OVER to the best of these
-    found to be missing are known
+    our log is missing, we alone are in the ISR, and all that were in it before are known   HAND_OVER to the best of these
     our log is missing, and no other in-sync one is known, nor unclean election allowed     WAIT, until somebody accepts the loss
     another log is not known: its node is away, or does not say                             WAIT for it, and for a better one
     no other log is better                                                                  RELEASE

@@ -175,7 +175,9 @@ class Holds:
         found, failures = await read_znodes(self._zk, known.node_id)
         for failure in filter(None, failures.values()):
             _log.error("it is not known what is held, files of the topic stay until it is deleted reason=%s", failure)
-        known.unread_holds = {held_znodes.topic_of_held(name) for name, failure in failures.items() if failure is not None}
+        known.unread_holds = {
+            held_znodes.topic_of_held(name) for name, failure in failures.items() if failure is not None
+        }
         self._stored = set(failures)
         known.held.update(found)
         for name, index in found:

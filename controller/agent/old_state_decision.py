@@ -179,9 +179,7 @@ def _partings(
     return found
 
 
-def is_doubted(
-    held: HeldReplica, broker: int, end: LogEnd, state: PartitionState, ahead: Collection[int]
-) -> bool:
+def is_doubted(held: HeldReplica, broker: int, end: LogEnd, state: PartitionState, ahead: Collection[int]) -> bool:
     """Whether an epoch that another log and ours both have may have been given twice, by a state of the past: where it ends says nothing.
 
     The logs have parted at `parted_at` at the latest. Where the epoch before that ended there, its broker is asked.

@@ -57,7 +57,9 @@ class HeldReplica(NamedTuple):
         False  # there are two histories, and an operator has to say which one counts: it lasts until then
     )
     log_epoch: int = NO_EPOCH  # the latest leader epoch that the log knows; it may have no record
-    is_unopened: bool = False  # `end_offset` is of before the machine went down: it is not compared before its log is open again
+    is_unopened: bool = (
+        False  # `end_offset` is of before the machine went down: it is not compared before its log is open again
+    )
     isr: tuple[int, ...] = ()  # as of when it was held: each other one had all that was acknowledged
 
     @property

@@ -112,7 +112,7 @@ def test_where_nothing_of_ours_is_before_the_bound_nobody_is_asked(rig):
 
 def test_what_a_broker_does_not_say_is_not_known(rig):
     first, second = rig.broker(1), rig.broker(2)
-    task = rig.ask(dict.fromkeys((1, 2, 3), {("t", 0): 100}))
+    task = rig.ask({broker: {("t", 0): 100} for broker in (1, 2, 3)})
     rig.until(lambda: first.requests and second.requests)
     rig.answered(first, 0, -1, -1, error=6)
     second.session.close()

@@ -498,7 +498,9 @@ def test_holds_of_another_topic_or_out_of_the_isr_say_nothing(node, ensemble):
 
 
 @pytest.mark.parametrize("steps", [1000, 2])
-def test_a_broker_that_comes_while_elections_are_planned_is_not_elected_before_it_is_heard(node, ensemble, monkeypatch, steps):
+def test_a_broker_that_comes_while_elections_are_planned_is_not_elected_before_it_is_heard(
+    node, ensemble, monkeypatch, steps
+):
     """Its disk was swapped: it holds what is in sync, and then registers. Of 10,000 partitions some are planned after each pause."""
     monkeypatch.setattr(state_changes, "STEPS_PER_FILL", steps)
     create(node, *[(1, 2, 3)] * 6)

@@ -821,7 +821,9 @@ def test_a_hold_that_is_over_disputes_nothing(new_node, ensemble):
     assert not rig.known.held
 
 
-def test_a_missing_log_that_a_controller_left_alone_in_the_isr_gives_way_to_those_that_were_in_it(new_node, ensemble, caplog):
+def test_a_missing_log_that_a_controller_left_alone_in_the_isr_gives_way_to_those_that_were_in_it(
+    new_node, ensemble, caplog
+):
     """Apache's controller reads no holds: it elects whoever registers first."""
     rig = Rig(new_node, ensemble)
     rig.put(isr=REPLICAS, leader=THIRD)

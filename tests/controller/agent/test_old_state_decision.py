@@ -79,17 +79,27 @@ def test_one_history_ranks_by_its_records():
     """We led epoch 2 and wrote nothing. The other, of the restored state, has a tail of epoch 1 that we lack."""
     held = HeldReplica("", end_offset=10, end_epoch=1, parted_at=10, parted_from=SECOND, parted_in=1, log_epoch=2)
     others = Others({SECOND: LogEnd(1, 13, 13)}, {SECOND: 10})
-    verdict = decide_old(US, held, others, (US, SECOND), PartitionState(SECOND, 1, (SECOND,), 3), is_accepted=False, high_watermark=10)
+    verdict = decide_old(
+        US, held, others, (US, SECOND), PartitionState(SECOND, 1, (SECOND,), 3), is_accepted=False, high_watermark=10
+    )
     assert (verdict.act, verdict.best) == (OldAct.RAISE, SECOND)
     assert raised(state(epoch=1), SECOND, [held.known_epoch, ERA + 7]).leader_epoch == 2 * ERA
 
 
-@pytest.mark.parametrize(("mark", "act"), [(550, OldAct.WAIT), (401, OldAct.WAIT), (400, OldAct.RAISE), (-1, OldAct.RAISE)])
+@pytest.mark.parametrize(
+    ("mark", "act"), [(550, OldAct.WAIT), (401, OldAct.WAIT), (400, OldAct.RAISE), (-1, OldAct.RAISE)]
+)
 def test_one_that_ends_below_our_own_mark_leads_only_after_a_decision(mark, act):
     other = LogEnd(2, 400)
     verdict = decided(other, BEHIND, partings={SECOND: 390, THIRD: 50}, high_watermark=mark, is_compacted=True)
-    assert (verdict.act, verdict.best, verdict.is_conflict) == (act, SECOND if act is OldAct.WAIT else verdict.best, act is OldAct.WAIT)
-    accepted = decided(other, BEHIND, partings={SECOND: 390, THIRD: 50}, high_watermark=mark, is_compacted=True, is_accepted=True)
+    assert (verdict.act, verdict.best, verdict.is_conflict) == (
+        act,
+        SECOND if act is OldAct.WAIT else verdict.best,
+        act is OldAct.WAIT,
+    )
+    accepted = decided(
+        other, BEHIND, partings={SECOND: 390, THIRD: 50}, high_watermark=mark, is_compacted=True, is_accepted=True
+    )
     assert accepted.act is OldAct.RAISE
 
 

@@ -81,7 +81,9 @@ def test_each_log_is_told_of_once(node):
     mailbox, opened = told_of(again)
     opened.tell(0)
     key = again.replicas.by_slot[0].key
-    assert [rows for rows, _reply in mailbox.asked] == [[(0, key, 5, 0, LEADER_EPOCH, LEADER_EPOCH, LOG_IS_WHOLE | LOG_HAS_NO_MARK)]]
+    assert [rows for rows, _reply in mailbox.asked] == [
+        [(0, key, 5, 0, LEADER_EPOCH, LEADER_EPOCH, LOG_IS_WHOLE | LOG_HAS_NO_MARK)]
+    ]
     assert again.row(0).state == RowState.LEADER  # nothing is missing, as far as anybody knows
     mailbox.answer()
     opened.tell(1_000)
@@ -158,7 +160,13 @@ def test_a_log_that_was_cut_and_one_that_was_closed_are_told_so(node):
     again = machine_down(node)
     mailbox, opened = told_of(again)
     opened.tell(0)
-    assert mailbox.asked[0][0][0][2:] == (4, 0, LEADER_EPOCH, LEADER_EPOCH, LOG_WAS_CUT | LOG_IS_WHOLE | LOG_HAS_NO_MARK)
+    assert mailbox.asked[0][0][0][2:] == (
+        4,
+        0,
+        LEADER_EPOCH,
+        LEADER_EPOCH,
+        LOG_WAS_CUT | LOG_IS_WHOLE | LOG_HAS_NO_MARK,
+    )
     assert LOG_WAS_CLOSED != LOG_WAS_CUT
 
 

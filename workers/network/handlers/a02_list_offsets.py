@@ -5,8 +5,9 @@ stable offset for read_committed; the log's end for a follower. A leader whose h
 epoch yet tells clients no end (OFFSET_NOT_AVAILABLE, KIP-207): a leader before it may have told a later one. So it is with one that
 took its mark from a checkpoint, up to where its log ended then: it may have told a later one itself, before its node was killed.
 To who debugs (replica id -2) a follower answers as well, and a replica that is held back: latest is the log's end then, and the
-epoch of its last record. The time says that this is so, and the high watermark: LOG_EPOCH_MS - 1 - mark. The leader epoch of an offset is that in
-which its record was written. All of a log is local: what is kept here begins at the earliest offset, and nothing lies in tiered storage.
+epoch of its last record. The time says that this is so, and the high watermark: LOG_EPOCH_MS - 1 - mark. The leader epoch of an
+offset is that in which its record was written. All of a log is local: what is kept here begins at the earliest offset, and nothing lies
+in tiered storage.
 
 Source: Kafka `KafkaApis.handleListOffsetRequest`, `UnifiedLog.fetchOffsetByTimestamp`; KIP-734 for max
 timestamp, KIP-405 and KIP-1005 for tiered storage.

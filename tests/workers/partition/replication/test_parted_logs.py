@@ -312,7 +312,9 @@ def test_a_proof_for_which_an_answer_had_no_room_is_asked_for_again(stage, count
     rig.follow(leader=1, epoch=1)
     rig.turn_until(lambda: rig.state is FollowerState.FAILED)
     assert len(answers) == count
-    assert len([1 for key, _version, _request in stage.leader.asked if key == ApiKey.LIST_OFFSETS]) == 2 * (mark is not None)
+    assert len([1 for key, _version, _request in stage.leader.asked if key == ApiKey.LIST_OFFSETS]) == 2 * (
+        mark is not None
+    )
     assert [tuple(one) for one in stage.told()] == [(10, 1, 5, 1, 1)]
 
 
