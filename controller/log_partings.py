@@ -65,6 +65,11 @@ class LogPartings:
         row = self._row(place)
         return row is not None and row.state == RowState.OFFLINE
 
+    def is_loading(self, place: Place) -> bool:
+        """Whether the row of a replica here says nothing yet: its owner publishes it once it is answered."""
+        row = self._row(place)
+        return row is not None and row.state == RowState.LOADING
+
     def _row(self, place: Place) -> PartitionRow | None:
         topic = self._known.topics.get(place[0])
         slot = self._known.slots.get(*place) if topic is not None else -1
@@ -75,7 +80,8 @@ class LogPartings:
     async def ask(self, wanted: Mapping[int, Mapping[Place, int]]) -> dict[int, dict[Place, int]]:
         """By broker: up to which offset our log is the same; what is not known is left out.
 
-        wanted   the partitions that each broker is asked for; epochs that begin at an offset, or after it, are not asked for
+        wanted   the partitions that each broker is asked for, and up to where ours is compared: its end, or where the two have parted at
+                 the latest
         """
         own = await self._own_epochs({place for places in wanted.values() for place in places})
         found: dict[int, dict[Place, int]] = {}
@@ -83,16 +89,16 @@ class LogPartings:
 
         async def ask_next() -> None:
             for broker in brokers:
-                known = {one: own[one] for one in wanted[broker] if one in own}
-                found[broker] = await self._ask_broker(broker, known, wanted[broker])
+                known = {one: (own[one], bound) for one, bound in wanted[broker].items() if one in own}
+                found[broker] = await self._ask_broker(broker, known)
 
         await self._tasks.share(len(wanted), ask_next)
         return found
 
-    async def _own_epochs(self, places: Collection[Place]) -> dict[Place, tuple[Epochs, int]]:
-        """Epochs and ends of our logs, of those that are open. A log without epochs says nothing."""
+    async def _own_epochs(self, places: Collection[Place]) -> dict[Place, Epochs]:
+        """Epochs of our logs, of those that are open. A log without epochs says nothing."""
         wiring = self._seat.wiring
-        by_owner: dict[int, list[tuple[Place, int, int, int]]] = {}
+        by_owner: dict[int, list[tuple[Place, int, int]]] = {}
         for place in places:
             topic, slot = self._known.topics.get(place[0]), self._known.slots.get(*place)
             row = self._seat.partitions.read(slot) if topic is not None and slot >= 0 else None
@@ -101,18 +107,18 @@ class LogPartings:
             key = partition_key(*place, topic.topic_id)
             owner = wiring.network_count + owner_of(*place, wiring.partition_count)
             if row.key == key:
-                by_owner.setdefault(owner, []).append((place, slot, key, row.log_end_offset))
-        found: dict[Place, tuple[Epochs, int]] = {}
+                by_owner.setdefault(owner, []).append((place, slot, key))
+        found: dict[Place, Epochs] = {}
         for owner, rows in by_owner.items():
             for first in range(0, len(rows), LOG_EPOCHS_PER_REQUEST_MAX):
                 part = rows[first : first + LOG_EPOCHS_PER_REQUEST_MAX]
                 told = _epochs_in(await self._ask_owner(owner, part))
-                found.update({one[0]: (told[one[2]], one[3]) for one in part if told.get(one[2])})
+                found.update({one[0]: told[one[2]] for one in part if told.get(one[2])})
         return found
 
-    async def _ask_owner(self, owner: int, rows: Collection[tuple[Place, int, int, int]]) -> bytes:
+    async def _ask_owner(self, owner: int, rows: Collection[tuple[Place, int, int]]) -> bytes:
         heard: Future[bytes | None] = Future()
-        body = b"".join(LOG_EPOCHS_ASKED.pack(slot, key) for _place, slot, key, _end in rows)
+        body = b"".join(LOG_EPOCHS_ASKED.pack(slot, key) for _place, slot, key in rows)
         if not self._ask_own(owner, RequestKind.LOG_EPOCHS, body, partial(self._hear, heard)):
             return b""
         self._tasks.expect(heard, ANSWER_MS, None)
@@ -123,9 +129,7 @@ class LogPartings:
             self._tasks.unexpect(heard)
             heard.complete(bytes(body) if status is ReplyStatus.ANSWERED else None)
 
-    async def _ask_broker(
-        self, broker: int, own: Mapping[Place, tuple[Epochs, int]], bounds: Mapping[Place, int]
-    ) -> dict[Place, int]:
+    async def _ask_broker(self, broker: int, own: Mapping[Place, tuple[Epochs, int]]) -> dict[Place, int]:
         found: dict[Place, int] = {}
         target = self._known.brokers.get(broker)
         if not own or target is None:
@@ -136,10 +140,10 @@ class LogPartings:
             return found
         try:
             asked = {}
-            for place, (epochs, end) in own.items():
-                epoch = last_before(epochs, min(bounds[place], end))
+            for place, (epochs, bound) in own.items():
+                epoch = last_before(epochs, bound)
                 if epoch == NO_EPOCH:
-                    found[place] = min(bounds[place], end)  # nothing of ours is before
+                    found[place] = bound  # nothing of ours is before
                 else:
                     asked[place] = epoch
             for _round in range(LOG_PARTING_ROUNDS_MAX):

@@ -133,7 +133,8 @@ class HeldComparison:
             if held is None or topic is None or topic.states[place[1]] is None:
                 continue
             self._since_ms.setdefault(place, now_ms)
-            if not _is_unopened(held) or (place in accepted and self._is_given_up(place)):
+            is_open = not _is_unopened(held) and not self._ask.is_loading(place)
+            if is_open or (place in accepted and self._is_given_up(place)):
                 found[place] = tuple(one for one in topic.replicas[place[1]] if one != known.node_id)
         return found
 

@@ -27,16 +27,18 @@ AskPartings = Callable[[Mapping[int, Mapping[Place, int]]], Coroutine[Any, None,
 class Questions(NamedTuple):
     """How a node asks about logs.
 
-    ends       asks brokers where theirs end
-    partings   asks brokers up to where theirs are ours, of epochs of ours before an offset
-    mark       reads the high watermark of a replica here, -1: not known
-    is_out     whether the log of a replica here is out of service
+    ends         asks brokers where theirs end
+    partings     asks brokers up to where theirs are ours, of what we have before an offset
+    mark         reads the high watermark of a replica here, -1: not known
+    is_out       whether the log of a replica here is out of service
+    is_loading   whether nothing is published of a replica here yet: its mark is not known
     """
 
     ends: AskEnds
     partings: AskPartings
     mark: Callable[[Place], int]
     is_out: Callable[[Place], bool] = lambda _place: False
+    is_loading: Callable[[Place], bool] = lambda _place: False
 
 
 class OtherLogs(NamedTuple):

@@ -36,6 +36,7 @@ class Rig(EndsRig):
         self.known.topics, self.known.slots = {"t": Topic()}, Slots()
         self.owner = {0: [(5, 0), (7, 70)]}
         self.kinds = []
+        self.seat = seat
         self.ends = LogPartings(seat, self.known, desk.peers, self.tasks, VERSION, self.ask_own)
         for index in (0, 1):
             fields = (RowState.FOLLOWER, partition_key("t", index, ID), 1, 7, 0, 95, 95, 100)
@@ -118,3 +119,16 @@ def test_what_a_broker_does_not_say_is_not_known(rig):
     second.session.close()
     rig.until(lambda: task.is_done)
     assert task.result() == {1: {}, 2: {}, 3: {}}
+
+
+def test_what_our_row_says_of_the_end_does_not_count(rig):
+    """The row of a replica that is held is published after its owner was answered: it says 0 before, and is loading."""
+    row = PartitionRow(RowState.LOADING, partition_key("t", 0, ID), 1, -1, *(0,) * (len(PartitionRow._fields) - 4))
+    rig.seat.partitions.publish(0, row)
+    assert rig.ends.is_loading(("t", 0))
+    assert not rig.ends.is_out(("t", 0))
+    node = rig.broker(1)
+    task = rig.ask({1: {("t", 0): 100}})
+    assert rig.answered(node, 0, 7, 130) == 7
+    rig.until(lambda: task.is_done)
+    assert task.result() == {1: {("t", 0): 100}}
