@@ -361,6 +361,9 @@ SESSION_PARTITIONS_MAX: Final = 200_000  # that a follower fetches over one conn
 SESSION_IDLE_MS_MIN: Final = (
     120_000  # without a fetch, before a session gives way to a new one that finds no room; Kafka's
 )
+LEADER_EPOCHS_COMPARED_MAX: Final = (
+    3  # entries of an epoch file, the last ones, compared with the batches at each opening
+)
 EPOCH_FILES_MAX: Final = 10_000  # partitions whose leader epochs a network worker remembers
 RECORD_DELETIONS_MAX: Final = 10_000  # partitions of one worker whose DeleteRecords wait for followers
 FOLLOWED_PER_MESSAGE_MAX: Final = 512  # followers' offsets, 20 KiB

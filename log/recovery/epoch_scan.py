@@ -21,6 +21,7 @@ from typing import Final, NamedTuple
 
 from headrace.errors import HeadraceError
 from headrace.ids import NO_EPOCH
+from headrace.limits import LEADER_EPOCHS_COMPARED_MAX
 from headrace.log.batch_walk import LENGTH_MIN, walk
 from headrace.log.disk import Disk
 from headrace.log.index_layout import OFFSET_ENTRY
@@ -29,7 +30,6 @@ from headrace.log.reading.reader import LogReader
 from headrace.protocol.record_batch import HEADER, HEADER_BYTES, LOG_OVERHEAD_BYTES, MAGIC_V2, RecordBatchHeader
 
 _FIRST: Final = -1
-COMPARED_MAX: Final = 3  # entries, the last ones: each costs the reading of a header
 
 
 class _Implausible(HeadraceError):
@@ -71,7 +71,9 @@ def contradiction(
     try:
         reader.refresh(0)
         following = end_offset
-        for epoch, start in reversed([entry for entry in entries if entry[1] < end_offset][-COMPARED_MAX:]):
+        for epoch, start in reversed(
+            [entry for entry in entries if entry[1] < end_offset][-LEADER_EPOCHS_COMPARED_MAX:]
+        ):
             header = next((found.header for found in reader.batches_from(start, segment, position)), None)
             is_read = header is not None and header.base_offset < following  # else the cleaner has taken its records
             if header is not None and is_read and header.partition_leader_epoch not in (epoch, NO_EPOCH):

@@ -55,6 +55,7 @@ class Rig:
         self.partings = {}  # by broker; else logs are the same up to where ours was found to have parted
         self.marks = {}
         self.out = set()  # replicas here whose logs are out of service
+        self.loading = set()  # and whose rows say nothing yet
         self.begin()
 
     def register(self, broker):
@@ -70,7 +71,7 @@ class Rig:
         self.known.held.clear()
         self.holds = Holds(
             node.known, node.zk, node.tasks, lambda: node.now_ms,
-            Questions(lambda wanted: self.asking(wanted), self.part, lambda place: self.marks.get(place, -1), self.out.__contains__),
+            Questions(lambda wanted: self.asking(wanted), self.part, lambda place: self.marks.get(place, -1), self.out.__contains__, self.loading.__contains__),
             self.register_again, node.seat.wiring.settings, has_new_directory,
         )  # fmt: skip
 
@@ -838,3 +839,17 @@ def test_a_missing_log_that_a_controller_left_alone_in_the_isr_gives_way_to_thos
     rig.check()
     assert rig.stored_state()[:3] == (-1, ERA, (THIRD,))
     assert "first_offset=80 " in lost_lines(caplog)[-1], "each of them had what was acknowledged"
+
+
+def test_one_whose_row_says_nothing_yet_is_compared_with_the_next_check(rig):
+    """Its mark is not known before, and a log that lacks what is committed here may lead."""
+    rig.put()
+    rig.join()
+    rig.loading.add(("t", 0))
+    rig.opened(end=88)
+    rig.ends = {SECOND: {("t", 0): LogEnd(4, 90)}, THIRD: {("t", 0): LogEnd(4, 70)}}
+    rig.check()
+    assert not rig.asked
+    rig.loading.clear()
+    rig.check()
+    assert rig.stored_state()[2] == (SECOND,)
