@@ -24,6 +24,7 @@ from headrace.controller.zookeeper.znodes import PartitionState
 from headrace.ids import NO_EPOCH, NO_LEADER
 
 Place = tuple[str, int]  # topic and partition
+UNREAD = HeldReplica("")  # of a znode that can't be read: it can't serve where it is in sync, and disputes nothing
 
 _log = logging.getLogger(__name__)
 
@@ -70,10 +71,13 @@ class HeardEpochs:
         for name, failure in failures.items():
             if failure is None:
                 continue
-            _log.error("replicas stay held as they were reason=%s", failure)
+            _log.error("replicas stay held as they were, those in sync at the least reason=%s", failure)
             topic = held_znodes.topic_of_held(name)
             before = self._found.get(broker, {}).items()
             found.update((place, held) for place, held in before if place[0] == topic and place not in found)
+            known = self._known.topics.get(topic)
+            for index in range(len(known.states) if known is not None else 0):
+                found.setdefault((topic, index), UNREAD)
         self._found[broker] = found
         return found
 

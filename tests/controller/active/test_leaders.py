@@ -552,3 +552,12 @@ def test_a_log_that_parted_within_an_epoch_disputes_no_election(node, ensemble, 
     remove(ensemble, 1)
     node.turn()
     assert state_of(ensemble, "t", 0).leader == 2
+
+
+def test_a_broker_whose_holds_can_not_be_read_is_not_elected(node, ensemble):
+    """Nobody knows whether its log has what was acknowledged; another one in sync does."""
+    create(node, (1, 2, 3))
+    ensemble.put(held_znodes.held_path(2, "t"), b"{")
+    remove(ensemble, 1)
+    node.turn()
+    assert state_of(ensemble, "t", 0).leader == 3

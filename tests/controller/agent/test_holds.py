@@ -71,7 +71,10 @@ class Rig:
         self.known.held.clear()
         self.holds = Holds(
             node.known, node.zk, node.tasks, lambda: node.now_ms,
-            Questions(lambda wanted: self.asking(wanted), self.part, lambda place: self.marks.get(place, -1), self.out.__contains__, self.loading.__contains__),
+            Questions(
+                lambda wanted: self.asking(wanted), self.part, lambda place: self.marks.get(place, -1),
+                self.out.__contains__, self.loading.__contains__,
+            ),
             self.register_again, node.seat.wiring.settings, has_new_directory,
         )  # fmt: skip
 
