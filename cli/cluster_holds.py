@@ -69,9 +69,19 @@ def accept_loss(
     if not held:
         print_line(f"headrace: {topic}:{index} is held by nobody, nothing was done", is_error=True)
         return 1
-    brokers = ", ".join(str(one.broker) for one in held)
+    there = [str(one.broker) for one in held if not one.is_away]
+    away = [str(one.broker) for one in held if one.is_away]
     who = "the best replica that is there" if keep == NO_LEADER else f"broker {keep}"
-    print_line(f"{topic}:{index} is led in some seconds by {who} (held by {brokers})")
+    if there:
+        print_line(f"{topic}:{index} is led in some seconds by {who} (held by {', '.join(there)})")
+    if away:
+        print_line(
+            f"{topic}:{index} is held by {', '.join(away)} too, not registered now: it reads this when it is back"
+            if there
+            else f"{topic}:{index} is held by {', '.join(away)}, not registered now: it reads this when it is back, and nothing happens"
+            " before, but that a reassignment no longer waits for its log",
+            is_error=True,
+        )
     return 0
 
 

@@ -1,8 +1,8 @@
 """Where the logs of other brokers end, leaders or followers: asked by ListOffsets, as a replica that debugs.
 
 Runs in: the controller process of a node that holds replicas (decision 042). By the replica id -2 a broker answers for what it does not
-lead, with its log's end. Ours tells the last leader epoch in it, and says so by the time -2, or below that, which has the high watermark as
-well; Apache's tells the partition's, which is none of the log's (EPOCH_UNKNOWN). One request in flight to each broker,
+lead, with its log's end. Ours tells the leader epoch of the last record in it, and says so by the time -2, or below that, which has the
+high watermark as well; Apache's tells the partition's, which is none of the log's (EPOCH_UNKNOWN). One request in flight to each broker,
 LOG_ENDS_PER_REQUEST_MAX partitions each; whoever does not answer is not known. A log that is out of service there says so (OUT_OF_SERVICE).
 
 Source: Kafka `ListOffsetsRequest.DEBUGGING_REPLICA_ID`, `ReplicaManager.fetchOffset`, `UnifiedLog.fetchOffsetByTimestamp`.
@@ -28,9 +28,7 @@ from headrace.runtime.peers import Peers
 DEBUGGING_REPLICA = -2
 LATEST = -1
 ANSWER_MS = 5_000
-LOG_EPOCH_MS = (
-    -2
-)  # in the place of a time, or less: the epoch is the log's last; with a high watermark, so much and 1 less
+LOG_EPOCH_MS = -2  # in the place of a time, or less: the epoch is that of the log's last record; with a high watermark, so much and 1 less
 
 Place = tuple[str, int]  # topic and partition
 

@@ -14,7 +14,7 @@ import logging
 from collections.abc import Collection, Mapping
 from functools import partial
 
-from headrace.controller.agent.log_parting import Epochs, answered
+from headrace.controller.agent.log_parting import Epochs, answered, last_before
 from headrace.controller.agent.new_replicas import Ask
 from headrace.controller.cluster.known_cluster import KnownCluster
 from headrace.controller.log_ends import ANSWER_MS, DEBUGGING_REPLICA
@@ -30,6 +30,7 @@ from headrace.runtime.peer_options import PeerOptions
 from headrace.runtime.peer_request import Outcome
 from headrace.runtime.peers import Peers
 from headrace.shm.messages import LOG_EPOCH, LOG_EPOCHS_ASKED, LOG_EPOCHS_TOLD, ReplyStatus, RequestKind
+from headrace.shm.partition_table import PartitionRow, RowState
 from headrace.shm.seat import Seat
 
 Place = tuple[str, int]  # topic and partition
@@ -56,16 +57,31 @@ class LogPartings:
 
     def mark(self, place: Place) -> int:
         """The high watermark of a replica here, -1: not known."""
+        row = self._row(place)
+        return row.high_watermark if row is not None else -1
+
+    def is_out(self, place: Place) -> bool:
+        """Whether the log of a replica here is out of service: its directory failed, or it is damaged beyond opening."""
+        row = self._row(place)
+        return row is not None and row.state == RowState.OFFLINE
+
+    def is_loading(self, place: Place) -> bool:
+        """Whether the row of a replica here says nothing yet: its owner publishes it once it is answered."""
+        row = self._row(place)
+        return row is not None and row.state == RowState.LOADING
+
+    def _row(self, place: Place) -> PartitionRow | None:
         topic = self._known.topics.get(place[0])
         slot = self._known.slots.get(*place) if topic is not None else -1
         row = self._seat.partitions.read(slot) if slot >= 0 else None
         is_ours = topic is not None and row is not None and row.key == partition_key(*place, topic.topic_id)
-        return row.high_watermark if row is not None and is_ours else -1
+        return row if is_ours else None
 
-    async def ask(self, wanted: Mapping[int, Collection[Place]]) -> dict[int, dict[Place, int]]:
+    async def ask(self, wanted: Mapping[int, Mapping[Place, int]]) -> dict[int, dict[Place, int]]:
         """By broker: up to which offset our log is the same; what is not known is left out.
 
-        wanted   the partitions that each broker is asked for
+        wanted   the partitions that each broker is asked for, and up to where ours is compared: its end, or where the two have parted at
+                 the latest
         """
         own = await self._own_epochs({place for places in wanted.values() for place in places})
         found: dict[int, dict[Place, int]] = {}
@@ -73,15 +89,16 @@ class LogPartings:
 
         async def ask_next() -> None:
             for broker in brokers:
-                found[broker] = await self._ask_broker(broker, {one: own[one] for one in wanted[broker] if one in own})
+                known = {one: (own[one], bound) for one, bound in wanted[broker].items() if one in own}
+                found[broker] = await self._ask_broker(broker, known)
 
         await self._tasks.share(len(wanted), ask_next)
         return found
 
-    async def _own_epochs(self, places: Collection[Place]) -> dict[Place, tuple[Epochs, int]]:
-        """Epochs and ends of our logs, of those that are open. A log without epochs says nothing."""
+    async def _own_epochs(self, places: Collection[Place]) -> dict[Place, Epochs]:
+        """Epochs of our logs, of those that are open. A log without epochs says nothing."""
         wiring = self._seat.wiring
-        by_owner: dict[int, list[tuple[Place, int, int, int]]] = {}
+        by_owner: dict[int, list[tuple[Place, int, int]]] = {}
         for place in places:
             topic, slot = self._known.topics.get(place[0]), self._known.slots.get(*place)
             row = self._seat.partitions.read(slot) if topic is not None and slot >= 0 else None
@@ -90,18 +107,18 @@ class LogPartings:
             key = partition_key(*place, topic.topic_id)
             owner = wiring.network_count + owner_of(*place, wiring.partition_count)
             if row.key == key:
-                by_owner.setdefault(owner, []).append((place, slot, key, row.log_end_offset))
-        found: dict[Place, tuple[Epochs, int]] = {}
+                by_owner.setdefault(owner, []).append((place, slot, key))
+        found: dict[Place, Epochs] = {}
         for owner, rows in by_owner.items():
             for first in range(0, len(rows), LOG_EPOCHS_PER_REQUEST_MAX):
                 part = rows[first : first + LOG_EPOCHS_PER_REQUEST_MAX]
                 told = _epochs_in(await self._ask_owner(owner, part))
-                found.update({one[0]: (told[one[2]], one[3]) for one in part if told.get(one[2])})
+                found.update({one[0]: told[one[2]] for one in part if told.get(one[2])})
         return found
 
-    async def _ask_owner(self, owner: int, rows: Collection[tuple[Place, int, int, int]]) -> bytes:
+    async def _ask_owner(self, owner: int, rows: Collection[tuple[Place, int, int]]) -> bytes:
         heard: Future[bytes | None] = Future()
-        body = b"".join(LOG_EPOCHS_ASKED.pack(slot, key) for _place, slot, key, _end in rows)
+        body = b"".join(LOG_EPOCHS_ASKED.pack(slot, key) for _place, slot, key in rows)
         if not self._ask_own(owner, RequestKind.LOG_EPOCHS, body, partial(self._hear, heard)):
             return b""
         self._tasks.expect(heard, ANSWER_MS, None)
@@ -122,11 +139,17 @@ class LogPartings:
         if peer is None:
             return found
         try:
-            asked = {place: epochs[-1][0] for place, (epochs, _end) in own.items()}
+            asked = {}
+            for place, (epochs, bound) in own.items():
+                epoch = last_before(epochs, bound)
+                if epoch == NO_EPOCH:
+                    found[place] = bound  # nothing of ours is before
+                else:
+                    asked[place] = epoch
             for _round in range(LOG_PARTING_ROUNDS_MAX):
-                asked = await self._ask_round(peer, broker, asked, own, found)
                 if not asked:
                     break
+                asked = await self._ask_round(peer, broker, asked, own, found)
         finally:
             self._peers.close(peer)
         return found

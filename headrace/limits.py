@@ -372,6 +372,9 @@ SESSION_PARTITIONS_MAX: Final = 200_000  # that a follower fetches over one conn
 SESSION_IDLE_MS_MIN: Final = (
     120_000  # without a fetch, before a session gives way to a new one that finds no room; Kafka's
 )
+LEADER_EPOCHS_COMPARED_MAX: Final = (
+    3  # entries of an epoch file, the last ones, compared with the batches at each opening
+)
 EPOCH_FILES_MAX: Final = 10_000  # partitions whose leader epochs a network worker remembers
 RECORD_DELETIONS_MAX: Final = 10_000  # partitions of one worker whose DeleteRecords wait for followers
 FOLLOWED_PER_MESSAGE_MAX: Final = 512  # followers' offsets, 20 KiB
@@ -387,9 +390,6 @@ COORDINATOR_CYCLE_MS_MAX: Final = 1_000
 # Followers
 FETCHED_CYCLE_MS_MAX: Final = (
     5  # of a cycle, in which what leaders sent is appended; a slice that has begun is finished
-)
-EMPTY_PROOFS_MAX: Final = (
-    2  # answers without a record for a follower's last batch, where the leader has one that is not committed
 )
 FETCHED_SLICE_BYTES: Final = 512 << 10  # appended between two checks of the clock
 REPLICATION_RATE_MAX: Final = (1 << 63) - 1  # bytes a second: no throttle

@@ -29,6 +29,7 @@ class Held(NamedTuple):
     partition: int
     broker: int
     replica: HeldReplica
+    is_away: bool = False  # its broker is not registered
 
 
 def read_held(connect: str) -> list[Held]:
@@ -67,9 +68,11 @@ def _check_replica(session: BlockingSession, topic: str, partition: int, broker:
 
 async def _read(zk: ZkSession) -> list[Held]:
     found = []
+    live = set(await zk.children(znodes.BROKER_IDS))
     for broker in map(int, filter(str.isdecimal, await zk.children(held_znodes.HELD))):
         held = await read_held_by(zk, broker)
-        found += [Held(*place, broker, one) for place, one in held.items() if not one.is_sole]
+        is_away = str(broker) not in live
+        found += [Held(*place, broker, one, is_away) for place, one in held.items() if not one.is_sole]
     return sorted(found, key=lambda one: one[:3])
 
 

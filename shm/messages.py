@@ -38,13 +38,14 @@ asked, and those of `RequestKind`, which no client can send:
     ALTER_ISR        n x ( slot 4 | key 4 | leader_epoch 4 | known 2 | wanted 2 | known x id 4 | wanted x ( id 4, pad 4, broker epoch 8 ) )
                      a partition worker to the controller: leaders want other in-sync replicas than those known to them. The
                      reply is n x error 2, in that order; what came of it is in a view that was published before
-    OPENED_LOG       n x ( slot 4 | key 4 | log end 8 | high_watermark 8 | last leader epoch 4 | flags 4 )
-                     a partition worker to the controller: logs that it has opened, the mark as it was known before; flags: closed
+    OPENED_LOG       n x ( slot 4 | key 4 | log end 8 | high_watermark 8 | written epoch 4 | latest epoch 4 | flags 4 )
+                     a partition worker to the controller: logs that it has opened, the mark as it was known before, the leader epoch of
+                     the last record, and the latest one, which may have none; flags: closed
                      in order by its last owner; cut since its end was damaged; whole, in a directory that is not suspect; missing:
                      there is no log, and none is made before the reply; no mark: none was known; another: another topic's log was
                      in its place, and was put aside. The reply is error 2: NONE once what follows is in the view, or will be
-    AHEAD_LOG        n x ( slot 4 | key 4 | log end 8 | parted at 8 | last leader epoch 4 | leader 4 | leader epoch 4 |
-                         flags 4 )
+    AHEAD_LOG        n x ( slot 4 | key 4 | log end 8 | parted at 8 | written epoch 4 | latest epoch 4 | leader 4 |
+                         leader epoch 4 | flags 4 )
                      a partition worker to the controller: logs that have more than the state of their partition knows of (its
                      leader and leader epoch): what a later epoch wrote, or what that leader's log does not have, from an offset on.
                      The reply is that of OPENED_LOG
@@ -139,10 +140,10 @@ ALTER_ISR_HEADER: Final = Struct("=IIiHH")
 ALTER_ISR_KNOWN: Final = Struct("=i")
 ALTER_ISR_WANTED: Final = Struct("=ixxxxq")
 ALTER_ISR_RESULT: Final = Struct("=h")
-OPENED_LOG: Final = Struct("=IIqqii")
+OPENED_LOG: Final = Struct("=IIqqiii")
 LOG_WAS_CLOSED, LOG_WAS_CUT, LOG_IS_WHOLE, LOG_IS_MISSING, LOG_HAS_NO_MARK = 1, 2, 4, 8, 16  # its flags
 LOG_WAS_SYNCED, LOG_WAS_ANOTHER = 32, 64  # others
-AHEAD_LOG: Final = Struct("=IIqqiiii")
+AHEAD_LOG: Final = Struct("=IIqqiiiii")
 LOG_HAS_NO_ID: Final = 1  # its flag
 OPENED_RESULT: Final = Struct("=h")
 LOG_EPOCHS_ASKED: Final = Struct("=II")

@@ -8,6 +8,7 @@ nodes (`zookeeper/held_znodes.py`) before it answers a LeaderAndIsr. They are re
     any election                                   its leader epoch is above all that was heard of for this partition
     a live broker holds its replica (decision 042) the replica is offline, as if it had answered so: all that are held at once,
                                                    else the last of an ISR that answers is left alone in it
+    a broker registered since they were read       it is not elected, nor left alone in an ISR, by what is planned now
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ import logging
 from headrace.controller.cluster.known_cluster import KnownCluster, is_another
 from headrace.controller.zookeeper import held_znodes
 from headrace.controller.zookeeper.held_reader import read_znodes
-from headrace.controller.zookeeper.held_znodes import NO_OFFSET, HeldReplica
+from headrace.controller.zookeeper.held_znodes import HeldReplica
 from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.znodes import PartitionState
 from headrace.ids import NO_EPOCH, NO_LEADER
-from headrace.leader_eras import era_of
 
 Place = tuple[str, int]  # topic and partition
+UNREAD = HeldReplica("")  # of a znode that can't be read: it can't serve where it is in sync, and disputes nothing
 
 _log = logging.getLogger(__name__)
 
@@ -38,21 +39,31 @@ class HeardEpochs:
         self._ahead: dict[Place, list[HeldReplica]] = {}  # of live brokers
         self._latest: dict[Place, int] = {}
         self._found: dict[int, dict[Place, HeldReplica]] = {}  # by broker, as they were read last
+        self._heard: dict[int, int] = {}  # broker epochs of those that were registered when the holds were read last
+
+    def is_heard(self, broker: int) -> bool:
+        """Whether what a broker holds was read under its present registration: it stores that before it registers.
+
+        One that came since is as one that did not come yet. What follows of its coming hears it.
+        """
+        registration = self._known.brokers.get(broker)
+        return registration is not None and self._heard.get(broker) == registration.epoch
 
     async def refresh(self) -> None:
         """Read what brokers hold; one call, where none holds anything. raises ZkError"""
         ahead: dict[Place, list[HeldReplica]] = {}
         waiting: dict[int, list[Place]] = {}
+        heard = {broker: registration.epoch for broker, registration in self._known.brokers.items()}
         for name in await self._zk.children(held_znodes.HELD):
             if not name.isdecimal() or int(name) not in self._known.brokers:
                 continue
             for place, held in (await self._read(int(name))).items():
                 if held.is_ahead:
                     ahead.setdefault(place, []).append(held)
-                    self.note(place, held.end_epoch)
+                    self.note(place, held.known_epoch)
                 elif not held.is_sole and self._counts(int(name), place, held):
                     waiting.setdefault(int(name), []).append(place)
-        self._ahead, self.held = ahead, waiting
+        self._ahead, self.held, self._heard = ahead, waiting, heard
 
     async def _read(self, broker: int) -> dict[Place, HeldReplica]:
         """What a broker holds; of a node that can't be read what it said before. raises ZkError"""
@@ -60,10 +71,13 @@ class HeardEpochs:
         for name, failure in failures.items():
             if failure is None:
                 continue
-            _log.error("replicas stay held as they were reason=%s", failure)
+            _log.error("replicas stay held as they were, those in sync at the least reason=%s", failure)
             topic = held_znodes.topic_of_held(name)
             before = self._found.get(broker, {}).items()
             found.update((place, held) for place, held in before if place[0] == topic and place not in found)
+            known = self._known.topics.get(topic)
+            for index in range(len(known.states) if known is not None else 0):
+                found.setdefault((topic, index), UNREAD)
         self._found[broker] = found
         return found
 
@@ -98,5 +112,5 @@ def disputes(held: HeldReplica, state: PartitionState) -> bool:
 
     One that parted from a leader in one epoch is not: that one's followers may lead.
     """
-    is_later = held.parted_in < held.end_epoch or held.end_offset == NO_OFFSET or held.parted_from == NO_LEADER
-    return held.is_ahead and is_later and era_of(state.leader_epoch) <= era_of(held.latest_epoch)
+    is_later = held.parted_in < held.known_epoch or held.parted_from == NO_LEADER
+    return held.is_ahead and is_later and not held.is_over(state.leader_epoch)

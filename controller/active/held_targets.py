@@ -5,21 +5,24 @@ brokers hold is in ZooKeeper before they register (decision 042), so it is read 
 
     a live broker disputes the state                nothing is done: it compares all logs, and says who leads (decision 071)
     a live broker of the target holds its replica   nothing is done: the others may have what it lost, and would be deleted
-    any live broker's log is ahead of the state     nothing is done: it may be what was acknowledged, and would be deleted or cut; so it
-                                                    is where it parted from its leader within an epoch, and waits for an operator
+    any broker's log is ahead of the state          nothing is done: it may be what was acknowledged, and would be deleted or cut; so it
+                                                    is where it parted from its leader within an epoch, and waits for an operator. So
+                                                    it is while its broker is away, until an operator accepts the loss
+    what a broker holds can't be read               nothing is done
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from headrace.controller.active.heard_epochs import disputes
+from headrace.controller.active.unwanted_replicas import unwanted_of
+from headrace.controller.cluster.known_cluster import KnownCluster
 from headrace.controller.zookeeper import held_znodes
-from headrace.controller.zookeeper.held_znodes import HeldReplica
+from headrace.controller.zookeeper.held_znodes import UNREADABLE, HeldReplica
 from headrace.controller.zookeeper.session import ZkSession
-from headrace.controller.zookeeper.znodes import BadZnode, PartitionState
-from headrace.leader_eras import era_of
+from headrace.controller.zookeeper.znodes import BadZnode, PartitionState, TopicAssignment
 
 ByBroker = Mapping[int, HeldReplica]
 Place = tuple[str, int]  # topic and partition
@@ -28,22 +31,47 @@ _log = logging.getLogger(__name__)
 
 
 async def read_held_of(
-    zk: ZkSession, name: str, topic_id: str, brokers: Collection[int], partitions: int
-) -> dict[int, dict[int, HeldReplica]]:
-    """What these brokers hold of a topic, by partition and broker, but for nodes that can't be read. raises ZkError"""
-    chunks = range(held_znodes.chunk_of(max(0, partitions - 1)) + 1)
-    asked = [broker for broker in sorted(brokers) for _chunk in chunks]
-    paths = [held_znodes.held_path(broker, name, chunk) for broker in sorted(brokers) for chunk in chunks]
+    zk: ZkSession, name: str, assignment: TopicAssignment, known: KnownCluster
+) -> tuple[dict[int, dict[int, HeldReplica]], tuple[int, ...]]:
+    """What brokers hold of a topic, by partition and broker: the live ones, and those of the assignment that are away.
+
+    Of a broker that is away only what is ahead counts: what it may have lost it does not serve.
+
+    returns   that, and the live ones that are registered as they were before it was read
+    raises    ZkError
+    """
+    live = dict(known.brokers)
+    count = len(assignment.replicas)
+    named = {broker for replicas in assignment.replicas for broker in replicas}
+    brokers = sorted({*live, *named, *(broker for unwanted in unwanted_of(assignment).values() for broker in unwanted)})
+    asked = [(broker, chunk) for broker in brokers for chunk in range(held_znodes.chunk_of(max(0, count - 1)) + 1)]
+    paths = [held_znodes.held_path(broker, name, chunk) for broker, chunk in asked]
     found: dict[int, dict[int, HeldReplica]] = {}
-    for broker, path, node in zip(asked, paths, await zk.get_many(paths), strict=True):
+    for (broker, chunk), path, node in zip(asked, paths, await zk.get_many(paths), strict=True):
         try:
             replicas = held_znodes.decode_held(path, node.data) if node is not None else {}
-        except BadZnode:
-            continue
+        except BadZnode as failure:
+            _log.error("it is not known what a broker holds broker=%d topic=%s reason=%s", broker, name, failure)
+            replicas = {index: UNREADABLE for index in range(count) if held_znodes.chunk_of(index) == chunk}
         for index, one in replicas.items():
-            if one.topic_id in ("", topic_id):
+            if one.topic_id in ("", assignment.topic_id) and (broker in live or one.is_ahead):
                 found.setdefault(index, {})[broker] = one
-    return found
+    away = [(index, broker) for index, holders in found.items() for broker in holders if broker not in live]
+    for index, broker in await _accepted(zk, name, found, away):
+        del found[index][broker]
+    return found, tuple(broker for broker, registration in live.items() if known.brokers.get(broker) == registration)
+
+
+async def _accepted(
+    zk: ZkSession, name: str, found: Mapping[int, ByBroker], away: Sequence[tuple[int, int]]
+) -> list[tuple[int, int]]:
+    """Those of these (partition, broker) whose loss an operator accepts: nobody else reads that while the broker is away. raises ZkError"""
+    paths = [held_znodes.accept_loss_path((name, index)) for index, _broker in away]
+    return [
+        (index, broker)
+        for (index, broker), node in zip(away, await zk.get_many(paths), strict=True)
+        if node is not None and held_znodes.is_meant(node.data, broker, found[index][broker].end_offset)
+    ]
 
 
 def waits_for(held: ByBroker, target: Collection[int], state: PartitionState) -> list[int]:
@@ -51,13 +79,10 @@ def waits_for(held: ByBroker, target: Collection[int], state: PartitionState) ->
     return sorted(
         broker
         for broker, one in held.items()
-        if disputes(one, state) or (broker in target and not one.is_sole) or (one.is_ahead and not is_over(one, state))
+        if disputes(one, state)
+        or (broker in target and not one.is_sole)
+        or (one.is_ahead and not one.is_over(state.leader_epoch))
     )
-
-
-def is_over(one: HeldReplica, state: PartitionState) -> bool:
-    """Whether somebody has compared the logs, and begun another history, since this one was found ahead."""
-    return era_of(state.leader_epoch) > era_of(one.latest_epoch)
 
 
 class Waiting:

@@ -96,7 +96,7 @@ class _Read(NamedTuple):
 
     states   of the partitions that were asked for
     trigger  the node of wishes, None: there is none
-    held     what live brokers hold, by partition
+    held     what brokers hold, by partition; live: those whose holds these are. One that came since is as one that did not come yet
     """
 
     assignment: TopicAssignment
@@ -104,6 +104,7 @@ class _Read(NamedTuple):
     states: dict[int, PartitionState]
     trigger: Node | None
     held: Mapping[int, ByBroker]
+    live: tuple[int, ...]
 
 
 class Reassignments(Part):
@@ -417,8 +418,8 @@ class Reassignments(Part):
         for index, path, state in zip(indexes, paths, await zk.get_many(paths), strict=True):
             if state is not None:
                 states[index] = znodes.decode_state(path, state.data, state.version)
-        held = await read_held_of(zk, topic.name, topic.topic_id, self._term.known.brokers, len(assignment.replicas))
-        return _Read(assignment, node.version, states, trigger, held)
+        held, live = await read_held_of(zk, topic.name, assignment, self._term.known)
+        return _Read(assignment, node.version, states, trigger, held, live)
 
     def _plan_next(self, name: str, found: _Read, index: int, event: Event) -> Plan:
         """What one that is on its way needs; nothing while brokers hold it: it is looked at again (RECHECK_MS)."""
@@ -428,9 +429,8 @@ class Reassignments(Part):
         return NOTHING if holders else plan(known, event)
 
     def _known(self, name: str, found: _Read, index: int) -> Moving:
-        term = self._term
-        online = term.liveness.online(name, index, tuple(term.known.brokers))
-        return Moving(assignment_of(found.assignment, index), found.states[index], online, term.epoch)
+        online = self._term.liveness.online(name, index, found.live)
+        return Moving(assignment_of(found.assignment, index), found.states[index], online, self._term.epoch)
 
     async def _carry_out(self, topic: Topic, found: _Read, plans: Mapping[int, Plan], is_by_trigger: bool) -> bool:
         """Do what is planned for a topic's partitions; whether some of all are still on their way after that.

@@ -194,7 +194,7 @@ class StateChanges:
 
         def how(topic: Topic, index: int, facts: PartitionFacts) -> PartitionState | None:
             assert facts.state is not None
-            serving = liveness.serving(topic.name, index, facts.replicas)
+            serving = tuple(filter(self._term.heard.is_heard, liveness.serving(topic.name, index, facts.replicas)))
             return elect_for_shutdown(facts.state, facts.replicas, serving, liveness.shutting_down, facts.epoch)
 
         return await self._move_partitions(partitions, lambda topic, index: partial(how, topic, index))
@@ -221,6 +221,9 @@ class StateChanges:
 
     async def shrink(self, partitions: Iterable[Partition]) -> Changes:
         """Replicas that are offline leave the ISR, and don't lead: OfflineReplica for all of a partition at once."""
+        partitions = list(partitions)
+        if partitions:
+            await self._hear()
         steps: list[Step] = [(topic, index, partial(self._plan_shrink, topic, index)) for topic, index in partitions]
         return await self._carry_out(steps)
 
@@ -274,7 +277,9 @@ class StateChanges:
         else:
             self._remembered[key] = status
 
-    def _plan_replica(self, topic: Topic, index: int, broker: int, wanted: ReplicaStatus) -> Effects | Refusal:
+    def _plan_replica(
+        self, topic: Topic, index: int, broker: int, wanted: ReplicaStatus, *, is_heard: bool = False
+    ) -> Effects | Refusal:
         term = self._term
         state = topic.states[index]
         if self._is_others(topic, index):
@@ -282,7 +287,7 @@ class StateChanges:
         status = self.replica_status(topic, index, broker)
         if wanted is ReplicaStatus.NEW and (topic.name, index, broker) not in self._remembered:
             status = ReplicaStatus.NON_EXISTENT  # the assignment names it already
-        offline = self._offline(topic, index)
+        offline = self._offline(topic, index, is_heard=is_heard)
         facts = ReplicaFacts(broker, topic.replicas[index], state, term.epoch, offline, topic.name in term.leaving)
         effects = step_replica(status, wanted, facts)
         if effects is NEVER:
@@ -293,22 +298,26 @@ class StateChanges:
         return effects
 
     def _plan_shrink(self, topic: Topic, index: int) -> Effects | Refusal:
-        state, offline = topic.states[index], self._offline(topic, index)
+        state, offline = topic.states[index], self._offline(topic, index, is_heard=True)
         if state is None or self._is_others(topic, index) or topic.name in self._term.leaving:
             return NEVER
         assigned = [broker for broker in offline if broker in topic.replicas[index]]
         if assigned:
-            return self._plan_replica(topic, index, assigned[0], ReplicaStatus.OFFLINE)
+            return self._plan_replica(topic, index, assigned[0], ReplicaStatus.OFFLINE, is_heard=True)
         shrunk = without(state, offline, self._term.epoch)  # of brokers that are no replicas (KAFKA-9672)
         return NOTHING if shrunk is None else Effects(shrunk, (TellLeaders(),))
 
-    def _offline(self, topic: Topic, index: int) -> tuple[int, ...]:
-        """Replicas that are offline, and such as the state names."""
+    def _offline(self, topic: Topic, index: int, *, is_heard: bool = False) -> tuple[int, ...]:
+        """Replicas that are offline, and such as the state names.
+
+        is_heard   those that came since it was read what brokers hold count as offline
+        """
         state = topic.states[index]
         named = () if state is None else (*state.isr, *((state.leader,) if state.leader != NO_LEADER else ()))
         brokers = dict.fromkeys((*topic.replicas[index], *named))
         serving = self._term.liveness.serving(topic.name, index, tuple(brokers))
-        return tuple(broker for broker in brokers if broker not in serving)
+        heard = self._term.heard
+        return tuple(broker for broker in brokers if broker not in serving or (is_heard and not heard.is_heard(broker)))
 
     async def _move_partitions(
         self, partitions: Iterable[Partition], elect_of: Callable[[Topic, int], Elect]
@@ -332,7 +341,7 @@ class StateChanges:
         if term.heard.is_disputed((topic.name, index), state):
             return NOBODY
         replicas = topic.replicas[index]
-        online = term.liveness.online(topic.name, index, replicas)
+        online = tuple(filter(term.heard.is_heard, term.liveness.online(topic.name, index, replicas)))
         state = term.heard.above((topic.name, index), state)
         facts = PartitionFacts(replicas, state, online, term.epoch)
         return step_partition(self.partition_status(topic, index), PartitionStatus.ONLINE, facts, elect)

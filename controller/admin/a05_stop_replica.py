@@ -50,7 +50,7 @@ async def handle(context: AdminContext, version: int, body: memoryview) -> Pendi
         return PendingResponse.done(_response(version, error, dict.fromkeys(stops, error)))
     agent, known = context.agent, context.known
     errors: dict[_Replica, ErrorCode] = {}
-    unproven = await _unproven_of(context, stops)
+    unproven, marked = await _unproven_of(context, stops)
     for (name, index), stopped in stops.items():
         topic = known.topics.get(name)
         is_offline = topic is not None and agent.rows.is_offline(topic, index)
@@ -58,7 +58,7 @@ async def handle(context: AdminContext, version: int, body: memoryview) -> Pendi
         is_late = (name, index) in unproven
         judged_so = judge_stop(topic, index, stopped, is_replica, is_offline)
         errors[name, index] = ErrorCode.FENCED_LEADER_EPOCH if is_late else judged_so
-        if errors[name, index] is ErrorCode.NONE and _is_kept(known, name, index, stopped):
+        if errors[name, index] is ErrorCode.NONE and name not in marked and _is_kept(known, name, index, stopped):
             errors[name, index] = ErrorCode.KAFKA_STORAGE_ERROR
     counted = {replica: stops[replica] for replica, code in errors.items() if code is ErrorCode.NONE}
     agent.apply(ReplicasStopped(request.controller_id, request.controller_epoch, counted))
@@ -86,15 +86,15 @@ async def handle(context: AdminContext, version: int, body: memoryview) -> Pendi
 def _is_kept(known: KnownCluster, name: str, index: int, stopped: StoppedReplica) -> bool:
     """Whether a replica waits for an operator: its log may be all that is left of what was acknowledged (decision 071).
 
-    Its topic may be deleted all the same. A request of before v3 does not say which of the two it is about.
+    Its topic may be deleted all the same, which is marked in ZooKeeper.
     """
+    if not stopped.is_deleted or stopped.leader_epoch == EPOCH_DURING_DELETE:
+        return False
+    if name in known.unread_holds:
+        _log.error("replica not deleted, it is not known whether it is held partition=%s-%d", name, index)
+        return True
     held = known.held.get((name, index))
-    if (
-        held is None
-        or not held.is_ahead
-        or not stopped.is_deleted
-        or stopped.leader_epoch in (NO_EPOCH, EPOCH_DURING_DELETE)
-    ):
+    if held is None or not held.is_ahead:
         return False
     _log.error(
         "replica not deleted, it is held: its log may have what was acknowledged partition=%s-%d log_end=%d parted_at=%d; see headrace"
@@ -104,8 +104,10 @@ def _is_kept(known: KnownCluster, name: str, index: int, stopped: StoppedReplica
     return True
 
 
-async def _unproven_of(context: AdminContext, stops: Mapping[_Replica, StoppedReplica]) -> set[_Replica]:
-    """Replicas whose files would go by these stops, and of which ZooKeeper does not say so.
+async def _unproven_of(
+    context: AdminContext, stops: Mapping[_Replica, StoppedReplica]
+) -> tuple[set[_Replica], set[str]]:
+    """Replicas whose files would go by these stops, and of which ZooKeeper does not say so; and topics that are marked for deletion.
 
     A stop has no topic id. One that was delayed on a connection that its sender has given up would delete the replica of a topic that was
     made under the name since, or of a later assignment. What proves it is there before the first stop, and goes after the last answer.
@@ -116,12 +118,14 @@ async def _unproven_of(context: AdminContext, stops: Mapping[_Replica, StoppedRe
     left = {
         replica: one for replica, one in stops.items() if _needs_proof(one) and known.has(replica[0])
     }  # ZooKeeper lost it: too
+    all_marked: set[str] = set()
     for tries_left in range(LEARN_TRIES_MAX - 1, -1, -1):
         names = sorted({name for name, _index in left})
         before = {name: known.topics.get(name) for name in names}
         marks = await context.zk.get_many([znodes.delete_topic_path(name) for name in names]) if names else []
         nodes = await context.zk.get_many([znodes.topic_path(name) for name in names]) if names else []
         marked = {name for name, mark in zip(names, marks, strict=True) if mark is not None}
+        all_marked |= marked
         assigned = dict(_assignments(names, nodes))
         same = {name for name in names if known.topics.get(name) is before[name]}  # else it was read again meanwhile
         left = {
@@ -137,7 +141,7 @@ async def _unproven_of(context: AdminContext, stops: Mapping[_Replica, StoppedRe
         _log.warning(
             "replicas not deleted, ZooKeeper has neither a mark nor another assignment: a late request topic=%s", name
         )
-    return set(left)
+    return set(left), all_marked
 
 
 def _needs_proof(stopped: StoppedReplica) -> bool:

@@ -1,7 +1,7 @@
 """Losses that an operator accepts (`headrace cluster accept-loss`): each of one hold.
 
-Runs in: the controller process of the node that holds the replica. The znode names the held logs that were shown. It goes with the hold,
-however that ends: the partition's next hold is another.
+Runs in: the controller process of the node that holds the replica. The znode names the held logs that were shown. Each goes with
+its hold, however that ends, and the znode with the last one: the partition's next hold is another.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from collections.abc import Mapping
 
 from headrace.controller.cluster.known_cluster import KnownCluster
 from headrace.controller.zookeeper import held_znodes
+from headrace.controller.zookeeper.errors import ZkConflict
 from headrace.controller.zookeeper.session import ZkSession
+from headrace.controller.zookeeper.znodes import BadZnode
 
 Place = tuple[str, int]  # topic and partition
 
@@ -46,9 +48,36 @@ class AcceptedLosses:
         }
 
     async def remove(self) -> None:
-        """Those of holds that are over. raises ZkError"""
+        """Our entry, where our hold is over; others have theirs to read. raises ZkError"""
         names = set(await self._zk.children(held_znodes.ACCEPT_LOSS)) if self._over else set()
         for place in list(self._over):
             if held_znodes.accept_loss_name(place) in names:
-                await self._zk.delete(held_znodes.accept_loss_path(place))
+                try:
+                    await self._remove_own(place)
+                except ZkConflict:
+                    continue  # another holder's entry went: at the next check
             self._over.discard(place)
+
+    async def _remove_own(self, place: Place) -> None:
+        """raises   ZkConflict, where the znode is another now; ZkError"""
+        path = held_znodes.accept_loss_path(place)
+        node = await self._zk.get(path)
+        if node is None:
+            return
+        ends = held_znodes.accepted_ends(node.data)
+        ends.pop(self._known.node_id, None)
+        left = {broker: end for broker, end in ends.items() if await self._is_held_by(broker, place)}
+        if left:
+            await self._zk.set(
+                path, held_znodes.encode_accept_loss(left, held_znodes.kept_broker(node.data)), node.version
+            )
+        else:
+            await self._zk.delete(path)
+
+    async def _is_held_by(self, broker: int, place: Place) -> bool:
+        path = held_znodes.held_path(broker, place[0], held_znodes.chunk_of(place[1]))
+        node = await self._zk.get(path)
+        try:
+            return node is not None and place[1] in held_znodes.decode_held(path, node.data)
+        except BadZnode:
+            return True

@@ -57,12 +57,15 @@ class AheadReplicas:
     def __init__(self, known: KnownCluster, zk: ZkSession) -> None:
         self._known = known
         self._zk = zk
+        self._unassigned: set[Place] = set()
 
     def take(self, body: bytes) -> set[str]:
         """Hold what owners tell of; returns the topics. raises struct.error"""
         known = self._known
         names = set()
-        for slot, key, end_offset, parted_at, epoch, leader, leader_epoch, flags in AHEAD_LOG.iter_unpack(body):
+        for slot, key, end_offset, parted_at, epoch, latest_epoch, leader, leader_epoch, flags in AHEAD_LOG.iter_unpack(
+            body
+        ):
             place = known.slots.holder(slot)
             topic = known.topics.get(place[0]) if place is not None else None
             if place is None or topic is None or key != partition_key(*place, topic.topic_id):
@@ -76,6 +79,7 @@ class AheadReplicas:
                 parted_in=min(leader_epoch, before.parted_in) if before.is_ahead else leader_epoch,
                 is_nameless=before.is_nameless if before.is_ahead else bool(flags & LOG_HAS_NO_ID),
                 is_conflict=before.is_conflict,
+                log_epoch=latest_epoch,
             )  # fmt: skip
             _log.error(
                 "replica held, its log is ahead of its partition's state: ZooKeeper has a state of the past partition=%s-%d"
@@ -87,20 +91,53 @@ class AheadReplicas:
             names.add(topic.name)
         return names
 
+    def note_unassigned(self, place: Place) -> None:
+        """A reassignment has taken the partition off this node: its log stays held, and its files here, until an operator has decided."""
+        if place in self._unassigned:
+            return
+        self._unassigned.add(place)
+        held = self._known.held[place]
+        _log.error(
+            "replica held on, its partition was reassigned to other brokers: its log may have what was acknowledged, and is kept"
+            " partition=%s-%d log_end=%d parted_at=%d; to have it counted reassign the partition to this broker again; to let it go:"
+            " headrace cluster accept-loss %s:%d",
+            *place, held.end_offset, held.parted_at, *place,
+        )  # fmt: skip
+
+    def let_go(self, place: Place) -> None:
+        """An operator has accepted the loss of a log that no assignment names: the controller may have it deleted."""
+        self._unassigned.discard(place)
+        held = self._known.held[place]
+        _log.error(
+            "acknowledged records may be lost partition=%s-%d first_offset=%d reason=an operator accepted that the log of this broker,"
+            " which has no replica by the assignment, does not count; its files stay here until the controller has them deleted",
+            *place, held.parted_at,
+        )  # fmt: skip
+
     async def settle(
-        self, place: Place, topic: Topic, state: PartitionState, others: Others, accepted: int | None, facts: Facts
+        self,
+        place: Place,
+        topic: Topic,
+        state: PartitionState,
+        compared: HeldReplica,
+        others: Others,
+        accepted: int | None,
+        facts: Facts,
     ) -> bool:
         """Whether ZooKeeper says who is to lead; False: it is held on, and says for whom. raises ZkError
 
+        compared   our hold; one whose log can't be opened as missing
         accepted   None: nobody accepts the loss; else the broker whose log is to lead, NO_LEADER: that was not said
         """
         known = self._known
         held = known.held[place]
         verdict = decide_old(
-            known.node_id, held, others, topic.replicas[place[1]], state,
+            known.node_id, compared, others, topic.replicas[place[1]], state,
             is_accepted=accepted is not None, keep=NO_LEADER if accepted is None else accepted,
             high_watermark=facts.high_watermark, is_compacted=facts.is_compacted,
         )  # fmt: skip
+        if verdict.best == known.node_id and compared is not held and verdict.act is OldAct.RAISE:
+            return False  # nobody else is known, and we can't serve it
         if verdict.act is OldAct.WAIT:
             changed_hold = _waiting(held, verdict)
             if changed_hold != held:
@@ -119,7 +156,11 @@ class AheadReplicas:
         if verdict.first_offset >= 0:  # first, for a process that is killed
             why = f"broker {verdict.best} is to lead, the state was of the past, of other replicas: {ends_of(others.ends)}"
             report_loss(place, verdict.first_offset, held, why)
-        epochs = [held.end_epoch, *(end.epoch for end in others.ends.values() if end is not None)]
+        epochs = [
+            held.known_epoch,
+            others.latest_epoch,
+            *(end.epoch for end in others.ends.values() if end is not None),
+        ]
         changed = raised(state, verdict.best, epochs)
         if not await write_state(self._zk, known, place, topic, state, changed):
             return False

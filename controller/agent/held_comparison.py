@@ -16,9 +16,18 @@ from typing import NamedTuple
 
 from headrace.controller.agent.accepted_losses import AcceptedLosses
 from headrace.controller.agent.ahead_replicas import AheadReplicas, Facts, write_state
-from headrace.controller.agent.hold_decision import EPOCH_UNKNOWN, Act, LogEnd, Verdict, decide, first_lost, may_part
+from headrace.controller.agent.hold_decision import (
+    EPOCH_UNKNOWN,
+    Act,
+    LogEnd,
+    Verdict,
+    best_of_isr_then,
+    decide,
+    first_lost,
+    may_part,
+)
 from headrace.controller.agent.hold_reports import ends_of, report_loss, some_of
-from headrace.controller.agent.old_state_decision import Others
+from headrace.controller.agent.old_state_decision import Others, is_doubted
 from headrace.controller.agent.other_ends import OtherLogs, Partings, Questions, read_other_logs
 from headrace.controller.agent.owed_elections import OwedElections
 from headrace.controller.cluster.known_cluster import KnownCluster, Topic
@@ -27,7 +36,7 @@ from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.held_znodes import NO_OFFSET, HeldReplica
 from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.znodes import BadZnode, PartitionState
-from headrace.ids import NO_LEADER
+from headrace.ids import NO_EPOCH, NO_LEADER
 from headrace.leader_eras import first_of_history
 from headrace.settings import Settings
 
@@ -81,13 +90,13 @@ class HeldComparison:
 
     async def decide(self, places: Collection[Place]) -> None:
         """Compare these, where their logs are open, and do what follows. raises ZkError"""
-        asked = self._to_compare(places)
+        accepted = await self._owners.accepted.read()
+        asked = self._to_compare(places, accepted)
         if not asked:
             return
         known = self._known
         logs = await read_other_logs(self._zk, known, self._ask.ends, asked)
         partings = await self._read_partings(asked, logs)
-        accepted = await self._owners.accepted.read()
         waiting: list[Place] = []
         awaited: set[int] = set()
         for place, brokers in asked.items():
@@ -95,9 +104,15 @@ class HeldComparison:
             state = topic.states[place[1]] if topic is not None and place[1] < len(topic.states) else None
             if held is None or topic is None or state is None:
                 continue
-            if held.is_ahead:
-                others = _others_of(place, brokers, logs, partings)
-                await self._settle_ahead(place, topic, state, others, accepted.get(place))
+            if _is_unopened(held):
+                held = held._replace(end_offset=0, end_epoch=NO_EPOCH, is_missing=True)
+            if known.node_id not in topic.replicas[place[1]]:
+                if accepted.get(place, known.node_id) != known.node_id:  # who is to lead has no replica here
+                    self._owners.ahead.let_go(place)
+                    self._owners.drop(place)
+            elif held.is_ahead:
+                others = _others_of(place, brokers, logs, partings, state.leader_epoch)
+                await self._settle_ahead(place, topic, state, held, others, accepted.get(place))
             elif known.node_id in state.isr:  # else it is over
                 is_for_others = await self._settle(place, topic, state, held, logs, brokers, accepted.get(place))
                 if is_for_others:
@@ -109,8 +124,8 @@ class HeldComparison:
                 len(waiting), sorted(awaited), some_of(waiting),
             )  # fmt: skip
 
-    def _to_compare(self, places: Collection[Place]) -> dict[Place, tuple[int, ...]]:
-        """Held replicas whose logs are open, and who has the others."""
+    def _to_compare(self, places: Collection[Place], accepted: Collection[Place]) -> dict[Place, tuple[int, ...]]:
+        """Held replicas whose logs are open, or whose loss is accepted, and who has the others."""
         known, now_ms = self._known, self._monotonic_ms()
         found = {}
         for place in places:
@@ -118,35 +133,56 @@ class HeldComparison:
             if held is None or topic is None or topic.states[place[1]] is None:
                 continue
             self._since_ms.setdefault(place, now_ms)
-            if held.end_offset != NO_OFFSET:
+            is_open = not _is_unopened(held) and not self._ask.is_loading(place)
+            if is_open or (place in accepted and self._is_given_up(place)):
                 found[place] = tuple(one for one in topic.replicas[place[1]] if one != known.node_id)
         return found
+
+    def _is_given_up(self, place: Place) -> bool:
+        """Whether a log that is not open is compared as one that is missing, where its loss is accepted.
+
+        One that is out of service, or was not opened within unclean.recovery.timeout.ms.
+        """
+        now_ms = self._monotonic_ms()
+        return self._ask.is_out(place) or now_ms - self._since_ms.get(place, now_ms) >= self._timeout_ms
 
     async def _read_partings(self, asked: Mapping[Place, tuple[int, ...]], logs: OtherLogs) -> Partings:
         """Where logs that are ahead have parted from the others: asked where that does not follow from how they end."""
         known = self._known
-        wanted: dict[int, list[Place]] = {}
+        wanted: dict[int, dict[Place, int]] = {}
         for place, brokers in asked.items():
             held, topic = known.held.get(place), known.topics.get(place[0])
             if held is None or topic is None or not held.is_ahead or held.is_missing or not held.end_offset:
                 continue
             state = topic.states[place[1]]
+            if state is None:
+                continue
+            ahead = logs.holding(place, brokers, state.leader_epoch)
             for broker in brokers:
                 end = logs.end_of(broker, place)
-                if end is None or not end.offset or end.epoch == held.end_epoch:
+                if end is None or not end.offset:
                     continue
-                if end.epoch != EPOCH_UNKNOWN or (state is not None and state.leader == broker):
-                    wanted.setdefault(broker, []).append(place)
+                is_twice = is_doubted(held, broker, end, state, ahead)
+                if end.epoch == held.end_epoch and not is_twice:
+                    continue
+                if end.epoch != EPOCH_UNKNOWN or state.leader == broker:
+                    wanted.setdefault(broker, {})[place] = held.parted_at if is_twice else held.end_offset
         return await self._ask.partings(wanted) if wanted else {}
 
     async def _settle_ahead(
-        self, place: Place, topic: Topic, state: PartitionState, others: Others, accepted: int | None
+        self,
+        place: Place,
+        topic: Topic,
+        state: PartitionState,
+        held: HeldReplica,
+        others: Others,
+        accepted: int | None,
     ) -> None:
         """raises   ZkError"""
         before = self._known.held[place]
         policy = self._setting(topic, CLEANUP_POLICY)
         facts = Facts(self._ask.mark(place), "compact" in str(policy).lower())
-        if await self._owners.ahead.settle(place, topic, state, others, accepted, facts):
+        if await self._owners.ahead.settle(place, topic, state, held, others, accepted, facts):
             self._owners.drop(place)
         elif self._known.held.get(place) != before:
             self._owners.dirty(place[0])
@@ -164,7 +200,7 @@ class HeldComparison:
         """Whether it is for others to wait for that were not said yet. raises ZkError"""
         known, now_ms = self._known, self._monotonic_ms()
         others = {broker: logs.end_of(broker, place) for broker in brokers}
-        ahead = logs.holding(place, brokers)
+        ahead = logs.holding(place, brokers, state.leader_epoch)
         awaited = [
             broker
             for broker in brokers
@@ -181,14 +217,22 @@ class HeldComparison:
             awaited=awaited,
             disputed_by=sorted(ahead),
             keep=NO_LEADER if accepted is None else accepted,
+            high_watermark=self._ask.mark(place),
+            isr_then=held.isr,
         )  # fmt: skip
+        if verdict.best == known.node_id and _is_unopened(known.held[place]):
+            return False  # nobody else is known: we can't serve it
         if verdict.act is Act.WAIT:
             if awaited:
                 self._say_awaited(place, awaited, now_ms)
             if held.waits_for == verdict.waits_for:
                 return False
-            known.held[place] = held._replace(waits_for=verdict.waits_for)
+            known.held[place] = known.held[place]._replace(waits_for=verdict.waits_for)
             self._owners.dirty(place[0])
+            best, mark = others.get(verdict.best), self._ask.mark(place)
+            is_for_operator = verdict.waits_for == (verdict.best,) and verdict.best not in state.isr
+            if is_for_operator and best is not None and best.offset < mark:
+                _log.error(LACKING, *place, verdict.best, best.offset, mark, *place)
             return bool(verdict.waits_for)  # else for an operator, as was reported
         is_kept = accepted is not None and accepted != NO_LEADER
         lowest = min((one.parted_at for one in ahead.values()), default=held.end_offset)
@@ -244,7 +288,10 @@ class HeldComparison:
             best = others[verdict.best]
             assert best is not None
             owners.elections.owe(place)  # whether the reply comes or not
-            offset = min(lowest, first_lost(own, best, others, state.isr))
+            if best_of_isr_then(known.node_id, others, state.isr, held.isr) == verdict.best and held.is_missing:
+                offset = first_lost(best, best, others, held.isr)  # each of these had all that was acknowledged
+            else:
+                offset = min(lowest, first_lost(own, best, others, state.isr))
             report_loss(place, offset, held, f"broker {verdict.best} has more than this one, and is to lead")
             leader_epoch = first_of_history(state.leader_epoch)
             elected = state._replace(isr=(verdict.best,), leader_epoch=leader_epoch)
@@ -270,16 +317,30 @@ class HeldComparison:
         return self._settings.value(broker_key)
 
 
+LACKING = (
+    "replica held: another one, out of the ISR, has a record of a later leader epoch, and lacks what is committed here partition=%s-%d"
+    " broker=%d log_end=%d high_watermark=%d; to have it lead all the same: headrace cluster accept-loss %s:%d"
+)
+
+
+def _is_unopened(held: HeldReplica) -> bool:
+    """Whether it is not known where its log ends now."""
+    return held.end_offset == NO_OFFSET or held.is_unopened
+
+
 KEPT = "an operator says that the log of this one counts"
 
 
-def _others_of(place: Place, brokers: Collection[int], logs: OtherLogs, partings: Partings) -> Others:
-    ahead = logs.holding(place, brokers)
+def _others_of(
+    place: Place, brokers: Collection[int], logs: OtherLogs, partings: Partings, leader_epoch: int
+) -> Others:
+    ahead = logs.holding(place, brokers, leader_epoch)
     return Others(
         {broker: logs.end_of(broker, place) for broker in brokers},
         {broker: partings[broker][place] for broker in brokers if place in partings.get(broker, {})},
         sorted(broker for broker, one in ahead.items() if one.is_conflict),
         frozenset(ahead),
+        max((one.known_epoch for one in ahead.values()), default=NO_EPOCH),
     )
 
 

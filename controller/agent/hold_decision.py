@@ -1,20 +1,24 @@
 """What becomes of a held replica: its log beside those of the other replicas. Pure.
 
-Runs in: the controller process of the node that holds it (decision 042). The better log is the one with the later last leader epoch,
-then with the greater end. The first row that fits decides:
+Runs in: the controller process of the node that holds it (decision 042). The better log is the one whose last record is of the
+later leader epoch, then the one with the greater end. An epoch in which nothing was written ranks nothing. The first row that fits decides:
 
     an operator says whose log counts                                                       RELEASE, HAND_OVER, or WAIT for that one
     another's log is ahead of the state, and nobody has accepted a loss                     WAIT: it compares all, or has a conflict
     all that are registered have told, unclean election is allowed, none known is better    RELEASE
+    our log is missing, we alone are in the ISR, and all that were in it before are known   HAND_OVER to the best of these
     our log is missing, and no other in-sync one is known, nor unclean election allowed     WAIT, until somebody accepts the loss
     another log is not known: its node is away, or does not say                             WAIT for it, and for a better one
     no other log is better                                                                  RELEASE
     the best is in the ISR: it is elected before us, or holds itself                        WAIT for it
     ours is missing, and neither the loss is accepted, nor unclean election allowed         WAIT for those of the ISR, which decide
+    the best ends below our own high watermark, and no loss is accepted or allowed          WAIT for an operator: we have what is committed
     the best is outside of the ISR                                                          HAND_OVER to it
 
 A log that is missing says nothing by its end: the disk that has it may be mounted again. Each other in-sync log has all that was
-acknowledged. One out of the ISR lacks some of it, and leads only where an operator says so.
+acknowledged. One out of the ISR lacks some of it, and leads only where an operator says so. But a controller that reads no holds (Apache's)
+elects whoever registers first, and so leaves a missing log alone in the ISR: those that were in it before have what was acknowledged, for
+nobody has led since.
 
 Apache's brokers don't tell the last epoch of a log. In the ISR theirs is compared as if it were ours, by its end. Out of the ISR a longer
 one may be the tail of a leader of before, which nobody acknowledged: nothing is given away to it, it counts as not known.
@@ -37,7 +41,7 @@ EPOCH_UNKNOWN = -2  # of a log of Apache's brokers
 class LogEnd(NamedTuple):
     """Where a log ends."""
 
-    epoch: int  # the last leader epoch in it, -1: none
+    epoch: int  # of the last record in it, -1: there is none
     offset: int
     high_watermark: int = -1  # up to which its records are known to be committed, -1: nothing is said of that
 
@@ -85,6 +89,8 @@ def decide(
     awaited: Collection[int] = (),
     disputed_by: Collection[int] = (),
     keep: int = NO_LEADER,
+    high_watermark: int = -1,
+    isr_then: Sequence[int] = (),
 ) -> Verdict:
     """One held replica, which is in the ISR.
 
@@ -97,11 +103,16 @@ def decide(
     awaited          brokers that are registered, and have not said yet where their logs end
     disputed_by      brokers whose logs are ahead of the partition's state
     keep             the broker whose log is to lead, as an operator says; NO_LEADER: none did
+    high_watermark   of our log, -1: not known
+    isr_then         as of when our log was found to be missing
     """
     if keep != NO_LEADER:
         return _kept(node_id, others, keep)
     if disputed_by and not is_accepted:
         return Verdict(Act.WAIT, node_id, tuple(disputed_by))
+    whole = best_of_isr_then(node_id, others, isr, isr_then) if is_missing else NO_LEADER
+    if whole != NO_LEADER:
+        return Verdict(Act.HAND_OVER, whole)
     others_in_order = sorted((one for one in replicas if one != node_id), key=lambda one: one not in isr)
     best, best_end = node_id, own
     unknown = []
@@ -128,7 +139,21 @@ def decide(
         return Verdict(Act.WAIT, best, (best,))
     if is_missing and not (is_accepted or may_be_unclean):
         return Verdict(Act.WAIT, best, tuple(broker for broker in others_in_order if broker in isr))
+    if best_end.offset < min(high_watermark, own.offset) and not (is_accepted or may_be_unclean):
+        return Verdict(Act.WAIT, best, (best,))
     return Verdict(Act.HAND_OVER, best)
+
+
+def best_of_isr_then(
+    node_id: int, others: Mapping[int, LogEnd | None], isr: Sequence[int], isr_then: Sequence[int]
+) -> int:
+    """The best of those that were in the ISR with a log that is missing, where it has shrunk to that one; NO_LEADER: not all are known."""
+    then = [broker for broker in isr_then if broker != node_id]
+    ends = {broker: end for broker in then if (end := others.get(broker)) is not None}
+    if tuple(isr) != (node_id,) or not then or len(ends) < len(then):
+        return NO_LEADER
+    is_comparable = all(end.epoch != EPOCH_UNKNOWN for end in ends.values())
+    return max(then, key=lambda broker: ends[broker].rank if is_comparable else (0, ends[broker].offset))
 
 
 def _kept(node_id: int, others: Mapping[int, LogEnd | None], keep: int) -> Verdict:

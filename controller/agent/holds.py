@@ -39,7 +39,6 @@ from headrace.controller.agent.hold_decision import LogEnd
 from headrace.controller.agent.hold_reports import report_loss, report_missing, some_of
 from headrace.controller.agent.missing_logs import Absence, MissingLogs
 from headrace.controller.agent.new_life import begin_epochs, in_sync_replicas
-from headrace.controller.agent.old_state_decision import is_over
 from headrace.controller.agent.opened_report import OpenedReport
 from headrace.controller.agent.other_ends import Questions
 from headrace.controller.agent.owed_elections import OwedElections, Register
@@ -141,7 +140,8 @@ class Holds:
         self._well = LOG_WAS_CLOSED if in_all_directories else LOG_WAS_CLOSED | LOG_IS_WHOLE
         held = self._known.held
         for place, one in held.items():  # its log is opened anew
-            held[place] = one._replace(end_offset=NO_OFFSET)
+            unopened = one._replace(is_unopened=True)  # what is ahead waits for an operator: accept-loss names its end
+            held[place] = unopened if one.is_ahead else one._replace(end_offset=NO_OFFSET)
         for place, one in (await in_sync_replicas(self._zk, self._tasks, self._known.node_id)).items():
             before = held.get(place)
             if before is None or is_another(before.topic_id, one.topic_id):
@@ -174,7 +174,10 @@ class Holds:
             return
         found, failures = await read_znodes(self._zk, known.node_id)
         for failure in filter(None, failures.values()):
-            _log.error("replicas are not held any more reason=%s", failure)
+            _log.error("it is not known what is held, files of the topic stay until it is deleted reason=%s", failure)
+        known.unread_holds = {
+            held_znodes.topic_of_held(name) for name, failure in failures.items() if failure is not None
+        }
         self._stored = set(failures)
         known.held.update(found)
         for name, index in found:
@@ -229,13 +232,15 @@ class Holds:
 
     def _take(self, token: OpenedReport, body: bytes) -> None:
         known = self._known
-        for slot, key, end_offset, high_watermark, epoch, flags in OPENED_LOG.iter_unpack(body):
+        for slot, key, end_offset, high_watermark, epoch, latest_epoch, flags in OPENED_LOG.iter_unpack(body):
             place = known.slots.holder(slot)
             topic = known.topics.get(place[0]) if place is not None else None
             if place is None or topic is None or key != partition_key(*place, topic.topic_id):
                 continue
             if self._take_one(topic, place[1], LogEnd(epoch, end_offset), high_watermark, flags):
                 token.names.add(topic.name)
+            if (held := known.held.get(place)) is not None:
+                known.held[place] = held._replace(log_epoch=latest_epoch)
 
     def _take_one(self, topic: Topic, index: int, end: LogEnd, high_watermark: int, flags: int) -> bool:
         """A log as it was opened; returns whether that says something of what is held."""
@@ -251,7 +256,9 @@ class Holds:
             return False
         if held is not None and held.is_ahead:
             is_missing = held.is_missing and end.offset <= 0
-            known.held[place] = held._replace(end_offset=end.offset, end_epoch=end.epoch, is_missing=is_missing)
+            known.held[place] = held._replace(
+                end_offset=end.offset, end_epoch=end.epoch, is_missing=is_missing, is_unopened=False
+            )
             self._dirty.add(topic.name)
             return True
         is_new = held is None
@@ -351,15 +358,19 @@ class Holds:
                 if DeletedTopic(place[0], held.topic_id) in known.deleted:
                     self._drop(place)
                 continue  # else unknown, and not deleted
+            state = topic.states[place[1]] if place[1] < len(topic.states) else None
             is_gone = place[1] >= len(topic.states) or known.node_id not in topic.replicas[place[1]]
-            if is_gone or is_another(held.topic_id, topic.topic_id):
+            is_kept = held.is_ahead and not (state is not None and held.is_over(state.leader_epoch))
+            if is_another(held.topic_id, topic.topic_id) or (is_gone and not is_kept):
                 self._drop(place)
                 continue
-            state = topic.states[place[1]]
+            if is_gone:
+                self._ahead.note_unassigned(place)
+                continue  # nobody has decided that its log may go: a reassignment has not compared it
             if held.is_sole and len(topic.replicas[place[1]]) > 1:
                 known.held[place] = held._replace(is_sole=False)
                 self._dirty.add(place[0])
-            is_left = is_over(held, state) if held.is_ahead and state is not None else False
+            is_left = held.is_ahead and not is_kept
             if is_left or (state is not None and not held.is_ahead and known.node_id not in state.isr):
                 over.append(place)
                 self._drop(place)

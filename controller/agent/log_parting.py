@@ -3,7 +3,7 @@
 Runs in: the controller process of the node that holds the log (decision 071). The last epoch of a log says nothing of what lies below: the
 other may have written records in an epoch between two of ours. So its broker is asked where an epoch ended there (OffsetForLeaderEpoch).
 
-    asked     our latest epoch
+    asked     our latest epoch that has a record, before an offset at which the logs are known to have parted
     answered  the other's largest epoch up to it, and where that ended
               ours has that epoch: the logs parted at the smaller of its two ends
               ours does not: our next smaller one is asked for
@@ -36,6 +36,11 @@ class Parting(NamedTuple):
 
 
 UNKNOWN = Parting(-1)
+
+
+def last_before(epochs: Epochs, offset: int) -> int:
+    """The latest of our epochs that begins before an offset; NO_EPOCH: none does."""
+    return max((epoch for epoch, start in epochs if start < offset), default=NO_EPOCH)
 
 
 def answered(epochs: Epochs, end_offset: int, asked: int, epoch: int, epoch_end: int) -> Parting:

@@ -171,7 +171,7 @@ async def in_sync_replicas(zk: ZkSession, tasks: Tasks, node_id: int) -> dict[Pa
         part = partitions[first : first + READS_IN_FLIGHT_MAX]
         for partition, state in (await _states(zk, part)).items():
             if node_id in state.isr:
-                suspects[partition] = found[partition]
+                suspects[partition] = found[partition]._replace(isr=state.isr if len(state.isr) > 1 else ())
         await tasks.pause()
     return suspects
 

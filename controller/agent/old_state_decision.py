@@ -2,8 +2,8 @@
 
 Runs in: the controller process of the node that holds such a replica. What is decided is pure; what is written is the state, by the
 version that was read. Another log is the same as ours up to where they parted (`log_parting.py`). It has more where it goes on from there,
-and is another history where ours goes on as well. The better log of one history is the one with the later last epoch, then with the
-greater end. The first row that fits:
+and is another history where ours goes on as well. The better log of one history is the one whose last record is of the later epoch, then
+the one with the greater end. The first row that fits:
 
     an operator says whose log counts                                    RAISE that one
     another broker has a conflict about this partition                   WAIT for an operator
@@ -15,6 +15,7 @@ greater end. The first row that fits:
                                                                          the other leads
     another is another history, and both may be acknowledged             WAIT for somebody who says which counts: a conflict; accepted:
                                                                          RAISE, the other leads, the state's leader first
+    the best ends below our own high watermark                           WAIT for somebody who says which counts: a conflict
     else                                                                 RAISE: the best leads, in an epoch above all
 
     acknowledged   after the parting: what lies below a high watermark is. Where our log itself proves the state to be of the past,
@@ -42,7 +43,7 @@ from headrace.controller.agent.hold_decision import EPOCH_UNKNOWN, LogEnd
 from headrace.controller.zookeeper.held_znodes import HeldReplica
 from headrace.controller.zookeeper.znodes import PartitionState
 from headrace.ids import NO_EPOCH, NO_LEADER
-from headrace.leader_eras import era_of, first_after
+from headrace.leader_eras import first_after
 
 
 class OldAct(Enum):
@@ -73,16 +74,18 @@ class OldVerdict(NamedTuple):
 class Others(NamedTuple):
     """What is known of the other replicas of a partition, by broker.
 
-    ends        None: not known
-    partings    up to where their logs are the same as ours; what is not known is left out
-    conflicts   brokers that wait for an operator, for their own logs
-    ahead       brokers that hold their replicas as ahead of the state as well: their last epochs are not of its history
+    ends           None: not known
+    partings       up to where their logs are the same as ours; what is not known is left out
+    conflicts      brokers that wait for an operator, for their own logs
+    ahead          brokers that hold their replicas as ahead of the state as well: their last epochs are not of its history
+    latest_epoch   that any of these knows, with a record or without
     """
 
     ends: Mapping[int, LogEnd | None]
     partings: Mapping[int, int] = {}
     conflicts: Sequence[int] = ()
     ahead: Collection[int] = ()
+    latest_epoch: int = NO_EPOCH
 
 
 def decide_old(
@@ -138,6 +141,10 @@ def decide_old(
     first_offset = _lowest(lost, held.parted_at) if unknown or held.is_conflict else -1
     best_end = own if best == node_id else ends[best]
     assert best_end is not None
+    if best_end.offset < min(high_watermark, own.offset):  # what is committed here it does not have
+        if not is_accepted:
+            return OldVerdict(OldAct.WAIT, best, (best,), is_conflict=True, parted_at=parted_at)
+        first_offset = _lowest(first_offset, best_end.offset)
     is_led = leader_end is not None and state.leader != best and leader_end.epoch <= state.leader_epoch
     if leader_end is not None and is_led and not unknown:
         first_offset = _lowest(first_offset, min(leader_end.offset, best_end.offset))  # it may write on until it knows
@@ -153,26 +160,34 @@ def _partings(
 ) -> dict[int, int]:
     """Up to where each of the other logs is ours, as far as it is known. Two that end in one epoch part where the first one ends.
 
-    But where an epoch was given twice, or a log was found by its content to part from its leader's within one, they have parted where
-    that was found, whatever the epochs say.
+    But where an epoch may have been given twice, they have parted where that was found at the latest, whatever the epochs say.
     """
     found = {}
     known = others.partings
-    is_within = held.is_ahead and not held.is_of_restore and held.parted_in >= held.end_epoch
     for broker, end in ends.items():
         if end is None:
             continue
         at = known.get(broker)
-        if at is None and (end.epoch == own.epoch or not end.offset or not own.offset):
+        is_twice = is_doubted(held, broker, end, state, others.ahead)
+        if at is None and (not end.offset or not own.offset or (end.epoch == own.epoch and not is_twice)):
             at = min(end.offset, own.offset)
         leader_end, leader_parts = ends.get(state.leader), known.get(state.leader)
         if at is None and end.epoch == EPOCH_UNKNOWN and leader_end is not None and leader_parts is not None:
             at = min(leader_parts, end.offset) if end.offset <= leader_end.offset else None  # it follows that one
-        is_twice = not held.is_of_restore and held.parted_in < end.epoch <= state.leader_epoch
-        is_of_state = broker == state.leader or broker not in others.ahead
         if at is not None:
-            found[broker] = min(at, held.parted_at) if (is_within or is_twice) and is_of_state else at
+            found[broker] = min(at, held.parted_at) if is_twice else at
     return found
+
+
+def is_doubted(held: HeldReplica, broker: int, end: LogEnd, state: PartitionState, ahead: Collection[int]) -> bool:
+    """Whether an epoch that another log and ours both have may have been given twice, by a state of the past: where it ends says nothing.
+
+    The logs have parted at `parted_at` at the latest. Where the epoch before that ended there, its broker is asked.
+    """
+    if held.is_of_restore or not held.is_ahead or (broker != state.leader and broker in ahead):
+        return False
+    is_within = held.parted_in >= held.known_epoch  # found by its content, within an epoch
+    return is_within or held.parted_in < end.epoch <= state.leader_epoch
 
 
 def _is_unknown(
@@ -232,14 +247,6 @@ def _best(node_id: int, own: LogEnd, ends: Mapping[int, LogEnd | None], partings
 def _lowest(*offsets: int) -> int:
     """The lowest of those that are known, -1: none is."""
     return min((offset for offset in offsets if offset >= 0), default=-1)
-
-
-def is_over(held: HeldReplica, state: PartitionState) -> bool:
-    """Whether a state is not of the past any more: an era is begun only by who has compared the logs.
-
-    Within an era leader epochs count on, whoever is elected: one above the log's says nothing of the records before.
-    """
-    return era_of(state.leader_epoch) > era_of(held.latest_epoch)
 
 
 def raised(state: PartitionState, best: int, epochs: Sequence[int]) -> PartitionState:

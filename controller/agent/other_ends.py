@@ -21,20 +21,24 @@ Place = tuple[str, int]  # topic and partition
 Ends = Mapping[int, Mapping[Place, LogEnd]]  # by broker; what is not known is left out
 Partings = Mapping[int, Mapping[Place, int]]  # in the same way
 AskEnds = Callable[[Mapping[int, Collection[Place]]], Coroutine[Any, None, Ends]]
-AskPartings = Callable[[Mapping[int, Collection[Place]]], Coroutine[Any, None, Partings]]
+AskPartings = Callable[[Mapping[int, Mapping[Place, int]]], Coroutine[Any, None, Partings]]
 
 
 class Questions(NamedTuple):
     """How a node asks about logs.
 
-    ends       asks brokers where theirs end
-    partings   asks brokers up to where theirs are ours
-    mark       reads the high watermark of a replica here, -1: not known
+    ends         asks brokers where theirs end
+    partings     asks brokers up to where theirs are ours, of what we have before an offset
+    mark         reads the high watermark of a replica here, -1: not known
+    is_out       whether the log of a replica here is out of service
+    is_loading   whether nothing is published of a replica here yet: its mark is not known
     """
 
     ends: AskEnds
     partings: AskPartings
     mark: Callable[[Place], int]
+    is_out: Callable[[Place], bool] = lambda _place: False
+    is_loading: Callable[[Place], bool] = lambda _place: False
 
 
 class OtherLogs(NamedTuple):
@@ -52,13 +56,20 @@ class OtherLogs(NamedTuple):
     def end_of(self, broker: int, place: Place) -> LogEnd | None:
         return self.ends.get(broker, {}).get(place)
 
-    def holding(self, place: Place, brokers: Collection[int]) -> dict[int, HeldReplica]:
-        """Those of these brokers that hold their replica of a partition, as one that is ahead of its state by what its log says."""
+    def holding(self, place: Place, brokers: Collection[int], leader_epoch: int) -> dict[int, HeldReplica]:
+        """Those of these brokers that hold their replica of a partition, as one that is ahead of its state by what its log says.
+
+        A hold that is over stays in ZooKeeper while its broker is away: it says nothing.
+
+        leader_epoch   of the state
+        """
         found = {broker: self.held.get(broker, {}).get(place) for broker in brokers}
         return {
             broker: one
             for broker, one in found.items()
-            if one is not None and one.is_ahead and not (one.is_of_restore or one.is_nameless)
+            if one is not None
+            and one.is_ahead
+            and not (one.is_of_restore or one.is_nameless or one.is_over(leader_epoch))
         }
 
 

@@ -48,14 +48,13 @@ class KnownCluster:
     deleted    topics that everybody here has to forget -> the version of the view that says so first, 0: none does yet
     leaving    replicas of this node whose files are to go, by topic: a deleted one, or one that loses them alone
     held_back  topics that are marked for deletion since before this boot of the node, and not told to be served since
-    released   topics of earlier views that ZooKeeper does not have and nobody deleted
-    releases   how many there have been
+    released   topics of earlier views that ZooKeeper does not have and nobody deleted; releases: how many there have been
 
     changed    topics that the view says otherwise -> their partitions that changed, None: all of it
-    added      the same, of topics that are new: they may wait for one another
-    is_head_changed, is_leaving_changed   whether something else did
+    added      the same, of topics that are new: they may wait for one another; is_head_changed, is_leaving_changed: something else did
     is_authority   we are the active controller: what ZooKeeper says counts, older or not
-    held       replicas of this node that may have lost what they acknowledged (decision 042), or are ahead of their states (071)
+    held       replicas of this node that may have lost what they acknowledged (decision 042), or are ahead of their states (071);
+               unread_holds: topics of which that is not known, for its znode can't be read
     """
 
     def __init__(self, node_id: int, view: ClusterView, partitions_max: int) -> None:
@@ -84,6 +83,7 @@ class KnownCluster:
         self.is_leaving_changed = False
         self.is_authority = False
         self.held: dict[tuple[str, int], HeldReplica] = {}
+        self.unread_holds: set[str] = set()
         self.unstored_holds: set[str] = set()  # topics of which ZooKeeper says something else yet
         self.additions = 0
         # Deleted topics -> what `additions` was then: what was read before is of the old one

@@ -7,7 +7,7 @@ Runs in: the controller process of every node; tools read and ask.
     /headrace/nodes/N             broker N is a node of ours, and not one of Apache Kafka: who holds replicas, and who does not
     /headrace/accept_loss/T:P     somebody wants the hold of a partition to end; the broker that held it removes the node
 
-    {"version":1,"topic_id":"0f..","partitions":{"3":{"sole":false,"proven":true,"end_offset":88,"end_epoch":4,
+    {"version":1,"topic_id":"0f..","partitions":{"3":{"sole":false,"proven":true,"end_offset":88,"end_epoch":4,"log_epoch":5,
                                                       "high_watermark":120,"waits_for":[2],"missing":false}}}
 
     accept_loss    {"version":1,"ends":{"1":88},"keep":2}    by broker, where the held logs end that were shown: another hold is not
@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 
 from headrace.controller.zookeeper.znodes import BadZnode
 from headrace.ids import NO_EPOCH, NO_LEADER
+from headrace.leader_eras import era_of
 
 HELD = "/headrace/held"
 ACCEPT_LOSS = "/headrace/accept_loss"
@@ -44,7 +45,7 @@ class HeldReplica(NamedTuple):
     is_sole: bool = False  # the partition has no other: it is not held back, its loss is said
     is_proven: bool = False  # it is known that something was lost
     end_offset: int = NO_OFFSET  # of its log as it was opened; NO_OFFSET: it was not yet
-    end_epoch: int = NO_EPOCH  # the last leader epoch in it
+    end_epoch: int = NO_EPOCH  # of its last record: by this logs are compared
     high_watermark: int = NO_OFFSET  # as it was checkpointed, where the log ends before it
     waits_for: tuple[int, ...] = ()  # brokers
     is_missing: bool = False  # there was no log at all: an empty one is in its place
@@ -55,6 +56,11 @@ class HeldReplica(NamedTuple):
     is_conflict: bool = (
         False  # there are two histories, and an operator has to say which one counts: it lasts until then
     )
+    log_epoch: int = NO_EPOCH  # the latest leader epoch that the log knows; it may have no record
+    is_unopened: bool = (
+        False  # `end_offset` is of before the machine went down: it is not compared before its log is open again
+    )
+    isr: tuple[int, ...] = ()  # as of when it was held: each other one had all that was acknowledged
 
     @property
     def is_ahead(self) -> bool:
@@ -69,7 +75,23 @@ class HeldReplica(NamedTuple):
     @property
     def latest_epoch(self) -> int:
         """Of its log, and of the state that was found to be of the past: only one of a later era was made by comparing the logs."""
-        return max(self.end_epoch, self.parted_in)
+        return max(self.known_epoch, self.parted_in)
+
+    def is_over(self, leader_epoch: int) -> bool:
+        """Whether a state of this leader epoch ends the hold of a log that is ahead: somebody has compared the logs, and begun another era.
+
+        Within an era leader epochs count on, whoever is elected: one above the log's says nothing of the records before.
+        """
+        return era_of(leader_epoch) > era_of(self.latest_epoch)
+
+    @property
+    def known_epoch(self) -> int:
+        """The latest leader epoch that its log knows."""
+        return max(self.end_epoch, self.log_epoch)
+
+
+# What stands for the replicas of a znode that can't be read: nobody knows whether they have what was acknowledged.
+UNREADABLE = HeldReplica("", is_proven=True, parted_at=0, parted_in=(1 << 31) - 1)
 
 
 def held_by_path(broker: int) -> str:
@@ -129,13 +151,14 @@ def encode_accept_loss(ends: Mapping[int, int], keep: int = NO_LEADER) -> bytes:
 
 
 def is_meant(data: bytes, broker: int, end_offset: int) -> bool:
-    """Whether the loss of this held log is accepted; without data, as older tools write it, that of any."""
+    """Whether the loss of this held log is accepted; without data, as older tools write it, that of any.
+
+    One that was not open was shown with NO_OFFSET: it is meant wherever it ends.
+    """
     if not data:
         return True
-    try:
-        return int(json.loads(data)["ends"][str(broker)]) == end_offset
-    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
-        return False
+    end = accepted_ends(data).get(broker)
+    return end is not None and end in (end_offset, NO_OFFSET)
 
 
 def kept_broker(data: bytes) -> int:
@@ -144,6 +167,14 @@ def kept_broker(data: bytes) -> int:
         return int(json.loads(data)["keep"]) if data else NO_LEADER
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return NO_LEADER
+
+
+def accepted_ends(data: bytes) -> dict[int, int]:
+    """By broker, where the held logs end whose loss is accepted; none, as older tools write it: of any."""
+    try:
+        return {int(broker): int(end) for broker, end in json.loads(data)["ends"].items()} if data else {}
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
+        return {}
 
 
 def encode_held(replicas: Mapping[int, HeldReplica]) -> bytes:
@@ -160,6 +191,9 @@ def encode_held(replicas: Mapping[int, HeldReplica]) -> bytes:
             **({key: getattr(one, key) for key in _OF_AHEAD} if one.is_ahead else {}),
             **({"nameless": True} if one.is_nameless else {}),
             **({"conflict": True} if one.is_conflict else {}),
+            **({"log_epoch": one.log_epoch} if one.log_epoch != NO_EPOCH else {}),
+            **({"unopened": True} if one.is_unopened else {}),
+            **({"isr": list(one.isr)} if one.isr else {}),
         }
         for index, one in sorted(replicas.items())
     }
@@ -187,6 +221,9 @@ def decode_held(path: str, data: bytes) -> dict[int, HeldReplica]:
                 int(row.get("parted_in", NO_EPOCH)),
                 bool(row.get("nameless", False)),
                 bool(row.get("conflict", False)),
+                int(row.get("log_epoch", NO_EPOCH)),
+                bool(row.get("unopened", False)),
+                tuple(map(int, row.get("isr", ()))),
             )
             for index, row in fields["partitions"].items()
         }

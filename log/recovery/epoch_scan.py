@@ -1,9 +1,12 @@
-"""The leader epochs that a segment's batches tell, where the file that says so was lost.
+"""The leader epochs that a segment's batches tell, where the file that says so was lost, or says something else.
 
 Epochs grow along a log: between two batches of one epoch there is no other. So of the batches that the offset index names a few are
 read, by halves, and headers are walked between two neighbours that differ, and after the last one. A segment of 1 GiB of small
 batches has fifteen million headers, of which this reads a few hundred. Where a batch is not what its entry says, or one is of an
 old format, all headers are walked.
+
+Two sources say where an epoch begins: the file, and the batches, which count. So each opening compares the last entries of the file with
+the batches at their starts. A file of before decision 090 may have an empty epoch before records of an earlier one.
 
 Runs in: the partition worker that owns the log, while it opens it. Kafka has nothing like it: it does without its epochs.
 """
@@ -12,15 +15,18 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from headrace.errors import HeadraceError
 from headrace.ids import NO_EPOCH
+from headrace.limits import LEADER_EPOCHS_COMPARED_MAX
 from headrace.log.batch_walk import LENGTH_MIN, walk
 from headrace.log.disk import Disk
 from headrace.log.index_layout import OFFSET_ENTRY
 from headrace.log.names import INDEX_SUFFIX, LOG_SUFFIX, path_of
+from headrace.log.reading.reader import LogReader
 from headrace.protocol.record_batch import HEADER, HEADER_BYTES, LOG_OVERHEAD_BYTES, MAGIC_V2, RecordBatchHeader
 
 _FIRST: Final = -1
@@ -52,6 +58,32 @@ def epochs_in(directory: Path, base: int, end: int, disk: Disk) -> list[tuple[in
             return _EpochScan(fd, base, end, b"", disk).walk_all()
     finally:
         os.close(fd)
+
+
+def contradiction(
+    directory: Path, entries: Sequence[tuple[int, int]], segment: int, position: int, end_offset: int
+) -> str:
+    """What the batches say against the last entries of the file, in a log that ends there; empty: nothing. raises OSError
+
+    entries   (epoch, start offset), oldest first
+    """
+    reader = LogReader(directory)
+    try:
+        reader.refresh(0)
+        following = end_offset
+        for epoch, start in reversed(
+            [entry for entry in entries if entry[1] < end_offset][-LEADER_EPOCHS_COMPARED_MAX:]
+        ):
+            header = next((found.header for found in reader.batches_from(start, segment, position)), None)
+            is_read = header is not None and header.base_offset < following  # else the cleaner has taken its records
+            if header is not None and is_read and header.partition_leader_epoch not in (epoch, NO_EPOCH):
+                return f"epoch {epoch} from offset {start}, the batch there is of epoch {header.partition_leader_epoch}"
+            following = start
+    except HeadraceError:
+        return ""  # a damaged batch is found by who reads it
+    finally:
+        reader.close()
+    return ""
 
 
 def _index_of(directory: Path, base: int) -> bytes:

@@ -57,7 +57,7 @@ from headrace.log.names import (
 from headrace.log.reading.aborted_transactions import check_transaction_index
 from headrace.log.reading.index_reader import IndexReader
 from headrace.log.recovery.damaged_rest import begin_split, check_room, finish_split, next_batch, put_aside_rest
-from headrace.log.recovery.epoch_scan import epochs_in
+from headrace.log.recovery.epoch_scan import contradiction, epochs_in
 from headrace.log.recovery.recovery import Progress, Recovery
 from headrace.log.recovery.replay import NEVER_OFFSET, ProducerReplay
 from headrace.log.segments.segment import Segment
@@ -236,6 +236,8 @@ class LogLoader:
                 self._epochs.replace(self._epochs.entries)
             else:
                 self._rebuild_epochs(active)
+        else:
+            self._compare_epochs(active)
         self._producers.snapshots.remove_after(self._end_offset)
         return active
 
@@ -432,6 +434,18 @@ class LogLoader:
             lost[-1],
             place,
         )
+
+    def _compare_epochs(self, active: Segment) -> None:
+        """Where the batches say something else than the epochs' file, they count. The latest epoch stays known: it may have no record."""
+        epochs, end = self._epochs, self._end_offset
+        said = contradiction(self._directory, epochs.entries, active.base_offset, active.size_bytes, end)
+        if not said:
+            return
+        _log.warning("leader epochs rebuilt directory=%s reason=the file says %s", self._directory, said)
+        latest = epochs.latest
+        self._rebuild_epochs(active)
+        if latest > epochs.latest:
+            epochs.assign(latest, end)
 
     def _rebuild_epochs(self, active: Segment) -> None:
         """The epochs' file was missing or can't be true: the batches tell."""

@@ -4,7 +4,7 @@
     what follows                                                       every batch checked, up to the first that is damaged, or to a
                                                                        hole at which opening would cut it
 
-Later leader epochs come before longer logs: what was written in an older one after a newer had begun was never committed.
+Records of later leader epochs come before longer logs: what was written in an older one after that was never committed.
 
 Runs in: the partition worker that owns the log, before it opens it.
 """
@@ -23,13 +23,14 @@ from headrace.log.names import LOG_SUFFIX, path_of, segment_bases
 from headrace.log.recovery.recovery import Progress
 from headrace.log.state.checkpoints import LEADER_EPOCH_FILE, OFFSET_MAX, BadCheckpoint, read_leader_epochs
 from headrace.log.state.compacted_offset import is_loss
+from headrace.log.state.leader_epochs import written
 from headrace.log.state.truncation_mark import TruncationMark
 
 
 class LogReach(NamedTuple):
     """Compared in this order.
 
-    leader_epoch   the latest that the log knows, -1: none
+    leader_epoch   of its last record, -1: none
     end_offset     after its last good batch; -1: there is no segment
     """
 
@@ -96,9 +97,9 @@ def _reach_in(directory: Path, base: int, progress: Progress | None, *, is_check
 
 
 def _noted_epoch(directory: Path, end_offset: int) -> int:
-    """The latest leader epoch that began within the log, or at its end."""
+    """The leader epoch of the last record, as the file has it: one that began at the end was assigned, and has no record."""
     try:
         epochs = read_leader_epochs(directory / LEADER_EPOCH_FILE)
     except BadCheckpoint:
         return NO_EPOCH
-    return max([epoch for epoch, start in epochs if start <= end_offset], default=NO_EPOCH)
+    return written(epochs, end_offset)

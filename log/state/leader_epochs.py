@@ -70,6 +70,14 @@ class LeaderEpochs:
         """-1 where no epoch is known."""
         return self._entries[-1][0] if self._entries else -1
 
+    def written(self, end_offset: int) -> int:
+        """The epoch of the last record; see the function."""
+        return written(self._entries, end_offset)
+
+    def is_last_empty(self, end_offset: int) -> bool:
+        """Whether the latest epoch has no record in a log that ends there."""
+        return bool(self._entries) and self._entries[-1][1] >= end_offset
+
     def assign(self, epoch: int, start_offset: int, *, is_durable: bool = True) -> bool:
         """Begin an epoch that is newer than the latest; written before this returns, and synced if `is_durable`, else by `sync`.
 
@@ -155,6 +163,18 @@ def end_offset_for(entries: list[tuple[int, int]], epoch: int, log_end_offset: i
         return epoch, log_end_offset
     index = bisect_right(entries, (epoch, 2**63))
     return entries[index - 1][0] if index else epoch, entries[index][1]
+
+
+def written(entries: list[tuple[int, int]], end_offset: int) -> int:
+    """The epoch of the last record of a log that ends there: what a log ranks by. The latest one may be assigned, and have no record.
+
+    returns   -1 where nothing was ever written; where all records were deleted, an epoch that none of them is later than
+    source    Raft, section 5.4.1: the log whose last entry has the later term is more up-to-date
+    """
+    for epoch, start_offset in reversed(entries):
+        if start_offset < end_offset:
+            return epoch
+    return entries[0][0] if entries and end_offset > 0 else NO_EPOCH
 
 
 def epoch_of(entries: list[tuple[int, int]], offset: int) -> int:

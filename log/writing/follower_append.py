@@ -4,6 +4,9 @@ Offsets, epochs, timestamps and sequences were judged by the leader and are kept
 that go into one segment, from where they were received: no copy. Most batches are taken many at once by the record kernel
 (`Segment.take_run`); what stops it is taken by itself, here, and what is wrong with it is said here.
 
+Epochs grow along a log. A batch of an earlier epoch than the latest one goes on where that has no record: it was assigned to a leader
+that wrote nothing, and is forgotten. Kept, it would say of the epoch before that it ended there.
+
 Runs in: the partition worker that owns the partition. Source: Kafka `UnifiedLog.appendAsFollower`.
 """
 
@@ -79,12 +82,15 @@ class FollowerAppend:
         segment.set_limits(config)
         next_offset = segments.end_offset
         latest_epoch = self._epochs.latest
+        is_epoch_empty = self._epochs.is_last_empty(next_offset)
         place = run_start = 0
         aborted: list[AbortedTransaction] = []
         fault: HeadraceError | None = None
         while True:
             position = segment.size_bytes + place - run_start
-            run = segment.take_run(records, place, position, next_offset, latest_epoch)
+            run = None
+            if not is_epoch_empty:
+                run = segment.take_run(records, place, position, next_offset, latest_epoch)
             if run is not None:
                 taken, next_offset, produced = run
                 place += taken
@@ -108,6 +114,10 @@ class FollowerAppend:
             if last_offset >= NEVER_OFFSET:
                 fault = CorruptRecord(f"batch at offset {base_offset}: it ends at {last_offset}, after all offsets")
                 break
+            if is_epoch_empty and 0 <= epoch < latest_epoch:
+                tail.drop_empty_epoch()
+                latest_epoch = self._epochs.latest
+            is_epoch_empty = False
             if epoch > latest_epoch:
                 tail.write_run(records[run_start:place], next_offset, aborted)
                 run_start = place

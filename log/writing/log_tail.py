@@ -98,6 +98,13 @@ class LogTail:
         except OSError as failure:
             self._latch.fail("leader epoch", failure)
 
+    def drop_empty_epoch(self) -> None:
+        """The latest epoch has no record, and an earlier one goes on where it began. raises StorageFailed"""
+        try:
+            self._epochs.truncate_from_end(self._segments.end_offset)
+        except OSError as failure:
+            self._latch.fail("leader epochs", failure)
+
     def forget_epochs(self) -> None:
         """Batches of an old format come: no epoch is known from here on. raises StorageFailed"""
         try:

@@ -224,18 +224,17 @@ class PartitionLog:
         self._reader.refresh(self.segments_version)
         return self._reader.position_of(offset, self.end_segment, self.end_position)
 
-    def last_header(self) -> RecordBatchHeader | None:
-        """Header of the batch that holds the record before the log's end; None where no batch does.
+    def header_before(self, offset: int) -> RecordBatchHeader | None:
+        """Header of the batch that holds the record before an offset, the log's end at most; None where no batch does.
 
         raises   CorruptSegment or OSError, where the segment can't be read
         """
-        offset = self.log_end_offset - 1
-        if offset < self.log_start_offset:
+        wanted = offset - 1
+        if wanted < self.log_start_offset:
             return None
         self._reader.refresh(self.segments_version)
-        for found in self._reader.batches_from(offset, self.end_segment, self.end_position):
-            if found.header.last_offset == offset:
-                return found.header
+        for found in self._reader.batches_from(wanted, self.end_segment, self.end_position):
+            return found.header if found.header.base_offset <= wanted <= found.header.last_offset else None
         return None
 
     def is_older(self, base_offset: int, before_ms: int) -> bool:

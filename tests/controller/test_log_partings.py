@@ -36,6 +36,7 @@ class Rig(EndsRig):
         self.known.topics, self.known.slots = {"t": Topic()}, Slots()
         self.owner = {0: [(5, 0), (7, 70)]}
         self.kinds = []
+        self.seat = seat
         self.ends = LogPartings(seat, self.known, desk.peers, self.tasks, VERSION, self.ask_own)
         for index in (0, 1):
             fields = (RowState.FOLLOWER, partition_key("t", index, ID), 1, 7, 0, 95, 95, 100)
@@ -74,7 +75,7 @@ def rig(tmp_path):
 
 def test_a_broker_is_asked_down_to_an_epoch_that_both_have(rig):
     node = rig.broker(1)
-    task = rig.ask({1: [("t", 0), ("t", 1)]})
+    task = rig.ask({1: {("t", 0): 100, ("t", 1): 100}})
     assert rig.answered(node, 0, -1, -1) == 7
     assert rig.answered(node, 1, 5, 50) == 5
     rig.until(lambda: task.is_done)
@@ -85,11 +86,49 @@ def test_a_broker_is_asked_down_to_an_epoch_that_both_have(rig):
     assert rig.ends.mark(("u", 0)) == -1
 
 
+@pytest.mark.parametrize(("bound", "first"), [(71, 7), (70, 5), (1, 5)])
+def test_epochs_that_begin_after_the_bound_are_not_asked_for(rig, bound, first):
+    node = rig.broker(1)
+    task = rig.ask({1: {("t", 0): bound}})
+    assert rig.answered(node, 0, 5, 60) == first
+    rig.until(lambda: task.is_done)
+    assert task.result() == {1: {("t", 0): 60}}
+
+
+def test_an_epoch_without_a_record_is_not_asked_for(rig):
+    rig.owner = {0: [(5, 0), (7, 70), (9, 100)]}
+    node = rig.broker(1)
+    task = rig.ask({1: {("t", 0): 100}})
+    assert rig.answered(node, 0, 7, 130) == 7
+    rig.until(lambda: task.is_done)
+    assert task.result() == {1: {("t", 0): 100}}
+
+
+def test_where_nothing_of_ours_is_before_the_bound_nobody_is_asked(rig):
+    rig.broker(1)
+    task = rig.ask({1: {("t", 0): 0}})
+    rig.until(lambda: task.is_done)
+    assert task.result() == {1: {("t", 0): 0}}
+
+
 def test_what_a_broker_does_not_say_is_not_known(rig):
     first, second = rig.broker(1), rig.broker(2)
-    task = rig.ask({1: [("t", 0)], 2: [("t", 0)], 3: [("t", 0)]})
+    task = rig.ask({broker: {("t", 0): 100} for broker in (1, 2, 3)})
     rig.until(lambda: first.requests and second.requests)
     rig.answered(first, 0, -1, -1, error=6)
     second.session.close()
     rig.until(lambda: task.is_done)
     assert task.result() == {1: {}, 2: {}, 3: {}}
+
+
+def test_what_our_row_says_of_the_end_does_not_count(rig):
+    """The row of a replica that is held is published after its owner was answered: it says 0 before, and is loading."""
+    row = PartitionRow(RowState.LOADING, partition_key("t", 0, ID), 1, -1, *(0,) * (len(PartitionRow._fields) - 4))
+    rig.seat.partitions.publish(0, row)
+    assert rig.ends.is_loading(("t", 0))
+    assert not rig.ends.is_out(("t", 0))
+    node = rig.broker(1)
+    task = rig.ask({1: {("t", 0): 100}})
+    assert rig.answered(node, 0, 7, 130) == 7
+    rig.until(lambda: task.is_done)
+    assert task.result() == {1: {("t", 0): 100}}

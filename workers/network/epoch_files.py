@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from headrace.ids import NO_EPOCH
 from headrace.limits import EPOCH_FILES_MAX
 from headrace.log.state.checkpoints import LEADER_EPOCH_FILE, read_leader_epochs
+from headrace.log.state.leader_epochs import written
 from headrace.shm.partition_table import PartitionRow
 from headrace.workers.network.partition_files import PartitionFiles
 from headrace.workers.network.routes import Route
@@ -29,13 +29,12 @@ class EpochFiles:
         self._files = files
         self._read: OrderedDict[int, tuple[tuple[int, int, int], Epochs]] = OrderedDict()
 
-    def latest(self, route: Route, row: PartitionRow) -> int:
-        """The last epoch in a log here, led or not: not remembered, for a follower's change with what it fetches.
+    def written(self, route: Route, row: PartitionRow) -> int:
+        """The epoch of the last record in a log here, led or not: not remembered, for a follower's change with what it fetches.
 
         raises   KafkaError, HeadraceError, OSError
         """
-        entries = self.of_follower(route, row)
-        return entries[-1][0] if entries else NO_EPOCH
+        return written(self.of_follower(route, row), row.log_end_offset)
 
     def of_follower(self, route: Route, row: PartitionRow) -> Epochs:
         """All epochs of a log here, led or not, in the same way. raises KafkaError, HeadraceError, OSError"""

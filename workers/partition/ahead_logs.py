@@ -74,6 +74,6 @@ def _pack(replica: Replica) -> bytes:
     one = replica.ahead
     assert one is not None
     return AHEAD_LOG.pack(
-        replica.slot, replica.key, one.end_offset, one.parted_at, one.epoch, one.leader, one.leader_epoch,
+        replica.slot, replica.key, one.end_offset, one.parted_at, one.epoch, one.latest_epoch, one.leader, one.leader_epoch,
         LOG_HAS_NO_ID * replica.is_nameless,
     )  # fmt: skip

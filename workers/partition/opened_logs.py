@@ -65,8 +65,9 @@ class OpenedLog(NamedTuple):
     def pack(self) -> bytes:
         flags = LOG_WAS_CLOSED * self.was_closed | LOG_WAS_CUT * self.was_cut | LOG_IS_WHOLE * self.is_whole
         flags |= LOG_HAS_NO_MARK * (not self.has_mark) | LOG_WAS_SYNCED * self.was_synced
-        epoch = self.replica.log.epochs.latest
-        return OPENED_LOG.pack(self.replica.slot, self.replica.key, self.end_offset, self.high_watermark, epoch, flags)
+        replica, epochs = self.replica, self.replica.log.epochs
+        ends = (self.end_offset, self.high_watermark, epochs.written(self.end_offset), epochs.latest)
+        return OPENED_LOG.pack(replica.slot, replica.key, *ends, flags)
 
 
 class MissingLog(NamedTuple):
@@ -81,7 +82,7 @@ class MissingLog(NamedTuple):
 
     def pack(self) -> bytes:
         flags = LOG_IS_MISSING | LOG_WAS_ANOTHER * self.was_another
-        return OPENED_LOG.pack(self.slot, self.key, 0, 0, NO_EPOCH, flags)
+        return OPENED_LOG.pack(self.slot, self.key, 0, 0, NO_EPOCH, NO_EPOCH, flags)
 
 
 class OpenedLogs:

@@ -48,10 +48,9 @@ _log: Final = logging.getLogger(__name__)
 class AheadLog(NamedTuple):
     """What a log has that a state in ZooKeeper does not know of.
 
-    end_offset, epoch   of the log: its end, and the latest epoch in it
-    parted_at           up to where the log of the state's leader may be the same, at most
-    leader              that the state names, NO_LEADER: none
-    leader_epoch        of the state
+    end_offset, epoch, latest_epoch   of the log: its end, the epoch of its last record, the latest that it knows
+    parted_at                         up to where the log of the state's leader may be the same, at most
+    leader, leader_epoch              of the state; NO_LEADER: none
     """
 
     end_offset: int
@@ -59,6 +58,7 @@ class AheadLog(NamedTuple):
     parted_at: int
     leader: int
     leader_epoch: int
+    latest_epoch: int
 
 
 class Replica:
@@ -273,12 +273,12 @@ class Replica:
     def tell_ahead(self, parted_at: int, leader: int, leader_epoch: int) -> None:
         """Have the controller know that the log has more than a state knows of; until it has answered, the role is what it is.
 
-        parted_at             up to where that state's log may be ours, at most
-        leader, leader_epoch  of that state
+        parted_at   up to where the log of that state's leader may be ours, at most
         """
         self.is_wary = self.is_unproven = True
         self.parted_from = leader
-        self.ahead = AheadLog(self.log.log_end_offset, self.log.epochs.latest, parted_at, leader, leader_epoch)
+        end, epochs = self.log.log_end_offset, self.log.epochs
+        self.ahead = AheadLog(end, epochs.written(end), parted_at, leader, leader_epoch, epochs.latest)
         self._moved.note_ahead(self)
 
     def note_proven(self) -> None:

@@ -443,9 +443,10 @@ class ReplicaMoves:
             )  # all that may be in it
         except OSError as failure:
             _log.warning("copy not read directory=%s reason=%s", directory, failure)
+        own_reach = LogReach(log.epochs.written(log.log_end_offset), log.log_end_offset)
         is_needless = reach is not None and (
             reach.end_offset <= log.log_start_offset
-            or (not isinstance(reason, NotTheSame | OtherTopic) and reach <= (log.epochs.latest, log.log_end_offset))
+            or (not isinstance(reason, NotTheSame | OtherTopic) and reach <= own_reach)
         )
         if is_needless:
             self._put_aside(replica.partition, directory, DELETED_DIRECTORY_SUFFIX, reason)

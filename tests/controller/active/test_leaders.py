@@ -495,3 +495,69 @@ def test_holds_of_another_topic_or_out_of_the_isr_say_nothing(node, ensemble):
     node.turn()
     assert state_of(ensemble, "t", 0).leader == 2
     assert not node.active.term.liveness.failed
+
+
+@pytest.mark.parametrize("steps", [1000, 2])
+def test_a_broker_that_comes_while_elections_are_planned_is_not_elected_before_it_is_heard(
+    node, ensemble, monkeypatch, steps
+):
+    """Its disk was swapped: it holds what is in sync, and then registers. Of 10,000 partitions some are planned after each pause."""
+    monkeypatch.setattr(state_changes, "STEPS_PER_FILL", steps)
+    create(node, *[(1, 2, 3)] * 6)
+    for index in range(6):
+        put_state(ensemble, "t", index, isr=(1, 2, 3), leader=1)
+    remove(ensemble, 1, 2, 3)
+    node.turn()
+    assert state_of(ensemble, "t", 5)[2] == (1, 2, 3)
+    term = node.active.term
+    refresh, pause, done = term.heard.refresh, term.tasks.pause, []
+
+    async def refreshed():
+        await refresh()
+        done.append("heard")
+
+    async def paused():
+        await pause()
+        if done == ["heard"]:
+            done.append("came")
+            held = {index: HeldReplica(node.known.topics["t"].topic_id) for index in range(6)}
+            ensemble.put(held_znodes.held_path(3, "t"), held_znodes.encode_held(held))
+            register(ensemble, 3)
+            node.agent.note([znodes.BROKER_IDS])
+            node.agent.follow()
+            await term.tasks.sleep(50)
+
+    monkeypatch.setattr(term.heard, "refresh", refreshed)
+    monkeypatch.setattr(term.tasks, "pause", paused)
+    node.active.take(events.TopicsRead(("t",)))
+    node.turn()
+    assert done[:2] == ["heard", "came"]
+    assert done.count("heard") > 1, "it is heard because it came"
+    for index in range(6):
+        assert state_of(ensemble, "t", index)[2] == (1, 2, 3)
+        assert state_of(ensemble, "t", index).leader == NO_LEADER
+
+
+@pytest.mark.parametrize("end", [100, -1])
+def test_a_log_that_parted_within_an_epoch_disputes_no_election(node, ensemble, end):
+    """Open or not: it waits for an operator, and those in sync lead."""
+    create(node, (1, 2, 3))
+    put_state(ensemble, "t", 0, isr=(1, 2), leader_epoch=6)
+    node.react(znodes.topic_path("t"))
+    held = HeldReplica(
+        node.known.topics["t"].topic_id, is_proven=True, end_offset=end, end_epoch=5, parted_at=80, parted_from=1, parted_in=6,
+        is_conflict=True,
+    )  # fmt: skip
+    ensemble.put(held_znodes.held_path(3, "t"), held_znodes.encode_held({0: held}))
+    remove(ensemble, 1)
+    node.turn()
+    assert state_of(ensemble, "t", 0).leader == 2
+
+
+def test_a_broker_whose_holds_can_not_be_read_is_not_elected(node, ensemble):
+    """Nobody knows whether its log has what was acknowledged; another one in sync does."""
+    create(node, (1, 2, 3))
+    ensemble.put(held_znodes.held_path(2, "t"), b"{")
+    remove(ensemble, 1)
+    node.turn()
+    assert state_of(ensemble, "t", 0).leader == 3

@@ -186,6 +186,51 @@ def test_one_that_is_held_is_not_begun(node, ensemble, broker, held):
     assert state(ensemble) == before
 
 
+CONFLICT = HeldReplica("", end_offset=100, end_epoch=5, parted_at=80, parted_from=1, parted_in=6, is_conflict=True)
+
+
+def almost_over(node, ensemble, held, accepted=None):
+    """Its target (4, 5, 6) is in sync, and broker 2, which holds its replica, is away. Returns the replicas after that."""
+    assert alter(node, {0: (4, 5, 6)}) == {0: None}
+    if held is not None:
+        hold(ensemble, 2, held)
+    if accepted is not None:
+        ensemble.put(held_znodes.accept_loss_path(("t", 0)), held_znodes.encode_accept_loss({2: accepted}))
+    ensemble.remove(znodes.broker_path(2))
+    node.turn()
+    write_isr(ensemble, 0, (4, 5, 6, 1, 3))
+    for _ in range(2):
+        answered_turn(node, (1, 3))
+        node.now_ms += reassignments.RECHECK_MS
+        node.tasks.run(1000)
+    answered_turn(node, (1, 3))
+    return assignment(ensemble).replicas[0]
+
+
+MOVING = (4, 5, 6, 1, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("held", "accepted", "replicas"),
+    [
+        (None, None, (4, 5, 6)),
+        (CONFLICT, None, MOVING),
+        (CONFLICT, 99, MOVING),  # of another hold
+        (CONFLICT, 100, (4, 5, 6)),
+        (HeldReplica("", end_offset=9, end_epoch=0), None, (4, 5, 6)),  # it may have lost something, and serves nothing
+    ],
+)
+def test_a_log_that_waits_for_an_operator_holds_it_up_while_its_broker_is_away(
+    node, ensemble, held, accepted, replicas
+):
+    assert almost_over(node, ensemble, held, accepted) == replicas
+
+
+def test_holds_that_can_not_be_read_hold_it_up(node, ensemble):
+    ensemble.put(held_znodes.held_path(2, "t"), b"{")
+    assert alter(node, {0: (4, 5, 6)}) == {0: ErrorCode.LEADER_NOT_AVAILABLE}
+
+
 def test_a_hold_of_an_earlier_topic_of_the_name_holds_nothing_up(node, ensemble):
     hold(ensemble, 4, HeldReplica("0f" * 16, end_offset=9, end_epoch=0))
     assert alter(node, {0: (4, 5, 6)}) == {0: None}

@@ -54,6 +54,28 @@ def test_a_replica_that_waits_for_an_operator_is_not_deleted(node, controller):
     assert list(node.owner.directories) == ["t-0"]
 
 
+@pytest.mark.parametrize("version", range(5))
+def test_nor_by_a_request_without_a_leader_epoch(node, controller, version):
+    """Of before v3, or of a controller that could not read the state."""
+    node.known.held["t", 0] = HeldReplica("", end_offset=9, end_epoch=4, parted_at=3, parted_from=7, parted_in=4)
+    assert controller.stop(node, "t", {0: (-1, True)}, version) == {0: ErrorCode.KAFKA_STORAGE_ERROR}
+    assert sorted(node.owner.directories) == ["t-0", "t-1"]
+
+
+def test_nor_one_of_which_it_is_not_known_whether_it_waits(node, controller):
+    node.known.unread_holds = {"t"}
+    assert controller.stop(node, "t", {0: (4, True)}) == {0: ErrorCode.KAFKA_STORAGE_ERROR}
+    assert sorted(node.owner.directories) == ["t-0", "t-1"]
+
+
+@pytest.mark.parametrize("version", [1, 4])
+def test_its_topic_is_deleted_all_the_same(node, controller, ensemble, version):
+    node.known.held["t", 0] = HeldReplica("", end_offset=9, end_epoch=4, parted_at=3, parted_from=7, parted_in=4)
+    ensemble.put(znodes.delete_topic_path("t"), b"")
+    assert controller.stop(node, "t", {0: (-1 if version < 3 else -2, True)}, version) == {0: NONE}
+    assert "t-0" not in node.owner.directories
+
+
 def test_a_second_delivery_changes_nothing(node, controller):
     controller.stop(node, "t", {0: (4, True)})
     version = node.view.version

@@ -2,6 +2,7 @@
 
 import pytest
 
+from headrace.controller.active.heard_epochs import disputes
 from headrace.controller.agent.hold_decision import LogEnd
 from headrace.controller.zookeeper import held_znodes, znodes
 from headrace.errors import ErrorCode
@@ -24,7 +25,7 @@ def rig(new_node, ensemble):
 def ahead(rig, parted_at=50, leader=THIRD, epoch=1, end=550, log_epoch=4, flags=0):
     """What its owner tells."""
     slot = rig.known.slots.get("t", 0)
-    body = AHEAD_LOG.pack(slot, partition_key("t", 0, ID), end, parted_at, log_epoch, leader, epoch, flags)
+    body = AHEAD_LOG.pack(slot, partition_key("t", 0, ID), end, parted_at, log_epoch, log_epoch, leader, epoch, flags)
     return rig.holds.take_ahead(memoryview(body))
 
 
@@ -112,13 +113,35 @@ def test_one_without_a_topic_id_is_for_an_operator_and_stays_so(rig, caplog):
     assert "first_offset=0" in lost_lines(caplog)[0]
 
 
-def test_a_replica_that_is_moved_off_the_node_is_held_no_more(rig):
+@pytest.mark.parametrize(("keep", "is_over"), [(-1, True), (SECOND, True), (NODE, False)])
+def test_a_replica_that_is_moved_off_the_node_is_held_until_an_operator_lets_it_go(rig, caplog, keep, is_over):
+    """A reassignment that knows no holds (Apache's controller) took it away: it would be deleted, and nobody has compared it."""
     ahead(rig)
-    rig.ends = {SECOND: {}, THIRD: {}}
+    rig.ends = {SECOND: {("t", 0): LogEnd(1, 50)}, THIRD: {("t", 0): LogEnd(1, 50)}}
+    rig.partings = {SECOND: 40, THIRD: 40}
     rig.check()
     rig.known.topics["t"].replicas = ((SECOND, THIRD),)
+    for _ in range(3):
+        rig.check()
+    assert rig.stored == {"t"}
+    assert rig.stored_state()[:3] == (THIRD, 1, REPLICAS), "nobody raises what has no replica here"
+    assert caplog.text.count("replica held on, its partition was reassigned") == 1
+    accept = held_znodes.encode_accept_loss({NODE: 550}, keep)
+    rig.ensemble.put(held_znodes.accept_loss_path(("t", 0)), accept)
     rig.check()
-    assert not rig.stored
+    assert bool(rig.stored) is not is_over
+    assert len(lost_lines(caplog)) == is_over
+    if is_over:
+        assert held_znodes.accept_loss_path(("t", 0)) not in rig.ensemble.nodes
+
+
+def test_what_can_not_be_read_is_no_proof_that_nothing_is_held(new_node, ensemble, caplog):
+    rig = Rig(new_node, ensemble)
+    rig.put(isr=(SECOND,), leader=SECOND, epoch=1)
+    ensemble.put(held_znodes.held_path(NODE, "t"), b"{")
+    rig.join(after_power_loss=False)
+    assert rig.known.unread_holds == {"t"}
+    assert "it is not known what is held" in caplog.text
 
 
 def test_with_a_leader_that_has_written_since_it_waits_for_an_operator(rig, caplog):
@@ -241,3 +264,41 @@ def test_an_operator_says_which_history_is_kept_though_a_third_replica_has_the_o
     rig.check()
     assert rig.stored_state()[:3] == (-1, ERA, (SECOND if keep is None else NODE,))
     assert "first_offset=80" in lost_lines(caplog)[0]
+
+
+def test_a_conflict_keeps_its_end_through_a_power_loss_and_disputes_no_election(new_node, ensemble):
+    """Its directory may never come back. It parted within an epoch, so its leader's followers may lead meanwhile."""
+    rig = Rig(new_node, ensemble)
+    rig.put(isr=(SECOND,), leader=SECOND, epoch=1)
+    rig.join(after_power_loss=False)
+    conflict(rig)
+    rig.check()
+    before = rig.known.held["t", 0]
+    assert before.is_conflict
+    rig.begin()
+    rig.join(after_power_loss=True)
+    held = held_znodes.decode_held("t", ensemble.data(held_znodes.held_path(NODE, "t")))[0]
+    assert (held.end_offset, held.is_unopened) == (before.end_offset, True)
+    assert not disputes(held, rig.known.topics["t"].states[0])
+    asked = len(rig.asked)
+    rig.check()
+    assert len(rig.asked) == asked, "where it ends now is not known"
+    rig.out.add(("t", 0))
+    rig.ends = {SECOND: {("t", 0): LogEnd(1, 60)}, THIRD: {("t", 0): LogEnd(1, 60)}}
+    rig.ensemble.put(held_znodes.accept_loss_path(("t", 0)), held_znodes.encode_accept_loss({NODE: before.end_offset}))
+    rig.check()
+    assert rig.stored_state()[:3] == (-1, ERA, (SECOND,))
+    assert not rig.known.held
+
+
+def test_one_that_is_opened_again_is_compared_again(new_node, ensemble):
+    rig = Rig(new_node, ensemble)
+    rig.put(isr=(SECOND,), leader=SECOND, epoch=1)
+    rig.join(after_power_loss=False)
+    conflict(rig)
+    rig.check()
+    rig.begin()
+    rig.join(after_power_loss=True)
+    rig.opened(end=500, epoch=1)
+    held = rig.known.held["t", 0]
+    assert (held.end_offset, held.is_unopened, held.is_conflict) == (500, False, True)

@@ -54,6 +54,8 @@ class Rig:
         self.asking = self.ask
         self.partings = {}  # by broker; else logs are the same up to where ours was found to have parted
         self.marks = {}
+        self.out = set()  # replicas here whose logs are out of service
+        self.loading = set()  # and whose rows say nothing yet
         self.begin()
 
     def register(self, broker):
@@ -69,7 +71,10 @@ class Rig:
         self.known.held.clear()
         self.holds = Holds(
             node.known, node.zk, node.tasks, lambda: node.now_ms,
-            Questions(lambda wanted: self.asking(wanted), self.part, lambda place: self.marks.get(place, -1)),
+            Questions(
+                lambda wanted: self.asking(wanted), self.part, lambda place: self.marks.get(place, -1),
+                self.out.__contains__, self.loading.__contains__,
+            ),
             self.register_again, node.seat.wiring.settings, has_new_directory,
         )  # fmt: skip
 
@@ -118,7 +123,7 @@ class Rig:
     def opened(self, end=88, mark=0, epoch=4, flags=0, name="t"):
         """What its owner tells of the log; the response."""
         slot = self.known.slots.get(name, 0)
-        body = OPENED_LOG.pack(slot, partition_key(name, 0, ID), end, mark, epoch, flags)
+        body = OPENED_LOG.pack(slot, partition_key(name, 0, ID), end, mark, epoch, epoch, flags)
         return self.holds.take_opened(memoryview(body))
 
     def check(self, ms=CHECK_MS):
@@ -344,7 +349,7 @@ def test_with_a_proof_it_is_waited_for_until_somebody_accepts_the_loss(new_node,
     for _ in range(3):
         rig.check(10_000)
     held = held_znodes.decode_held("t", ensemble.data(held_znodes.held_path(NODE, "t")))
-    assert held == {0: HeldReplica(ID, False, True, 88, 4, 120, (THIRD,))}
+    assert held == {0: HeldReplica(ID, False, True, 88, 4, 120, (THIRD,), log_epoch=4)}
     ensemble.put(held_znodes.accept_loss_path(("t", 0)))
     rig.check()
     assert not rig.known.held
@@ -561,7 +566,7 @@ def test_what_owners_tell_before_a_new_process_knows_what_is_held_waits(rig):
     rig.check()
     slot = rig.known.slots.get("t", 0)
     rig.begin()
-    body = OPENED_LOG.pack(slot, partition_key("t", 0, ID), 88, 0, 4, 0)
+    body = OPENED_LOG.pack(slot, partition_key("t", 0, ID), 88, 0, 4, 4, 0)
     response = rig.holds.take_opened(memoryview(body))
     assert response.poll(rig.node.now_ms) is None
     rig.node.run(rig.holds.load())
@@ -575,7 +580,7 @@ def test_a_second_power_loss_keeps_what_was_proven_and_opens_logs_anew(rig):
     rig.check()
     rig.begin()
     rig.node.run(rig.holds.take_suspects())
-    assert rig.known.held["t", 0] == HeldReplica(ID, False, True, -1, 4, 120, (SECOND, THIRD))
+    assert rig.known.held["t", 0] == HeldReplica(ID, False, True, -1, 4, 120, (SECOND, THIRD), log_epoch=4)
 
 
 @pytest.mark.parametrize("in_all_directories", [False, True])
@@ -744,3 +749,133 @@ def test_the_holds_of_a_topic_of_many_partitions_are_several_znodes(rig, monkeyp
         rig.ensemble.put(znodes.state_path("t", index), znodes.encode_state(PartitionState(1, 6, (SECOND,), 1)))
     rig.check()
     assert rig.stored == {"t", "t:2"}
+
+
+def test_an_epoch_without_a_record_gives_nothing_away(rig, caplog):
+    """Brokers 1 and 0 have 10..12; 1 has led epoch 2 from 10 on, and wrote nothing. Its disk is dead. 2 led in it as well."""
+    rig.unregister(THIRD)
+    rig.put(isr=(THIRD, NODE), epoch=3)
+    rig.join()
+    rig.marks["t", 0] = 13
+    rig.opened(end=13, mark=13, epoch=1)
+    rig.ends = {SECOND: {("t", 0): LogEnd(2, 10, 10)}, THIRD: {}}  # as an older node says it
+    for _ in range(3):
+        rig.check(200_000)
+    assert rig.stored_state()[2] == (THIRD, NODE), "it ends below what is committed here"
+    assert ("t", 0) in rig.known.held
+    assert caplog.text.count("lacks what is committed here partition=t-0 broker=") == 1
+    rig.ends[SECOND] = {("t", 0): LogEnd(1, 10, 10)}
+    rig.check(200_000)
+    assert not rig.known.held
+    assert not lost_lines(caplog) or "first_offset=13" in lost_lines(caplog)[0]
+
+
+@pytest.mark.parametrize("keep", [-1, SECOND])
+def test_a_log_that_can_not_be_opened_gives_way_once_its_loss_is_accepted(new_node, ensemble, caplog, keep):
+    """The last of the ISR lost power, and its disk: its owner says nowhere that it was opened."""
+    rig = Rig(new_node, ensemble)
+    rig.put()
+    rig.join()
+    rig.out.add(("t", 0))
+    rig.ends = {SECOND: {("t", 0): LogEnd(4, 80)}, THIRD: {("t", 0): LogEnd(4, 70)}}
+    rig.check()
+    assert rig.stored_state()[:3] == (-1, 5, (NODE,))
+    rig.ensemble.put(held_znodes.accept_loss_path(("t", 0)), held_znodes.encode_accept_loss({NODE: -1}, keep))
+    rig.check()
+    assert rig.stored_state()[:3] == (-1, ERA, (SECOND,))
+    assert not rig.known.held
+    assert "first_offset=0 " in lost_lines(caplog)[0]
+
+
+def test_one_that_is_being_recovered_has_its_time(new_node, ensemble):
+    rig = Rig(new_node, ensemble, **{"unclean.recovery.timeout.ms": "60000"})
+    rig.put()
+    rig.join()
+    rig.ends = {SECOND: {("t", 0): LogEnd(4, 80)}, THIRD: {("t", 0): LogEnd(4, 70)}}
+    rig.ensemble.put(held_znodes.accept_loss_path(("t", 0)), held_znodes.encode_accept_loss({NODE: -1}))
+    for _ in range(5):
+        rig.check(10_000)
+    assert rig.known.held
+    rig.opened(end=88)  # it is whole, and what was accepted is meant all the same
+    rig.ends[THIRD] = {}
+    rig.check()
+    assert not rig.known.held
+    assert rig.stored_state()[2] == (NODE,)
+
+
+def test_where_nobody_else_is_known_a_log_that_can_not_be_opened_is_held_on(rig):
+    rig.put()
+    rig.join()
+    rig.out.add(("t", 0))
+    rig.ensemble.put(held_znodes.accept_loss_path(("t", 0)), held_znodes.encode_accept_loss({NODE: -1}))
+    for _ in range(3):
+        rig.check(200_000)
+    assert rig.known.held
+
+
+def test_what_is_accepted_is_there_for_each_holder(rig):
+    """Both lost power, both are in the ISR, and the other one is to be kept."""
+    rig.unregister(THIRD)
+    rig.put(isr=(NODE, SECOND))
+    rig.join()
+    rig.opened(end=80, mark=100)
+    rig.ends = {SECOND: {("t", 0): LogEnd(4, 90)}, THIRD: {}}
+    other = HeldReplica(ID, is_proven=True, end_offset=90, end_epoch=4, high_watermark=100)
+    rig.ensemble.put(held_znodes.held_path(SECOND, "t"), held_znodes.encode_held({0: other}))
+    path = held_znodes.accept_loss_path(("t", 0))
+    rig.ensemble.put(path, held_znodes.encode_accept_loss({NODE: 80, SECOND: 90, THIRD: 70}, SECOND))
+    rig.check()
+    assert rig.stored_state()[:3] == (-1, ERA, (SECOND,))
+    data = rig.ensemble.data(path)
+    assert held_znodes.accepted_ends(data) == {SECOND: 90}, "the third holds nothing"
+    assert held_znodes.kept_broker(data) == SECOND
+
+
+def test_a_hold_that_is_over_disputes_nothing(new_node, ensemble):
+    """Its broker is dead for good. It was raised over while it was down, so nobody removed it."""
+    rig = Rig(new_node, ensemble, **{"unclean.recovery.timeout.ms": "1000"})
+    rig.unregister(SECOND)
+    over = HeldReplica(
+        ID, is_proven=True, end_offset=100, end_epoch=5, parted_at=80, parted_from=2, parted_in=5, is_conflict=True
+    )
+    rig.ensemble.put(held_znodes.held_path(SECOND, "t"), held_znodes.encode_held({0: over}))
+    rig.put(epoch=ERA + 3)
+    rig.join()
+    rig.opened(end=300, epoch=ERA + 3)
+    rig.ends = {SECOND: {}, THIRD: {("t", 0): LogEnd(ERA + 2, 200)}}
+    for _ in range(3):
+        rig.check(60_000)
+    assert not rig.known.held
+
+
+def test_a_missing_log_that_a_controller_left_alone_in_the_isr_gives_way_to_those_that_were_in_it(
+    new_node, ensemble, caplog
+):
+    """Apache's controller reads no holds: it elects whoever registers first."""
+    rig = Rig(new_node, ensemble)
+    rig.put(isr=REPLICAS, leader=THIRD)
+    rig.join()
+    assert rig.known.held["t", 0].isr == REPLICAS
+    rig.opened(end=0, epoch=-1, flags=LOG_IS_MISSING)
+    rig.state((NODE,), -1, epoch=6)
+    rig.ends = {SECOND: {("t", 0): LogEnd(4, 80)}, THIRD: {}}
+    rig.check()
+    assert rig.stored_state()[:3] == (-1, 6, (NODE,)), "one of them may have more"
+    rig.ends[THIRD] = {("t", 0): LogEnd(4, 90)}
+    rig.check()
+    assert rig.stored_state()[:3] == (-1, ERA, (THIRD,))
+    assert "first_offset=80 " in lost_lines(caplog)[-1], "each of them had what was acknowledged"
+
+
+def test_one_whose_row_says_nothing_yet_is_compared_with_the_next_check(rig):
+    """Its mark is not known before, and a log that lacks what is committed here may lead."""
+    rig.put()
+    rig.join()
+    rig.loading.add(("t", 0))
+    rig.opened(end=88)
+    rig.ends = {SECOND: {("t", 0): LogEnd(4, 90)}, THIRD: {("t", 0): LogEnd(4, 70)}}
+    rig.check()
+    assert not rig.asked
+    rig.loading.clear()
+    rig.check()
+    assert rig.stored_state()[2] == (SECOND,)

@@ -3,7 +3,7 @@
 import pytest
 
 from headrace.controller.agent.hold_decision import EPOCH_UNKNOWN, LogEnd
-from headrace.controller.agent.old_state_decision import OldAct, OldVerdict, Others, decide_old, is_over, raised
+from headrace.controller.agent.old_state_decision import OldAct, OldVerdict, Others, decide_old, raised
 from headrace.controller.zookeeper.held_znodes import HeldReplica
 from headrace.controller.zookeeper.znodes import PartitionState
 from headrace.leader_eras import ERA
@@ -64,7 +64,43 @@ def test_logs_that_are_not_known_are_waited_for_until_somebody_accepts_the_loss(
 
 def test_a_leader_of_the_past_that_has_written_nothing_gives_way_and_what_it_may_write_is_said():
     assert decided(EQUAL, BEHIND, THIRD, 0) == OldVerdict(OldAct.RAISE, US, first_offset=50)
-    assert decided(EQUAL, LogEnd(1, 50), THIRD, 1) == OldVerdict(OldAct.RAISE, US, first_offset=50)
+    assert decided(EQUAL, BEHIND, THIRD, 1) == OldVerdict(OldAct.RAISE, US, first_offset=50)
+
+
+def test_a_leader_that_ends_where_ours_went_on_in_another_epoch_may_have_written_below():
+    """It has 0..39 of epoch 0, and 40..49 of epoch 1, which was given again: acknowledged records, which end where our epoch 0 did."""
+    leader = LogEnd(1, 50)
+    assert decided(EQUAL, leader, THIRD, 1, partings={}) == OldVerdict(OldAct.WAIT, US, (THIRD,)), "it is asked first"
+    conflict = decided(EQUAL, leader, THIRD, 1, partings={THIRD: 40})
+    assert conflict == OldVerdict(OldAct.WAIT, THIRD, (THIRD,), is_conflict=True)
+
+
+def test_one_history_ranks_by_its_records():
+    """We led epoch 2 and wrote nothing. The other, of the restored state, has a tail of epoch 1 that we lack."""
+    held = HeldReplica("", end_offset=10, end_epoch=1, parted_at=10, parted_from=SECOND, parted_in=1, log_epoch=2)
+    others = Others({SECOND: LogEnd(1, 13, 13)}, {SECOND: 10})
+    verdict = decide_old(
+        US, held, others, (US, SECOND), PartitionState(SECOND, 1, (SECOND,), 3), is_accepted=False, high_watermark=10
+    )
+    assert (verdict.act, verdict.best) == (OldAct.RAISE, SECOND)
+    assert raised(state(epoch=1), SECOND, [held.known_epoch, ERA + 7]).leader_epoch == 2 * ERA
+
+
+@pytest.mark.parametrize(
+    ("mark", "act"), [(550, OldAct.WAIT), (401, OldAct.WAIT), (400, OldAct.RAISE), (-1, OldAct.RAISE)]
+)
+def test_one_that_ends_below_our_own_mark_leads_only_after_a_decision(mark, act):
+    other = LogEnd(2, 400)
+    verdict = decided(other, BEHIND, partings={SECOND: 390, THIRD: 50}, high_watermark=mark, is_compacted=True)
+    assert (verdict.act, verdict.best, verdict.is_conflict) == (
+        act,
+        SECOND if act is OldAct.WAIT else verdict.best,
+        act is OldAct.WAIT,
+    )
+    accepted = decided(
+        other, BEHIND, partings={SECOND: 390, THIRD: 50}, high_watermark=mark, is_compacted=True, is_accepted=True
+    )
+    assert accepted.act is OldAct.RAISE
 
 
 def test_a_leader_that_has_written_since_is_for_an_operator():
@@ -89,15 +125,15 @@ def test_a_leader_that_is_ahead_itself_is_none():
     (NOBODY, ERA, True), (THIRD, ERA + 1, True), (US, ERA + 1, True),
 ])  # fmt: skip
 def test_it_is_over_once_somebody_has_raised_it_whoever_was_elected_meanwhile(leader, epoch, is_it):
-    assert is_over(HELD, state(leader, epoch)) is is_it
+    assert HELD.is_over(state(leader, epoch).leader_epoch) is is_it
 
 
 def test_one_that_was_held_before_its_log_was_opened_counts_from_the_era_of_the_state():
     """`cluster restored` was run for the second time."""
     restored = HeldReplica("", parted_at=0, parted_in=ERA + 3)
-    assert not is_over(restored, state(NOBODY, ERA + 4))
-    assert not is_over(restored._replace(end_offset=9, end_epoch=5), state(NOBODY, ERA + 4))  # it was away in that era
-    assert is_over(restored, state(NOBODY, 2 * ERA))
+    assert not restored.is_over(ERA + 4)
+    assert not restored._replace(end_offset=9, end_epoch=5).is_over(ERA + 4)  # it was away in that era
+    assert restored.is_over(2 * ERA)
 
 
 def test_a_log_that_is_missing_is_waited_for_as_one_that_is_not_known():

@@ -78,3 +78,36 @@ def test_entries_of_old_formats_have_no_epoch(maker):
 def test_an_empty_segment_tells_none(maker):
     maker.open(CONFIG).close()
     assert epochs_in(maker.directory, 0, 0, CountingDisk()) == []
+
+
+@pytest.mark.parametrize("how", [{"clean": True}, {}], ids=["closed in order", "killed"])
+@pytest.mark.parametrize("is_last", [False, True])
+def test_an_empty_epoch_before_records_of_an_earlier_one_is_found_when_the_log_is_opened(maker, caplog, how, is_last):
+    """As a follower of before decision 090 left it. The latest one stays known, at the end: its log has led in it."""
+    log = maker.open(CONFIG)
+    for epoch in (0, 1, 1, 1, 1) if is_last else (0, 1, 1, 1, 1, 3):
+        log.append_as_leader([batch(size=20)], epoch, NOW_MS)
+    true = log.epochs.entries
+    log.epochs.replace([(0, 0), (1, 1), (2, 3), *true[2:]])
+    log.close()
+    log = maker.open(CONFIG, **how)
+    assert log.epochs.entries == ([*true, (2, 5)] if is_last else true)
+    assert log.epochs.written(log.log_end_offset) == (1 if is_last else 3)
+    assert "leader epochs rebuilt" in caplog.text
+    log.close()
+    caplog.clear()
+    maker.open(CONFIG, clean=True).close()
+    assert "rebuilt" not in caplog.text
+
+
+def test_an_epoch_of_which_the_cleaner_left_no_record_stays(maker, caplog):
+    log = maker.open(CONFIG)
+    one = [batch(size=20) for _ in range(3)]
+    for place, (offset, epoch) in enumerate([(0, 1), (9, 4), (10, 4)]):
+        one[place][0:8] = offset.to_bytes(8, "big")
+        one[place][12:16] = epoch.to_bytes(4, "big")
+    log.append_as_follower(memoryview(b"".join(one)), NOW_MS)
+    log.epochs.replace([(1, 0), (2, 3), (3, 6), (4, 9)])
+    log.close()
+    assert maker.open(CONFIG, clean=True).epochs.entries == [(1, 0), (2, 3), (3, 6), (4, 9)]
+    assert "rebuilt" not in caplog.text

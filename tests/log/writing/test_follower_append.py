@@ -52,6 +52,42 @@ def test_offsets_are_kept_and_may_leave_gaps(follower):
     assert follower.open(CONFIG, trusted=(log.end_segment, log.end_position)).log_end_offset == 3_000_000_001
 
 
+@pytest.mark.parametrize("slices", [1, 4])
+def test_an_empty_epoch_goes_where_an_earlier_one_goes_on(leader, follower, slices):
+    """It was assigned to this log, which led in it and wrote nothing. The next leader has a tail of the epoch before."""
+    source, log = leader.open(CONFIG), follower.open(CONFIG)
+    source.append_as_leader([batch() for _ in range(20)], 1, NOW_MS)
+    first = len(all_bytes(source))
+    log.append_as_follower(memoryview(all_bytes(source)), NOW_MS)
+    log.assign_leader_epoch(2)
+    source.append_as_leader([batch() for _ in range(12)], 1, NOW_MS)
+    source.append_as_leader([batch()], 3, NOW_MS)
+    rest = memoryview(all_bytes(source)[first:])
+    if slices == 1:
+        log.append_as_follower(rest, NOW_MS)
+    else:
+        size = len(rest) // 13
+        for position in range(0, len(rest), size):
+            log.append_as_follower(rest[position : position + size], NOW_MS)
+    assert log.epochs.entries == source.epochs.entries == [(1, 0), (3, 32)]
+    log.abandon()
+    assert follower.open(CONFIG).epochs.entries == [(1, 0), (3, 32)]
+
+
+def test_an_empty_epoch_stays_while_nothing_of_an_earlier_one_comes(leader, follower):
+    source, log = leader.open(CONFIG), follower.open(CONFIG)
+    source.append_as_leader([batch()], 1, NOW_MS)
+    log.append_as_follower(memoryview(all_bytes(source)), NOW_MS)
+    first = len(all_bytes(source))
+    log.assign_leader_epoch(2)
+    log.append_as_follower(memoryview(b""), NOW_MS)
+    assert log.epochs.entries == [(1, 0), (2, 1)]
+    source.append_as_leader([batch()], 2, NOW_MS)
+    log.append_as_follower(memoryview(all_bytes(source)[first:]), NOW_MS)
+    assert log.epochs.entries == [(1, 0), (2, 1)]
+    assert log.epochs.written(log.log_end_offset) == 2
+
+
 def test_a_batch_that_begins_before_the_end_is_refused_and_those_before_it_are_kept(follower):
     log = follower.open(CONFIG)
     first, second = batch(), batch()

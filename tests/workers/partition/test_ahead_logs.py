@@ -51,7 +51,7 @@ def test_a_leader_epoch_that_went_back_is_told_once_it_is_answered_the_role_is_a
     assert (replica.state, replica.leader_epoch) == (RowState.LEADER, 5)
     ahead.tell(0)
     [([told], _reply)] = mailbox.asked
-    assert told == (0, replica.key, 0, 0, 5, 0, 3, 0)
+    assert told == (0, replica.key, 0, 0, -1, 5, 0, 3, 0), "it has led 5, and wrote nothing"
     node.replicas.follow(view(70_000))
     assert replica.leader_epoch == 5  # the controller does not know yet
     mailbox.answer()

@@ -82,7 +82,9 @@ def test_each_log_is_told_of_once(node):
     mailbox, opened = told_of(again)
     opened.tell(0)
     key = again.replicas.by_slot[0].key
-    assert [rows for rows, _reply in mailbox.asked] == [[(0, key, 5, 0, LEADER_EPOCH, LOG_IS_WHOLE | LOG_HAS_NO_MARK)]]
+    assert [rows for rows, _reply in mailbox.asked] == [
+        [(0, key, 5, 0, LEADER_EPOCH, LEADER_EPOCH, LOG_IS_WHOLE | LOG_HAS_NO_MARK)]
+    ]
     assert again.row(0).state == RowState.LEADER  # nothing is missing, as far as anybody knows
     mailbox.answer()
     opened.tell(1_000)
@@ -119,7 +121,7 @@ def test_a_log_that_ends_before_its_mark_has_no_role_until_the_controller_has_an
     assert again.row(0).state == RowState.LOADING
     mailbox, opened = told_of(again)
     opened.tell(0)
-    [(_slot, _key, end_offset, mark, _epoch, _flags)] = mailbox.asked[0][0]
+    [(_slot, _key, end_offset, mark, _epoch, _latest, _flags)] = mailbox.asked[0][0]
     assert (end_offset, mark) == (5, 6)
     mailbox.answer(status=ReplyStatus.REFUSED)
     assert again.row(0).state == RowState.LOADING
@@ -159,7 +161,13 @@ def test_a_log_that_was_cut_and_one_that_was_closed_are_told_so(node):
     again = machine_down(node)
     mailbox, opened = told_of(again)
     opened.tell(0)
-    assert mailbox.asked[0][0][0][2:] == (4, 0, LEADER_EPOCH, LOG_WAS_CUT | LOG_IS_WHOLE | LOG_HAS_NO_MARK)
+    assert mailbox.asked[0][0][0][2:] == (
+        4,
+        0,
+        LEADER_EPOCH,
+        LEADER_EPOCH,
+        LOG_WAS_CUT | LOG_IS_WHOLE | LOG_HAS_NO_MARK,
+    )
     assert LOG_WAS_CLOSED != LOG_WAS_CUT
 
 
@@ -180,7 +188,7 @@ def test_what_speaks_against_a_log_is_told_by_the_next_owner_where_the_first_one
         again.replicas.follow(view())
         mailbox, opened = told_of(again)
         opened.tell(0)
-        assert mailbox.asked[0][0][0][2:] == (4, 4, LEADER_EPOCH, LOG_WAS_CUT | LOG_IS_WHOLE)
+        assert mailbox.asked[0][0][0][2:] == (4, 4, LEADER_EPOCH, LEADER_EPOCH, LOG_WAS_CUT | LOG_IS_WHOLE)
     mailbox.answer(status=ReplyStatus.PEER_DIED)
     assert (path.parent / LOSS_FILE).exists()
     opened.tell(RETRY_MS)
@@ -208,7 +216,7 @@ def test_a_log_without_a_mark_in_a_suspect_directory_says_so_until_that_was_told
     again.replicas.follow(view())
     mailbox, opened = told_of(again)
     opened.tell(0)
-    assert mailbox.asked[0][0][0][2:] == (5, 5, LEADER_EPOCH, LOG_WAS_CUT)
+    assert mailbox.asked[0][0][0][2:] == (5, 5, LEADER_EPOCH, LEADER_EPOCH, LOG_WAS_CUT)
     mailbox.answer()
     again.killed()
     again.replicas.follow(view())
@@ -259,7 +267,7 @@ def test_a_replica_in_sync_without_a_log_gets_none_before_the_controller_has_ans
     mailbox, opened = told_of(node)
     opened.tell(0)
     key = view().topics["t"].partitions[0].key
-    assert [rows for rows, _reply in mailbox.asked] == [[(0, key, 0, 0, -1, LOG_IS_MISSING)]]
+    assert [rows for rows, _reply in mailbox.asked] == [[(0, key, 0, 0, -1, -1, LOG_IS_MISSING)]]
     mailbox.answer(7)
     replicas.open_some()
     assert not replicas.by_slot

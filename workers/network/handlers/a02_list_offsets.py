@@ -5,8 +5,9 @@ stable offset for read_committed; the log's end for a follower. A leader whose h
 epoch yet tells clients no end (OFFSET_NOT_AVAILABLE, KIP-207): a leader before it may have told a later one. So it is with one that
 took its mark from a checkpoint, up to where its log ended then: it may have told a later one itself, before its node was killed.
 To who debugs (replica id -2) a follower answers as well, and a replica that is held back: latest is the log's end then, and the
-last epoch in it. The time says that this is so, and the high watermark: LOG_EPOCH_MS - 1 - mark. The leader epoch of an offset is that in
-which its record was written. All of a log is local: what is kept here begins at the earliest offset, and nothing lies in tiered storage.
+epoch of its last record. The time says that this is so, and the high watermark: LOG_EPOCH_MS - 1 - mark. The leader epoch of an
+offset is that in which its record was written. All of a log is local: what is kept here begins at the earliest offset, and nothing lies
+in tiered storage.
 
 A record is looked for in the batches whose headers promise one of that time. What a header says its client wrote, so all of them are
 opened within one budget of the request (`opening_budget.py`). Beyond it the answer is where such a batch begins: no later than the record.
@@ -110,7 +111,7 @@ def _list_one(
             offsets = _old_style(context, route, row, wanted)
             return _PartitionResponse(partition_index=index, error_code=0, old_style_offsets=offsets)
         if is_debugging and wanted.timestamp == LATEST:
-            epoch = context.epochs.latest(route, row)
+            epoch = context.epochs.written(route, row)
             return _PartitionResponse(
                 partition_index=index,
                 error_code=0,

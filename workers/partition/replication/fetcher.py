@@ -340,7 +340,7 @@ class Fetcher:
             asked, proof = followed.asked, followed.proof
             if asked is not None:
                 is_proof = proof is not None and asked.fetch_offset == proof.base_offset
-                self._expected = proof.last_offset + 1 if proof is not None and is_proof else asked.fetch_offset
+                self._expected = followed.proof_end if is_proof else asked.fetch_offset
                 return
             self._answer.popleft()
 
@@ -372,7 +372,8 @@ class Fetcher:
             self.touch(followed)
             return True
         if part.error_code:
-            if part.error_code == ErrorCode.OFFSET_OUT_OF_RANGE and followed.proof is not None:
+            is_unanswered = followed.proof is not None and not followed.is_doubting
+            if part.error_code == ErrorCode.OFFSET_OUT_OF_RANGE and is_unanswered:
                 followed.is_proven = True  # as far as it can be now: our end is looked at next
                 self.touch(followed)
                 return True
@@ -383,15 +384,13 @@ class Fetcher:
             self.touch(followed)
             return True
         if followed.proof is not None and not is_parted:
-            self._place, event = followed.prove(
-                part.records, part.high_watermark, self._on_cut, is_epoch_said=self._options.versions.truncates_on_fetch
-            )
+            is_said = self._options.versions.truncates_on_fetch
+            event = followed.prove(part.records, part.high_watermark, self._on_cut, is_epoch_said=is_said)
             if event is not None:
                 self._settle(followed, event)
-                return True
-            if not self._place:
+            else:
                 self.touch(followed)
-                return True
+            return True  # a proof is all that it gives: the next fetch begins at our end, and says our latest epoch
         if is_parted:
             parted, is_another = followed.part(part.diverging_epoch, part.diverging_end, self._on_cut)
             is_stuck = parted in _CUTS and not is_another

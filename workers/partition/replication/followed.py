@@ -9,7 +9,12 @@ these (`fetchers.py`), so that nothing that was asked for an older one is ever a
     prove   the first fetch under each leader and leader epoch begins with the last batch that we have: the leader's is the same one,
             or the two logs parted though their epochs and offsets agree (a restored ZooKeeper gave an epoch twice: decision 071). It
             says the epoch of the record before, as each fetch does: where the logs parted before that, ours is cut, and the batch
-            before is asked for. Where the answer has no record, the leader is asked where its log ends
+            before is asked for. Where the answer has no record, the leader is asked where its log ends; and where it has one there,
+            asked on until an answer has room for it. The answer gives the proof alone: the next fetch begins at our end, and says
+            our latest epoch, so that one in which nothing was written is found before records follow it
+    doubt   a cut is refused, and no content was compared: where the leader's log ends is no place where the two parted, if an epoch was
+            given twice. So the batch before that place is asked for. The same one: they parted there. Else they did where its epoch
+            begins, or before
 
 Where the log has more than its leader in the leader's own epoch, or in the same batch's place another one, or would be truncated below
 its high watermark by a leader of the same era (decision 079), nothing is truncated: the controller is notified (`Replica.tell_ahead`). It
@@ -30,7 +35,6 @@ from typing import Final
 from headrace.errors import HeadraceError, StorageExhausted, StorageFailed
 from headrace.ids import NO_EPOCH
 from headrace.leader_eras import era_of
-from headrace.limits import EMPTY_PROOFS_MAX
 from headrace.log.state.compacted_offset import compacted_offset
 from headrace.log.state.leader_epochs import epoch_of
 from headrace.log.writing.follower_append import OffsetsOutOfOrder
@@ -50,6 +54,7 @@ from headrace.workers.partition.replication.fetch_session import Subject, Wish
 from headrace.workers.partition.replication.follower_states import TABLE, FollowerEvent, FollowerState
 
 _RESETS_WITH_EPOCH: Final = 2
+_NO_OFFSET: Final = -1
 
 _log: Final = logging.getLogger(__name__)
 
@@ -63,17 +68,19 @@ class Followed(Subject):
     failures               in a row
     resets                 that changed nothing: the leader has our end's offset, and not our latest epoch
     last_error             that was said of it; 0: none
-    proof                  our last batch, with which the fetch that is asked for begins; None: it begins at our end
+    proof                  our last batch, or that before a doubted cut, with which the fetch that is asked for begins; None: it begins at
+                           our end, which was at `proof_end` where there is a proof
     is_proven              whether that was tried since the log was cut last
-    unanswered             proofs for which an answer had no room, though the leader has a record there
+    has_record             the leader has a record at the proof: an answer without one had no room for it
+    doubted                a cut to this offset was refused, and the batch before it is compared first; _NO_OFFSET: none was
     is_parted_below        the leader has an earlier epoch in the place of our last batch: the next proof is asked by our epoch. If the
                            leader has that all the same, it began elsewhere there, and was given twice
     timer                  serial of its back-off
     """
 
     __slots__ = (
-        "failures", "is_parted_below", "is_proven", "last_error", "leader", "leader_epoch", "proof", "replica", "resets", "state", "timer",
-        "unanswered",
+        "doubted", "failures", "has_record", "is_parted_below", "is_proven", "last_error", "leader", "leader_epoch", "proof", "proof_end",
+        "replica", "resets", "state", "timer",
     )  # fmt: skip
 
     def __init__(self, replica: Replica, topic_id: bytes, state: FollowerState) -> None:
@@ -88,7 +95,9 @@ class Followed(Subject):
         self.timer = 0
         self.proof: RecordBatchHeader | None = None
         self.is_proven = not replica.is_unproven
-        self.unanswered = 0
+        self.proof_end = 0
+        self.has_record = False
+        self.doubted = _NO_OFFSET
         self.is_parted_below = False
 
     def __repr__(self) -> str:
@@ -107,11 +116,17 @@ class Followed(Subject):
         role = (replica.state, replica.leader_epoch, replica.leader_id)
         return role == (RowState.FOLLOWER, self.leader_epoch, self.leader)
 
+    @property
+    def is_doubting(self) -> bool:
+        """Whether a batch is compared before it is said where the logs part."""
+        return self.doubted != _NO_OFFSET
+
     def wish(self, says_last_epoch: bool) -> Wish:
         """What a fetch of it asks for now."""
         log = self.replica.log
-        self.proof = None if self.is_proven else self._last_batch(says_last_epoch)
+        self.proof = self._proof(says_last_epoch)
         if self.proof is not None:
+            self.proof_end = log.log_end_offset
             epoch = NO_EPOCH
             if says_last_epoch:
                 is_ours_asked = self.is_parted_below
@@ -122,51 +137,58 @@ class Followed(Subject):
 
     def prove(
         self, records: memoryview, high_watermark: int, on_cut: Callable[[Replica], None], *, is_epoch_said: bool
-    ) -> tuple[int, FollowerEvent | None]:
+    ) -> FollowerEvent | None:
         """Compare what a fetch brought with the last batch that we have: only another one of the same epoch proves an epoch given twice.
 
         records          from that batch's offset on
         high_watermark   the leader's
         is_epoch_said    whether fetches say the last epoch; else it was asked before where our latest epoch ended, and nothing was cut
-        returns          bytes of it, 0: there is none to compare with, and the next fetch begins at our end; and what happened
+        returns          what happened; None: the next fetch begins at our end, or asks for the proof again
         """
         own, self.proof = self.proof, None
         assert own is not None
         if self.is_parted_below:  # and yet its epoch of that number does not end before our batch
-            return 0, self.refuse_epoch(on_cut, own.base_offset)
-        if not len(records) and high_watermark > own.base_offset:
-            return 0, None  # there was no room for it in this answer
+            return self.refuse_epoch(own.base_offset, on_cut)
+        if not len(records) and (high_watermark > own.base_offset or self.has_record):
+            return None  # there was no room for it in this answer
         if not len(records):
-            return 0, FollowerEvent.OUT_OF_RANGE  # the leader may have no record there: it says where its log ends
+            return FollowerEvent.OUT_OF_RANGE  # the leader may have no record there: it says where its log ends
+        is_batch = len(records) >= HEADER_BYTES and records[MAGIC_POSITION] == MAGIC_V2
+        if self.is_doubting:
+            is_same = is_batch and parse_header(records) == own
+            return self._refuse(self.doubted if is_same else self._lowest_parting(own.base_offset))
         self.is_proven = True
-        if len(records) < HEADER_BYTES or records[MAGIC_POSITION] != MAGIC_V2:
-            return 0, None
+        if not is_batch:
+            return None
         found = parse_header(records)
         is_compacted = self.replica.log.config.is_compacted or _was_cleaned(found) or _was_cleaned(own)
         if found.base_offset > own.last_offset or (is_compacted and found.base_offset != own.base_offset):
-            return 0, None  # the leader's cleaner has taken it
+            return None  # the leader's cleaner has taken it
         if found.partition_leader_epoch > own.partition_leader_epoch:
-            return 0, None  # ours was not committed, as after any election: the fetch with our last epoch finds it
+            return None  # ours was not committed, as after any election: the fetch with our last epoch finds it
         if found.partition_leader_epoch < own.partition_leader_epoch and is_epoch_said:
             self.is_parted_below, self.is_proven = True, False  # the same, but where the leader has our epoch
-            return 0, None
+            return None
         if (found[:3:2], found.last_offset) == (own[:3:2], own.last_offset) if is_compacted else found == own:
             self.replica.note_proven()
-            return found.size_bytes if found.size_bytes <= len(records) else 0, None
-        return 0, self.refuse_epoch(on_cut, own.base_offset)
+            return None
+        return self.refuse_epoch(own.base_offset, on_cut)
 
-    def refuse_epoch(self, on_cut: Callable[[Replica], None], offset: int) -> FollowerEvent:
-        """Our latest epoch was given twice, and the logs part at an offset at the latest."""
+    def refuse_epoch(self, offset: int, on_cut: Callable[[Replica], None]) -> FollowerEvent:
+        """The epoch of the batch at an offset was given twice, and the logs part there at the latest."""
         self.is_parted_below, self.is_proven = False, True
+        return self._cut(self._lowest_parting(offset), on_cut, is_another=True) or FollowerEvent.CUT
+
+    def _lowest_parting(self, offset: int) -> int:
+        """Where the epoch of the record at an offset begins: within one that was given twice, the logs may part anywhere."""
         entries = self.replica.log.epochs.entries
-        parted_at = min(entries[-1][1], offset) if entries else 0
-        return self._cut(parted_at, on_cut, is_another=True) or FollowerEvent.CUT
+        return max((start for _epoch, start in entries if start <= offset), default=self.replica.log.log_start_offset)
 
     def pass_over_proof(self) -> bool:
         """The leader says that the logs part before our last batch. Of a compacted log that proves nothing: an epoch of which no record
         is left is not known to who fetched the log later. The fetch from our end decides. False: the log is to be cut.
         """
-        if self.proof is None or self.is_parted_below or not _may_be_compacted(self.replica.log):
+        if self.proof is None or self.is_parted_below or self.is_doubting or not _may_be_compacted(self.replica.log):
             return False
         self.proof, self.is_proven = None, True
         return True
@@ -204,8 +226,8 @@ class Followed(Subject):
         before = (log.log_end_offset, log.epochs.latest)
         event = self._cut(cut.offset, on_cut)
         if event is None:
-            event = FollowerEvent.CUT if cut.is_final else FollowerEvent.CUT_FURTHER
-        return event, (log.log_end_offset, log.epochs.latest) != before
+            event = FollowerEvent.CUT if cut.is_final or self.is_doubting else FollowerEvent.CUT_FURTHER
+        return event, self.is_doubting or (log.log_end_offset, log.epochs.latest) != before
 
     def cut_to_high_watermark(self, on_cut: Callable[[Replica], None]) -> FollowerEvent:
         """For a log without epochs: what is above may be another record in the leader's."""
@@ -244,26 +266,37 @@ class Followed(Subject):
 
     def _is_asked_again(self, start_offset: int, end_offset: int) -> bool:
         """Whether the proof is asked for again: the leader has a record at our last batch, for which there was no room in its answer."""
-        own = None if self.is_proven else self._last_batch(says_last_epoch=False)
+        own = self._proof(says_last_epoch=False)
         if own is None or not start_offset <= own.base_offset < end_offset:
             return False
-        self.unanswered += 1
-        self.is_proven = self.unanswered > EMPTY_PROOFS_MAX
+        self.has_record = True
         return True
+
+    def _proof(self, says_last_epoch: bool) -> RecordBatchHeader | None:
+        """The batch that is compared next, None: none is."""
+        if self.is_doubting:
+            return self._batch_before(self.doubted, says_last_epoch)
+        return None if self.is_proven else self._last_batch(says_last_epoch)
+
+    def _batch_before(self, offset: int, says_last_epoch: bool) -> RecordBatchHeader | None:
+        """Ours that has the record before an offset, as `_last_batch`."""
+        log = self.replica.log
+        try:
+            header = log.header_before(offset)
+        except (HeadraceError, OSError) as failure:
+            _log.warning("batch not compared with the leader's %s reason=%s", self._place(), failure)
+            return None
+        if header is None or header.magic != MAGIC_V2:
+            return None
+        is_first = header.base_offset <= log.log_start_offset
+        return header if is_first or not says_last_epoch or self._epoch_before(header) != NO_EPOCH else None
 
     def _last_batch(self, says_last_epoch: bool) -> RecordBatchHeader | None:
         """Ours, to compare; None: there is none that can be, or none whose offset can be asked for with an epoch."""
-        log = self.replica.log
-        try:
-            header = log.last_header()
-        except (HeadraceError, OSError) as failure:
-            _log.warning("last batch not compared with the leader's %s reason=%s", self._place(), failure)
-            header = None
-        if header is not None and says_last_epoch and header.base_offset > log.log_start_offset:
-            header = header if self._epoch_before(header) != NO_EPOCH else None
-        self.is_proven = header is None or header.magic != MAGIC_V2
+        header = self._batch_before(self.replica.log.log_end_offset, says_last_epoch)
+        self.is_proven = header is None
         self.is_parted_below = self.is_parted_below and not self.is_proven
-        return None if self.is_proven else header
+        return header
 
     def _epoch_before(self, header: RecordBatchHeader) -> int:
         """Of the record before a batch of ours, -1: there is none, or its epoch is not known.
@@ -301,14 +334,13 @@ class Followed(Subject):
         replica = self.replica
         end_offset, high_watermark = replica.log.log_end_offset, replica.high_watermark
         if self._is_refused(offset, is_another):
-            _log.error(
-                "log has parted from its leader's, and is not truncated: the leader lacks committed records, or its epoch was given"
-                " twice, as after a restored ZooKeeper %s first_offset=%d log_epoch=%d high_watermark=%d; see headrace cluster describe"
-                " --held",
-                self._place(), offset, replica.log.epochs.latest, high_watermark,
-            )  # fmt: skip
-            replica.tell_ahead(offset, self.leader, self.leader_epoch)
-            return FollowerEvent.GIVEN_UP
+            if is_another or _may_be_compacted(replica.log) or offset <= replica.log.log_start_offset:
+                return self._refuse(offset)
+            if offset == self.doubted or self._batch_before(offset, says_last_epoch=False) is None:
+                return self._refuse(self._lowest_parting(offset - 1))  # there is nothing to compare
+            self.doubted, self.has_record = offset, False
+            return None
+        self.doubted = _NO_OFFSET
         if offset < end_offset and replica.parted_from == self.leader:
             _log.error(
                 "acknowledged records may be lost partition=%s first_offset=%d reason=they are cut, since an operator accepted"
@@ -332,6 +364,19 @@ class Followed(Subject):
             self.is_proven = not replica.is_unproven
             on_cut(replica)
         return None
+
+    def _refuse(self, parted_at: int) -> FollowerEvent:
+        """Nothing is truncated, and the controller is notified of where the logs part, at the latest."""
+        replica = self.replica
+        _log.error(
+            "log has parted from its leader's, and is not truncated: the leader lacks committed records, or its epoch was given"
+            " twice, as after a restored ZooKeeper %s first_offset=%d log_epoch=%d high_watermark=%d; see headrace cluster describe"
+            " --held",
+            self._place(), parted_at, replica.log.epochs.latest, replica.high_watermark,
+        )  # fmt: skip
+        self.doubted = _NO_OFFSET
+        replica.tell_ahead(parted_at, self.leader, self.leader_epoch)
+        return FollowerEvent.GIVEN_UP
 
     def _begin_in_batch(self, records: memoryview) -> None:
         """The leader's log begins within a batch: ours, empty, has to begin where the batch does. raises StorageFailed"""

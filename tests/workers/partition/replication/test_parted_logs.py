@@ -38,7 +38,7 @@ class Stage:
 
     def told(self):
         """What the controller is told, and answers."""
-        told = [one.ahead for one in self.rig.node.replicas.moved.take_ahead()]
+        told = [one.ahead[:-1] for one in self.rig.node.replicas.moved.take_ahead()]
         self.rig.replica.ahead = None
         return told
 
@@ -149,7 +149,7 @@ def test_another_leader_is_not_taken_for_the_one_that_was_accepted(stage):
     rig.follow(leader=2, epoch=2)
     rig.turn_until(lambda: rig.state is FollowerState.FAILED)
     assert all_bytes(rig.log) == before
-    assert [one.leader for one in stage.told()] == [2]
+    assert [one[3] for one in stage.told()] == [2]
 
 
 def test_the_same_log_is_proven_by_one_batch_and_followed(stage):
@@ -207,7 +207,7 @@ def test_a_leader_is_never_asked_for_an_offset_as_if_the_log_before_it_were_the_
     rig.follow_until(led)
     assert all_bytes(rig.log) == all_bytes(led.log)
     asked = fetched(stage.leader)
-    first = [(9, 1), (4, 0), (9, 2)] if ibp != "2.6" else [(4, -1), (9, -1)]  # the epochs were asked for before
+    first = [(9, 1), (4, 0), (5, 0)] if ibp != "2.6" else [(4, -1), (5, -1)]  # the epochs were asked for before
     assert asked[: len(first)] == first
     assert not stage.told()
     assert not rig.replica.is_unproven
@@ -289,14 +289,17 @@ def test_an_epoch_given_twice_is_found_below_an_earlier_one(stage, now, written)
     assert not stage.told()
 
 
-def test_a_proof_for_which_an_answer_had_no_room_is_asked_for_again(stage):
+@pytest.mark.parametrize(("count", "mark"), [(5, None), (2, 5), (3, 5), (12, 5)])
+def test_a_proof_for_which_an_answer_had_no_room_is_asked_for_again(stage, count, mark):
+    """Also where the leader's mark lies below it, since it is alone: it says where its log ends, and is asked on."""
     rig, led = stage.rig, stage.led
     led.lead(1)
     led.append(20, size=120)
+    led.high_watermark = mark
     answers = []
 
     def without_room(key, answer):
-        if key != ApiKey.FETCH or len(answers) >= 5:
+        if key != ApiKey.FETCH or len(answers) >= count:
             return answer
         answers.append(answer)
         rows = [
@@ -308,7 +311,10 @@ def test_a_proof_for_which_an_answer_had_no_room_is_asked_for_again(stage):
     stage.leader.alter = without_room
     rig.follow(leader=1, epoch=1)
     rig.turn_until(lambda: rig.state is FollowerState.FAILED)
-    assert len(answers) == 5
+    assert len(answers) == count
+    assert len([1 for key, _version, _request in stage.leader.asked if key == ApiKey.LIST_OFFSETS]) == 2 * (
+        mark is not None
+    )
     assert [tuple(one) for one in stage.told()] == [(10, 1, 5, 1, 1)]
 
 
@@ -361,3 +367,54 @@ def test_a_leader_of_the_past_goes_on_until_the_controller_has_answered_and_lead
     assert rig.replica.is_leader
     assert not rig.replica.is_wary
     assert rig.log.epochs.latest == 65_537
+
+
+@pytest.mark.parametrize(("leader_epoch", "begun_in"), [(1, 1), (2, 1), (2, 2)])
+def test_a_leader_that_is_shorter_than_our_last_batch_is_compared_where_it_ends(stage, leader_epoch, begun_in):
+    """A restored ZooKeeper gave epoch 1 to it as well: it has acknowledged its own 5..7. Its end is not where the logs part."""
+    rig, led = stage.rig, stage.led
+    led.lead(1)
+    led.append(3, size=120)
+    if leader_epoch > 1:
+        led.lead(leader_epoch)
+        led.append(begun_in - 1)
+    rig.replica.high_watermark = 10
+    before = all_bytes(rig.log)
+    rig.follow(leader=1, epoch=leader_epoch)
+    rig.turn_until(lambda: rig.state is FollowerState.FAILED)
+    assert all_bytes(rig.log) == before
+    assert [tuple(one)[2:] for one in stage.told()] == [(5, 1, leader_epoch)]
+
+
+@pytest.mark.parametrize("kept", [6, 8, 9])
+def test_a_leader_that_lost_its_end_is_ours_up_to_there(stage, kept):
+    rig, led = stage.rig, stage.led
+    led.log.append_as_follower(memoryview(bytearray(all_bytes(rig.log)[len(all_bytes(led.log)) :])), 0)
+    led.log.truncate_to(kept)
+    led.lead(2)
+    rig.replica.high_watermark = 10
+    rig.follow(leader=1, epoch=2)
+    rig.turn_until(lambda: rig.state is FollowerState.FAILED)
+    assert [tuple(one)[2:] for one in stage.told()] == [(kept, 1, 2)]
+
+
+@pytest.mark.parametrize("written", [0, 2, 30])
+@pytest.mark.parametrize("policy", ["delete", "compact"])
+def test_an_epoch_in_which_we_wrote_nothing_is_no_other_history(stage, written, policy, caplog):
+    """We led epoch 2 and wrote nothing. The next leader has a tail of epoch 1, which we had not fetched: no restore, nothing lost."""
+    rig, led = stage.rig, stage.led
+    led.log.append_as_follower(memoryview(bytearray(all_bytes(rig.log)[len(all_bytes(led.log)) :])), 0)
+    led.lead(1)
+    led.append(3)
+    configs = {"cleanup.policy": policy}
+    rig.follow(leader=0, epoch=2, configs=configs)
+    assert rig.log.epochs.latest == 2
+    led.lead(3)
+    led.append(written)
+    rig.follow(leader=1, epoch=3, configs=configs)
+    rig.follow_until(led)
+    rig.turn_until(lambda: rig.replica.high_watermark == led.log.log_end_offset)
+    assert all_bytes(rig.log) == all_bytes(led.log)
+    assert rig.log.epochs.entries == [one for one in led.log.epochs.entries if one[1] < rig.log.log_end_offset]
+    assert not stage.told()
+    assert "may be lost" not in caplog.text
