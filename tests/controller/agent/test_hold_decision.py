@@ -147,7 +147,7 @@ def test_a_missing_log_hands_nothing_over_where_another_in_sync_one_decides():
 
 
 @pytest.mark.parametrize("mark", [88, 81, 80, -1])
-def test_a_log_out_of_the_isr_that_lacks_what_is_committed_here_leads_only_where_an_operator_says_so(mark):
+def test_a_log_that_lacks_what_is_committed_leads_only_where_an_operator_says_so(mark):
     """Its last record is of a later epoch all the same: nothing within one history makes such a log."""
     others = {SECOND: LogEnd(5, 80), THIRD: SHORTER}
     act = Act.WAIT if mark > 80 else Act.HAND_OVER
