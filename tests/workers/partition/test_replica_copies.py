@@ -274,14 +274,17 @@ def test_a_copy_is_not_cut_by_a_log_that_ends_before_its_mark(node):
     assert log_reach(kept).end_offset == copied
 
 
-def test_a_copy_with_another_leader_epoch_is_not_resumed(node):
+def test_a_copy_whose_epoch_file_contradicts_its_batches_is_resumed_with_what_these_say(node):
     target = node.other_dir(0)
     node.alter(0, target)
     for _ in range(5):
         assert node.moves.do_work()
+    copied = copy_of(node).future.log_end_offset
     write_leader_epochs(copy_of(node).directory / LEADER_EPOCH_FILE, [(0, 0), (2, 10)])
-    assert successor(node).future.log_end_offset == 0
-    assert len(aside(target, "-stray")) == 1
+    future = successor(node).future
+    assert (future.log_end_offset, future.epochs.entries[0]) == (copied, (0, 0))
+    assert [entry for entry in future.epochs.entries if 0 < entry[1] < copied] == []
+    assert not aside(target, "-stray")
 
 
 @pytest.mark.parametrize("what", ["last batch", "leader epoch"])

@@ -15,8 +15,6 @@ Source: Kafka `Partition.lastOffsetForLeaderEpoch`; KIP-101, KIP-279, KIP-320.
 
 from __future__ import annotations
 
-from collections import Counter
-
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.log.state.leader_epochs import end_offset_for
 from headrace.protocol import messages
@@ -24,6 +22,7 @@ from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
 from headrace.shm.partition_table import RowState
 from headrace.workers.network.context import Context
+from headrace.workers.network.epoch_files import Epochs
 from headrace.workers.network.exchange import Exchange
 from headrace.workers.network.handlers.a02_list_offsets import DEBUGGING_REPLICA
 from headrace.workers.network.partition_reads import CONSUMER_REPLICA_ID_MAX, refusal_of
@@ -36,7 +35,7 @@ _EndOffset = messages.OffsetForLeaderEpochResponse.EpochEndOffset
 
 
 def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
-    """Answer from checkpoints and rows; a partition that is named twice is refused, as each look-up may read a file."""
+    """Answer from checkpoints and rows. A partition may be named often: its file is read once for a request."""
     request = decode_request(ApiKey.OFFSET_FOR_LEADER_EPOCH, exchange.api_version, body)
     is_follower = request.replica_id > CONSUMER_REPLICA_ID_MAX
     if is_follower and not context.broker_requests.is_of_broker(exchange.connection, exchange.api_key):
@@ -45,16 +44,13 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
             for topic in request.topics
         ]
     else:
-        times = Counter((topic.topic, wanted.partition) for topic in request.topics for wanted in topic.partitions)
         is_debugging = request.replica_id == DEBUGGING_REPLICA and exchange.api_version >= VERSION_OF_REPLICA
+        known: dict[int, Epochs] = {}
         topics = [
             _Topic(
                 topic=topic.topic,
                 partitions=[
-                    _find(context, topic.topic, wanted, may_follow=is_debugging)
-                    if times[topic.topic, wanted.partition] == 1
-                    else _EndOffset(partition=wanted.partition, error_code=int(ErrorCode.INVALID_REQUEST))
-                    for wanted in topic.partitions
+                    _find(context, topic.topic, wanted, known, may_follow=is_debugging) for wanted in topic.partitions
                 ],
             )
             for topic in request.topics
@@ -67,7 +63,10 @@ def _refusal(wanted: _Wanted) -> _EndOffset:
     return _EndOffset(partition=wanted.partition, error_code=int(ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
 
 
-def _find(context: Context, topic: str, wanted: _Wanted, *, may_follow: bool) -> _EndOffset:
+def _find(context: Context, topic: str, wanted: _Wanted, known: dict[int, Epochs], *, may_follow: bool) -> _EndOffset:
+    """
+    known   by slot: what was read for this request
+    """
     index = wanted.partition
     route = context.routes.partition(topic, index)
     if route is None:
@@ -82,7 +81,10 @@ def _find(context: Context, topic: str, wanted: _Wanted, *, may_follow: bool) ->
     if is_leader and wanted.leader_epoch > row.leader_epoch and not context.is_control_current():
         return _EndOffset(partition=index, error_code=int(ErrorCode.NOT_LEADER_OR_FOLLOWER))
     try:
-        entries = context.epochs.entries(route, row) if is_leader else context.epochs.of_follower(route, row)
+        entries = known.get(route.slot)
+        if entries is None:
+            entries = context.epochs.entries(route, row) if is_leader else context.epochs.of_follower(route, row)
+            known[route.slot] = entries
     except KafkaError as failure:
         return _EndOffset(partition=index, error_code=int(failure.code))
     except (HeadraceError, OSError) as failure:
