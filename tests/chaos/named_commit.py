@@ -9,6 +9,7 @@ from headrace.load.errors import BrokenTarget
 from headrace.load.lost_history import ACCEPTED
 from headrace.load.target import open_target
 
+TRIES_MAX = 10
 _ASKED = re.compile(rf"no row of the last load .* set its property {re.escape(ACCEPTED)} to (\S+);")
 
 
@@ -28,10 +29,17 @@ def name_commit(to: str) -> bool:
 def _set_property(to: str, name: str) -> None:
     if to.startswith("iceberg:"):
         from pyiceberg.catalog import load_catalog
+        from pyiceberg.exceptions import CommitFailedException
 
         _format, catalog, table = to.split(":")
-        with load_catalog(catalog).load_table(table).transaction() as transaction:
-            transaction.set_properties({ACCEPTED: name})
+        for tries_left in range(TRIES_MAX - 1, -1, -1):
+            try:
+                with load_catalog(catalog).load_table(table).transaction() as transaction:
+                    transaction.set_properties({ACCEPTED: name})
+                return
+            except CommitFailedException:  # the other program was faster
+                if not tries_left:
+                    raise
     else:
         from deltalake import DeltaTable
 
