@@ -91,7 +91,7 @@ def _is_kept(known: KnownCluster, name: str, index: int, stopped: StoppedReplica
     if not stopped.is_deleted or stopped.leader_epoch == EPOCH_DURING_DELETE:
         return False
     if name in known.unread_holds:
-        _log.error("replica not deleted, it is not known whether it is held partition=%s-%d", name, index)
+        _log.error("replica not deleted: its holds could not be read partition=%s-%d", name, index)
         return True
     held = known.held.get((name, index))
     if held is None or not held.is_ahead:

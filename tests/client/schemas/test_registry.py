@@ -201,7 +201,7 @@ def test_what_the_registry_does_not_have_is_a_bad_record_and_asked_for_seldom(fa
     for data, reason in (
         (b"", "0 bytes"),
         (b"\1\0\0\0\1x", "begins with 0x01"),
-        (b"\0\0\0\0\x4d\2\2", "1 bytes are left"),
+        (b"\0\0\0\0\x4d\2\2", "bytes left over after it: 1"),
     ):
         with pytest.raises(BadRecord, match=reason):
             one.deserialize("t", data)

@@ -96,7 +96,7 @@ def test_bad_records():
     rows, reasons = decoded(avro(SIMPLE), [*values, good])
     assert [row["a"] for row in rows] == [1, *[None] * 7, 1]
     assert sorted(reasons) == [1, 2, 3, 4, 5, 6]
-    assert reasons[3] == "not a record of the schema: 1 bytes are left"
+    assert reasons[3] == "not a record of the schema: bytes left over after it: 1"
     assert all(reason.startswith("not a record of the schema") for reason in reasons.values())
 
 
