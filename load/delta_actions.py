@@ -175,5 +175,6 @@ def _in_json(value: Any, *, is_least: bool) -> Any:
                 value += datetime.timedelta(milliseconds=1)
             except OverflowError:
                 return None
-        return (value - rest).astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+        written = (value - rest).astimezone(datetime.UTC).replace(tzinfo=None)
+        return written.isoformat(timespec="milliseconds") + "Z"  # strftime writes the year 1 as "1"
     return value.isoformat() if isinstance(value, datetime.date) else None

@@ -14,11 +14,13 @@ import pytest
 from deltalake import write_deltalake
 
 import headrace
+from headrace.ids import TopicPartition
 from headrace.load.audit_report import audit
 from headrace.load.compaction import compact
 from headrace.load.errors import BrokenTarget, LoadFenced, SchemaConflict
 from headrace.load.history import dataset
 from headrace.load.rewinding import rewind
+from headrace.protocol.record_batch import Record
 from tests.load.iceberg_threads import icebergs_threads_end
 from tests.load.loading import fill, load_inline
 from tests.load.table_writers import Delta, Iceberg
@@ -198,6 +200,16 @@ def test_statistics_are_those_of_the_rows_or_none(log, broker, tmp_path):
         filter=pc.field("timestamp") > pa.scalar(0, pa.timestamp("us", "UTC"))
     )
     assert found.num_rows == 10
+
+
+@pytest.mark.parametrize("time_ms", [-62_135_596_800_000, -30_610_224_000_001, -1, 253_402_300_799_999])
+def test_statistics_name_the_years_that_have_fewer_digits(log, broker, tmp_path, time_ms):
+    """delta-rs finds no row of a file whose bounds it can't read. The times: the years 1, 999, 1969, 9999."""
+    kind = Delta(tmp_path)
+    log.append(TopicPartition("clicks", 0), [Record(0, time_ms, b"k", b"v")])
+    load_inline(broker, kind.target())
+    bound = pa.scalar(time_ms * 1000, pa.timestamp("us", "UTC"))
+    assert kind.table.to_pyarrow_dataset().to_table(filter=pc.field("timestamp") <= bound).num_rows == 1
 
 
 @pytest.mark.parametrize("make", [Delta, Iceberg])
