@@ -9,7 +9,7 @@ from headrace.errors import ErrorCode
 from headrace.ids import partition_key
 from headrace.leader_eras import ERA
 from headrace.shm.messages import AHEAD_LOG, LOG_HAS_NO_ID, OPENED_RESULT
-from tests.controller.agent.test_holds import ID, NODE, REPLICAS, SECOND, THIRD, Rig, lost_lines
+from tests.controller.holding_node import ID, NODE, REPLICAS, SECOND, THIRD, Rig, lost_lines
 
 DONE = OPENED_RESULT.pack(ErrorCode.NONE)
 

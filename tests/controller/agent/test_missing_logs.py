@@ -5,7 +5,7 @@ import pytest
 from headrace.controller.agent import holds
 from headrace.controller.zookeeper.errors import ZkLost
 from headrace.shm.messages import LOG_IS_MISSING, LOG_WAS_ANOTHER, OPENED_RESULT
-from tests.controller.agent.test_holds import NODE, Rig, lost_lines
+from tests.controller.holding_node import NODE, Rig, lost_lines
 
 DONE = OPENED_RESULT.pack(0)
 

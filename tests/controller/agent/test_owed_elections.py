@@ -8,7 +8,7 @@ from headrace.controller.agent.owed_elections import ELECT_MS, ELECT_TRIES
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ZkLost
 from headrace.shm.messages import LOG_WAS_CLOSED, LOG_WAS_SYNCED
-from tests.controller.agent.test_holds import NODE, SECOND, THIRD, Rig
+from tests.controller.holding_node import NODE, SECOND, THIRD, Rig
 
 
 @pytest.fixture
