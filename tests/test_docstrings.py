@@ -6,9 +6,7 @@ from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 
-import pytest
-
-from tests.support.tree import CODE, ROOT
+from tests.support.tree import CODE, ROOT, parsed
 
 # what a table says beside parameters
 NOT_PARAMETERS = {"raises", "returns", "yields", "source", "note"}
@@ -94,16 +92,24 @@ def tables(tree: ast.Module):
             yield node.name, text, parameters(node) if isinstance(node, ast.FunctionDef) else names_in(node)
 
 
-@pytest.mark.parametrize("path", CODE, ids=relative)
-def test_no_line_of_a_drawing_is_left_of_its_column(path):
-    text = ast.get_docstring(ast.parse(path.read_text())) or ""
-    assert not [line for lines in paragraphs(text) for line in cut_lines(lines)]
+def test_no_line_of_a_drawing_is_left_of_its_column():
+    cut = [
+        f"{relative(path)}: {line}"
+        for path in CODE
+        for lines in paragraphs(ast.get_docstring(parsed(path)) or "")
+        for line in cut_lines(lines)
+    ]
+    assert not cut
 
 
-@pytest.mark.parametrize("path", CODE, ids=relative)
-def test_a_table_of_parameters_names_parameters(path):
-    tree = ast.parse(path.read_text())
-    assert not {name: wrong for name, text, known in tables(tree) if (wrong := wrong_rows(text, known))}
+def test_a_table_of_parameters_names_parameters():
+    wrong = {
+        f"{relative(path)}: {name}": rows
+        for path in CODE
+        for name, text, known in tables(parsed(path))
+        if (rows := wrong_rows(text, known))
+    }
+    assert not wrong
 
 
 DRAWING = """

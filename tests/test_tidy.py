@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import LONG_FILES, OF_ONE_SESSION
-from tests.support.tree import CODE, ROOT, SOURCES
+from tests.support.tree import CODE, ROOT, SOURCES, parsed
 
 FOLDERS = [*SOURCES, "bench", "examples", "tests", "systemd"]
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
@@ -58,23 +58,22 @@ def test_a_readme_names_every_file_of_its_folder(folder):
     assert not [name for name in names if name not in text and name.removesuffix(".py") not in text]
 
 
-@pytest.mark.parametrize("path", CODE, ids=relative)
-def test_a_module_opens_with_its_purpose(path):
-    assert ast.get_docstring(ast.parse(path.read_text()))
+def test_a_module_opens_with_its_purpose():
+    assert not [relative(path) for path in CODE if not ast.get_docstring(parsed(path))]
 
 
-@pytest.mark.parametrize("path", CODE, ids=relative)
-def test_functions_say_their_types(path):
+def test_functions_say_their_types():
     untyped = []
-    for node in ast.walk(ast.parse(path.read_text())):
-        if not isinstance(node, ast.FunctionDef):
-            continue
-        arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-        missing = [
-            a.arg for a in arguments if a.annotation is None and a.arg not in ("self", "cls") and a.arg[0] != "_"
-        ]
-        if missing or (node.returns is None and node.name != "__init__"):
-            untyped.append(f"{node.name}:{node.lineno}")
+    for path in CODE:
+        for node in ast.walk(parsed(path)):
+            if not isinstance(node, ast.FunctionDef):
+                continue
+            arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+            missing = [
+                a.arg for a in arguments if a.annotation is None and a.arg not in ("self", "cls") and a.arg[0] != "_"
+            ]
+            if missing or (node.returns is None and node.name != "__init__"):
+                untyped.append(f"{relative(path)}:{node.lineno}: {node.name}")
     assert not untyped
 
 
@@ -151,7 +150,7 @@ def test_helpers_of_tests_are_one_package():
     names = {path.stem for path in TESTS} - {"conftest"}
     wrong = []
     for path in TESTS:
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.Import):
                 wrong += [f"{relative(path)}: {one.name}" for one in node.names if one.name in names]
             elif isinstance(node, ast.ImportFrom) and (node.level or node.module in names):
@@ -180,7 +179,7 @@ def test_tests_patch_the_module_under_test_and_not_python():
         text = path.read_text()
         if "setattr" not in text:
             continue
-        tree = ast.parse(text)
+        tree = parsed(path)
         imports = [one for node in ast.walk(tree) if isinstance(node, ast.Import) for one in node.names]
         pythons = {(one.asname or one.name).partition(".")[0] for one in imports if _is_pythons(one.name)}
         for node in ast.walk(tree):

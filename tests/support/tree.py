@@ -1,5 +1,6 @@
 """The folders that are shipped, and their sources: what checks of the whole tree read."""
 
+import ast
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -24,3 +25,7 @@ SOURCES = [
     "cli",
 ]
 CODE = [path for folder in SOURCES for path in sorted((ROOT / folder).rglob("*.py"))]
+
+
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
