@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace import compiled_kernel, kernel_build
-from headrace.compiled_build import BuildFailed
 from headrace.compiled_core import directory
 from headrace.compiled_kernel import MANIFEST, NOT_BUILT, load
 from headrace.limits import PLAIN_WHOLE_RECORDS_MAX, RECORD_ERRORS_MAX
@@ -24,17 +23,18 @@ from headrace.protocol.plain_records import FIRST_RECORDS
 from headrace.protocol.record_batch import HEADER_BYTES, Record, build_batch, iterate_records
 from tests.log import follower_cases
 from tests.protocol import kernel_cases
+from tests.support import walkers
 
 CASES = 400  # of each check, a millisecond each
 LOGS = 40  # of those that open logs
 
 
 @pytest.fixture(scope="module")
-def kernel(tmp_path_factory):
-    try:
-        return kernel_cases.build(tmp_path_factory.mktemp("kernel"))
-    except BuildFailed as failure:
-        pytest.skip(str(failure))
+def kernel():
+    kernel = walkers.built()
+    if isinstance(kernel, str):
+        pytest.skip(kernel)
+    return kernel
 
 
 @pytest.mark.parametrize("check", sorted(set(kernel_cases.CHECKS), key=lambda check: check.__name__))

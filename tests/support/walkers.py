@@ -9,7 +9,7 @@ from headrace import kernel_build
 from headrace.arrow import gathered, header_lists, local_range, python_walk, rows, substring
 from headrace.compiled_build import BuildFailed
 from headrace.compiled_core import open_extension
-from headrace.compiled_kernel import MODULE
+from headrace.compiled_kernel import MODULE, load
 from headrace.spark.decoding import flat_avro, flat_json
 from tests.support.tree import ROOT
 
@@ -28,7 +28,10 @@ ALONE = (
 
 @functools.cache
 def built():
-    """The kernel of the sources as they are, for this process; a word why there is none."""
+    """The kernel of the sources as they are, for this process; a word why there is none. `make test` has built it before."""
+    kernel, _reason = load()
+    if kernel is not None:
+        return kernel
     with tempfile.TemporaryDirectory(prefix="headrace-kernel-") as directory:
         library = f"{directory}/{MODULE}.so"
         try:
