@@ -181,7 +181,7 @@ class ControllerProcess(duty_cycle.Process):
             self._zk,
             self._tasks,
             self._monotonic_ms,
-            Questions(self._ends.ask, partings.ask, partings.mark, partings.is_out, partings.is_loading),
+            Questions(self._ends.ask, partings.ask, partings.mark, partings.is_out, partings.is_open),
             partial(registration.register_again, self._zk, self._node_id),
             settings,
             has_new_directory=bool(seat.wiring.new_directories),

@@ -257,8 +257,9 @@ class Holds:
         if held is not None and held.is_ahead:
             is_missing = held.is_missing and end.offset <= 0
             known.held[place] = held._replace(
-                end_offset=end.offset, end_epoch=end.epoch, is_missing=is_missing, is_unopened=False
-            )
+                end_offset=end.offset, end_epoch=end.epoch, is_missing=is_missing, is_unopened=False,
+                high_watermark=_greater_mark(held, high_watermark),
+            )  # fmt: skip
             self._dirty.add(topic.name)
             return True
         is_new = held is None
@@ -277,7 +278,7 @@ class Holds:
         held = known.held[place] = held._replace(
             end_offset=end.offset if held.end_offset == NO_OFFSET else min(held.end_offset, end.offset),
             end_epoch=end.epoch,
-            high_watermark=high_watermark if is_short else held.high_watermark,
+            high_watermark=_greater_mark(held, high_watermark),
             is_proven=held.is_proven or is_short or is_cut or bool(flags & LOG_HAS_NO_MARK),
         )
         self._dirty.add(topic.name)
@@ -479,3 +480,8 @@ class Holds:
             self._has_event = True
             raise
         self._event_ms = now_ms
+
+
+def _greater_mark(held: HeldReplica, high_watermark: int) -> int:
+    """The high watermark that is remembered: a row says nothing of it while the log is not in service. 0 is none."""
+    return max(held.high_watermark, high_watermark) if high_watermark > 0 else held.high_watermark

@@ -31,14 +31,14 @@ class Questions(NamedTuple):
     partings     asks brokers up to where theirs are ours, of what we have before an offset
     mark         reads the high watermark of a replica here, -1: not known
     is_out       whether the log of a replica here is out of service
-    is_loading   whether nothing is published of a replica here yet: its mark is not known
+    is_open      whether the log of a replica here is in service; else its row says nothing of its mark, nor of its end
     """
 
     ends: AskEnds
     partings: AskPartings
     mark: Callable[[Place], int]
     is_out: Callable[[Place], bool] = lambda _place: False
-    is_loading: Callable[[Place], bool] = lambda _place: False
+    is_open: Callable[[Place], bool] = lambda _place: True
 
 
 class OtherLogs(NamedTuple):

@@ -46,7 +46,7 @@ class HeldReplica(NamedTuple):
     is_proven: bool = False  # it is known that something was lost
     end_offset: int = NO_OFFSET  # of its log as it was opened; NO_OFFSET: it was not yet
     end_epoch: int = NO_EPOCH  # of its last record: by this logs are compared
-    high_watermark: int = NO_OFFSET  # as it was checkpointed, where the log ends before it
+    high_watermark: int = NO_OFFSET  # the greatest one that its owners knew: the log may end before it
     waits_for: tuple[int, ...] = ()  # brokers
     is_missing: bool = False  # there was no log at all: an empty one is in its place
     parted_at: int = NO_OFFSET  # its log is ahead of the state, from this offset on at the latest (decision 071)
