@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 from typing import NamedTuple
 
-from headrace.controller.agent.hold_reports import ends_of, report_loss
+from headrace.controller.agent.hold_reports import choices_of, ends_of, report_loss, said_choices
 from headrace.controller.agent.old_state_decision import OldAct, OldVerdict, Others, decide_old, raised
 from headrace.controller.cluster.known_cluster import KnownCluster, Topic
 from headrace.controller.zookeeper import znodes
@@ -32,6 +32,9 @@ CONFLICT = (
     " own from parted_at on; to have another replica lead, headrace cluster accept-loss --keep BROKER"
 )
 
+HAS_MORE = (
+    "the first of these brokers has the best log, which may lack what another one has: it compares the logs itself"
+)
 NAMELESS = (
     "its directory had no topic id, it may be of an earlier topic of this name: headrace cluster accept-loss has that broker lead, and"
     " this replica lose what it has; to have this one lead, headrace cluster accept-loss --keep BROKER"
@@ -143,10 +146,20 @@ class AheadReplicas:
             if changed_hold != held:
                 held = known.held[place] = changed_hold
                 why = "other replicas may have more, and are not known"
+                if (
+                    verdict.best != known.node_id
+                    and not verdict.is_conflict
+                    and others.ends.get(verdict.best) is not None
+                ):
+                    why = HAS_MORE
                 if others.conflicts and not verdict.is_conflict:
                     why = "these brokers' logs are another history, an operator says which one counts: headrace cluster accept-loss"
                 elif verdict.is_conflict:
                     why = NAMELESS if held.is_nameless else CONFLICT
+                    brokers = (known.node_id, *verdict.waits_for)
+                    parted = dict.fromkeys(brokers, verdict.parted_at)
+                    choices = choices_of(known.node_id, compared, others.ends, parted, brokers)
+                    why = f"{why}: {said_choices(place, choices)}"
                 _log.log(
                     logging.ERROR if verdict.is_conflict else logging.WARNING,
                     "replica held partition=%s-%d log_end=%d log_epoch=%d parted_at=%d waits_for=%s reason=%s",
