@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -323,7 +324,8 @@ class ControllerProcess(duty_cycle.Process):
         await self._agent.load()
         self._holds.settle_loaded()
         await self._agent.producer_ids.compare()
-        await self._agent.producer_ids.prepare()
+        with suppress(BadZnode):  # which was reported
+            await self._agent.producer_ids.prepare()
         if is_resumed and self._leaders_write_isrs:
             self._isr_writer.owe(known)
         self._session_id = session_id

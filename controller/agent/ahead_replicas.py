@@ -95,16 +95,22 @@ class AheadReplicas:
         return names
 
     def note_unassigned(self, place: Place) -> None:
-        """A reassignment has taken the partition off this node: its log stays held, and its files here, until an operator has decided."""
+        """No assignment has the replica any more: its log stays held, and its files here, until an operator has decided.
+
+        A reassignment has taken it off this node. Or its topic has no such partition: ZooKeeper was put back to before it was added.
+        """
         if place in self._unassigned:
             return
         self._unassigned.add(place)
-        held = self._known.held[place]
+        held, topic = self._known.held[place], self._known.topics.get(place[0])
+        is_there = topic is not None and place[1] < len(topic.states)
         _log.error(
-            "replica held on, its partition was reassigned to other brokers: its log may have what was acknowledged, and is kept"
-            " partition=%s-%d log_end=%d parted_at=%d; to have it counted reassign the partition to this broker again; to let it go:"
-            " headrace cluster accept-loss %s:%d",
-            *place, held.end_offset, held.parted_at, *place,
+            "replica held on, %s: its log may have what was acknowledged, and is kept partition=%s-%d log_end=%d parted_at=%d; to have"
+            " it counted %s; to let it go: headrace cluster accept-loss %s:%d",
+            "its partition was reassigned to other brokers" if is_there else "its topic has no such partition now",
+            *place, held.end_offset, held.parted_at,
+            "reassign the partition to this broker again" if is_there else "add the partition again, with a replica on this broker",
+            *place,
         )  # fmt: skip
 
     def let_go(self, place: Place) -> None:

@@ -4,6 +4,7 @@ Runs in: the controller process of every node; tools read and ask.
 
     /headrace/held/N/T            replicas of topic T that broker N holds, of the partitions below HELD_PER_ZNODE
     /headrace/held/N/T:K          the same, of the K-th HELD_PER_ZNODE after these: a znode has a bound of 1 MiB
+    /headrace/held/N/T:K:B        the same, beside one that can't be read: that one is left as it is
     /headrace/nodes/N             broker N is a node of ours, and not one of Apache Kafka: who holds replicas, and who does not
     /headrace/accept_loss/T:P     somebody wants the hold of a partition to end; the broker that held it removes the node
 
@@ -107,6 +108,12 @@ def held_name(topic: str, chunk: int) -> str:
     return f"{topic}:{chunk}" if chunk else topic
 
 
+def name_beside(name: str) -> str:
+    """Where the replicas of a znode are stored whose name is taken by one that can't be read."""
+    topic, chunk, beside = [*name.split(":"), "0", "0"][:3]
+    return f"{topic}:{chunk}:{int(beside) + 1}"
+
+
 def topic_of_held(name: str) -> str:
     """Whose replicas such a znode has."""
     return name.partition(":")[0]
@@ -167,6 +174,11 @@ def kept_broker(data: bytes) -> int:
         return int(json.loads(data)["keep"]) if data else NO_LEADER
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return NO_LEADER
+
+
+def is_readable(data: bytes) -> bool:
+    """Whether it can be read what is accepted; without data, as older tools write it, that of any."""
+    return not data or bool(accepted_ends(data))
 
 
 def accepted_ends(data: bytes) -> dict[int, int]:
