@@ -22,6 +22,7 @@ from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.transaction import Transaction
 from headrace.controller.zookeeper.znodes import PartitionState
 from headrace.ids import NO_LEADER, partition_key
+from headrace.leader_eras import era_of
 from headrace.shm.messages import AHEAD_LOG, LOG_HAS_NO_ID
 
 Place = tuple[str, int]  # topic and partition
@@ -54,6 +55,15 @@ class Facts(NamedTuple):
     is_compacted: bool
 
 
+class _Ended(NamedTuple):
+    """A log whose hold is over, and the era of the state that ended it."""
+
+    topic_id: str
+    end_offset: int
+    end_epoch: int
+    era: int
+
+
 class AheadReplicas:
     """Those of one node."""
 
@@ -61,9 +71,22 @@ class AheadReplicas:
         self._known = known
         self._zk = zk
         self._unassigned: set[Place] = set()
+        self._ended: dict[Place, _Ended] = {}
+
+    def end(self, place: Place, held: HeldReplica) -> None:
+        """A hold is over, since another log was raised: our owner may ask again before it has truncated ours."""
+        topic = self._known.topics.get(place[0])
+        state = topic.states[place[1]] if topic is not None and place[1] < len(topic.states) else None
+        self._ended = {one: ended for one, ended in self._ended.items() if one[0] in self._known.topics}
+        if state is not None and held.is_over(state.leader_epoch) and self._known.node_id not in state.isr:
+            self._ended[place] = _Ended(held.topic_id, held.end_offset, held.end_epoch, era_of(state.leader_epoch))
 
     def take(self, body: bytes) -> set[str]:
-        """Hold what owners tell of; returns the topics. raises struct.error"""
+        """Hold what owners tell of; returns the topics. raises struct.error
+
+        A partition worker that was restarted before it truncated its log does not know that this was decided, and asks again. While its log
+        ends as it did, the decision stands: it is not held, and truncates.
+        """
         known = self._known
         names = set()
         for slot, key, end_offset, parted_at, epoch, latest_epoch, leader, leader_epoch, flags in AHEAD_LOG.iter_unpack(
@@ -72,6 +95,13 @@ class AheadReplicas:
             place = known.slots.holder(slot)
             topic = known.topics.get(place[0]) if place is not None else None
             if place is None or topic is None or key != partition_key(*place, topic.topic_id):
+                continue
+            if self._ended.get(place) == _Ended(topic.topic_id, end_offset, epoch, era_of(leader_epoch)):
+                _log.warning(
+                    "replica not held again, it was decided that another history counts partition=%s-%d log_end=%d log_epoch=%d"
+                    " leader=%d leader_epoch=%d",
+                    *place, end_offset, epoch, leader, leader_epoch,
+                )  # fmt: skip
                 continue
             before = known.held.get(place, NOTHING_HELD)
             known.held[place] = HeldReplica(

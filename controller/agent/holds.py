@@ -395,8 +395,11 @@ class Holds:
             )
 
     def _drop(self, place: Place) -> None:
-        if self._known.held.pop(place, None) is not None:
+        held = self._known.held.pop(place, None)
+        if held is not None:
             self._has_event = True  # to the controller it is offline, however the hold ended
+            if held.is_ahead:
+                self._ahead.end(place, held)
         self._fresh.discard(place)
         self._accepted.end(place)
         self._comparison.end(place)
