@@ -12,8 +12,8 @@ acknowledged (decision 093). Among the in-sync logs the rank chooses: what is co
     our log is missing, and no other in-sync one is known, nor unclean election allowed     WAIT, until somebody accepts the loss
     another log is not known: its node is away, or does not say                             WAIT for it, and for a better one
     the best is in the ISR: it is elected before us, or holds itself                        WAIT for it
-    a later one has parted from ours; a proof says that ours has lost something, or its
-        high watermark that records after the parting are committed                         WAIT for an operator
+    a later one has parted from ours, and it is proven that ours has lost something         WAIT for an operator
+    a later one has parted from ours, and its high watermark lies above the parting         WAIT for an operator
     no other log contains ours                                                              RELEASE
     ours is missing, and neither the loss is accepted, nor unclean election allowed         WAIT for those of the ISR, which decide
     several contain ours, and their last epochs differ: the best may lack what another has  WAIT for an operator

@@ -205,6 +205,17 @@ def test_a_missing_log_hands_nothing_over_where_another_in_sync_one_decides():
     assert decided(others, (NODE, SECOND), **flags, is_accepted=True) == (Act.HAND_OVER, THIRD, (), ())
 
 
+@pytest.mark.parametrize("isr", [(NODE,), (NODE, THIRD)])
+def test_a_log_that_lacks_what_is_committed_leads_only_where_an_operator_says_so(isr):
+    """Its last record is of a later epoch all the same: within one history nobody acknowledged that."""
+    others = {SECOND: LogEnd(5, 80, 75), THIRD: SHORTER}
+    for facts in itertools.product(YES_OR_NO, repeat=4):
+        flags = dict(zip(("is_proven", "is_late", "is_accepted", "may_be_unclean"), facts, strict=True))
+        assert decided(others, isr, partings={SECOND: 75}, **flags).act is not Act.HAND_OVER
+    kept = decided(others, isr, partings={SECOND: 75}, is_accepted=True, keep=SECOND)
+    assert kept == (Act.HAND_OVER, SECOND, (), ())
+
+
 # Raft's figure 8 (5.4.2): two committed 90..99 of epoch 3 in epoch 5, which has no record. The third has 90..119 of epoch 4, and alone.
 LEADER, FOLLOWER, UNCOMMITTED = NODE, SECOND, THIRD
 IN_SYNC, TAIL = LogEnd(3, 100, 100), LogEnd(4, 120, 90)
