@@ -332,7 +332,11 @@ class HeldComparison:
         known, owners = self._known, self._owners
         own = LogEnd(held.end_epoch, held.end_offset)
         if verdict.act is Act.RELEASE:
-            parted = [at for one, at in partings.items() if (end := others[one]) is not None and end.rank > own.rank]
+            parted = [
+                at
+                for one, at in partings.items()
+                if (end := others[one]) is not None and end.rank > own.rank and at < end.offset
+            ]
             offset = min(lowest, first_lost(own, own, others, state.isr, parted))
             if is_kept or may_part(own, others):  # followers have to know that it was decided
                 if state.leader == known.node_id:
