@@ -67,7 +67,7 @@ from headrace.controller.controller_line import ControllerLine
 from headrace.controller.log_ends import LogEnds
 from headrace.controller.log_partings import LogPartings
 from headrace.controller.own_line import OwnLine
-from headrace.controller.zookeeper import held_znodes, znodes
+from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ZkError, ZkLost
 from headrace.controller.zookeeper.outage import Outage, Reminder
 from headrace.controller.zookeeper.session import ZkSession
@@ -319,7 +319,7 @@ class ControllerProcess(duty_cycle.Process):
             zk.is_other_boot = zk.is_new_life = False
             zk.save_session()  # not before: a process that is killed while it waits waits again
         known.set_cluster_id(cluster_id)
-        await zk.ensure_all((held_znodes.NODES, held_znodes.node_path(self._node_id)))
+        await registration.note_node(zk, self._node_id)
         await self._holds.load()
         await self._agent.load()
         self._holds.settle_loaded()

@@ -5,7 +5,8 @@ Runs in: the controller process of every node; tools read and ask.
     /headrace/held/N/T            replicas of topic T that broker N holds, of the partitions below HELD_PER_ZNODE
     /headrace/held/N/T:K          the same, of the K-th HELD_PER_ZNODE after these: a znode has a bound of 1 MiB
     /headrace/held/N/T:K:B        the same, beside one that can't be read: that one is left as it is
-    /headrace/nodes/N             broker N is a node of ours, and not one of Apache Kafka: who holds replicas, and who does not
+    /headrace/nodes/N             broker N is a node of ours, and not one of Apache Kafka: which brokers hold replicas, and which do not;
+                                  and the session in which it is registered: {"version":1,"session":"0x1f"}
     /headrace/accept_loss/T:P     somebody wants the hold of a partition to end; the broker that held it removes the node
 
     {"version":1,"topic_id":"0f..","partitions":{"3":{"sole":false,"proven":true,"end_offset":88,"end_epoch":4,"log_epoch":5,
@@ -134,6 +135,18 @@ def encode_chunks(topic: str, replicas: Mapping[int, HeldReplica]) -> dict[str, 
 
 def node_path(broker: int) -> str:
     return f"{NODES}/{broker}"
+
+
+def encode_node(session_id: int) -> bytes:
+    return json.dumps({"version": 1, "session": hex(session_id)}, separators=(",", ":")).encode()
+
+
+def noted_session(data: bytes) -> int:
+    """In which a node has registered; 0: it does not say, as an older version wrote it."""
+    try:
+        return int(str(json.loads(data)["session"]), 16) if data else 0
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return 0
 
 
 def accept_loss_path(place: Place) -> str:
