@@ -30,7 +30,7 @@ from headrace.runtime.peer_options import PeerOptions
 from headrace.runtime.peer_request import Outcome
 from headrace.runtime.peers import Peers
 from headrace.shm.messages import LOG_EPOCH, LOG_EPOCHS_ASKED, LOG_EPOCHS_TOLD, ReplyStatus, RequestKind
-from headrace.shm.partition_table import PartitionRow, RowState
+from headrace.shm.partition_table import IN_SERVICE, PartitionRow, RowState
 from headrace.shm.seat import Seat
 
 Place = tuple[str, int]  # topic and partition
@@ -65,10 +65,13 @@ class LogPartings:
         row = self._row(place)
         return row is not None and row.state == RowState.OFFLINE
 
-    def is_loading(self, place: Place) -> bool:
-        """Whether the row of a replica here says nothing yet: its owner publishes it once it is answered."""
+    def is_open(self, place: Place) -> bool:
+        """Whether the log of a replica here is in service. Else its row says nothing of it.
+
+        It is not published yet (a new region, an owner that is not answered), is torn, or its opening failed or was postponed.
+        """
         row = self._row(place)
-        return row is not None and row.state == RowState.LOADING
+        return row is not None and row.state in IN_SERVICE
 
     def _row(self, place: Place) -> PartitionRow | None:
         topic = self._known.topics.get(place[0])

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -66,7 +67,7 @@ from headrace.controller.controller_line import ControllerLine
 from headrace.controller.log_ends import LogEnds
 from headrace.controller.log_partings import LogPartings
 from headrace.controller.own_line import OwnLine
-from headrace.controller.zookeeper import held_znodes, znodes
+from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ZkError, ZkLost
 from headrace.controller.zookeeper.outage import Outage, Reminder
 from headrace.controller.zookeeper.session import ZkSession
@@ -181,7 +182,7 @@ class ControllerProcess(duty_cycle.Process):
             self._zk,
             self._tasks,
             self._monotonic_ms,
-            Questions(self._ends.ask, partings.ask, partings.mark, partings.is_out, partings.is_loading),
+            Questions(self._ends.ask, partings.ask, partings.mark, partings.is_out, partings.is_open),
             partial(registration.register_again, self._zk, self._node_id),
             settings,
             has_new_directory=bool(seat.wiring.new_directories),
@@ -318,12 +319,13 @@ class ControllerProcess(duty_cycle.Process):
             zk.is_other_boot = zk.is_new_life = False
             zk.save_session()  # not before: a process that is killed while it waits waits again
         known.set_cluster_id(cluster_id)
-        await zk.ensure_all((held_znodes.NODES, held_znodes.node_path(self._node_id)))
+        await registration.note_node(zk, self._node_id)
         await self._holds.load()
         await self._agent.load()
         self._holds.settle_loaded()
         await self._agent.producer_ids.compare()
-        await self._agent.producer_ids.prepare()
+        with suppress(BadZnode):  # which was reported
+            await self._agent.producer_ids.prepare()
         if is_resumed and self._leaders_write_isrs:
             self._isr_writer.owe(known)
         self._session_id = session_id

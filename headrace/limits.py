@@ -455,6 +455,7 @@ LOG_ENDS_PER_REQUEST_MAX: Final = 1_000  # partitions of one ListOffsets, by whi
 LOG_EPOCHS_PER_REQUEST_MAX: Final = 200  # held logs whose leader epochs their owner is asked for at once
 LOG_PARTING_ROUNDS_MAX: Final = 100  # leader epochs that another broker is asked for, where two logs have parted
 HELD_CHECK_MS_MAX: Final = 30_000  # between two checks of held replicas, however long one takes
+HELD_WRITE_TRIES_MAX: Final = 5  # of a znode of holds: each is lost to a concurrent write
 HELD_TOLD_MAX: Final = 5  # of those that a log line is about
 OPENED_LOGS_WAITING_MAX: Final = 1_000  # messages about opened logs, before a new process knows what is held
 OPENED_LOGS_PER_REQUEST_MAX: Final = 1_000

@@ -12,9 +12,10 @@ from typing import NamedTuple
 from headrace.controller.zookeeper import held_znodes, znodes
 from headrace.controller.zookeeper.blocking_session import BlockingSession
 from headrace.controller.zookeeper.errors import ZkConflict
-from headrace.controller.zookeeper.held_reader import read_held_by
+from headrace.controller.zookeeper.held_reader import read_znodes
 from headrace.controller.zookeeper.held_znodes import HeldReplica
 from headrace.controller.zookeeper.session import ZkSession
+from headrace.controller.zookeeper.znodes import BadZnode
 from headrace.errors import ConfigError
 from headrace.ids import NO_LEADER
 
@@ -35,7 +36,7 @@ class Held(NamedTuple):
 def read_held(connect: str) -> list[Held]:
     """All of the cluster, in order. raises ConfigError, ZkError"""
     with _session(connect) as session:
-        return session.run(_read(session.zk))
+        return session.run(_read(session.zk))[0]
 
 
 def accept_loss(connect: str, topic: str, partition: int, keep: int = NO_LEADER) -> list[Held]:
@@ -45,7 +46,10 @@ def accept_loss(connect: str, topic: str, partition: int, keep: int = NO_LEADER)
     raises   ConfigError, where that broker has no replica; ZkError, BadZnode
     """
     with _session(connect) as session:
-        held = [one for one in session.run(_read(session.zk)) if (one.topic, one.partition) == (topic, partition)]
+        found, unread = session.run(_read(session.zk))
+        held = [one for one in found if (one.topic, one.partition) == (topic, partition)]
+        if not held and topic in unread:
+            raise unread[topic]
         if held and keep != NO_LEADER:
             _check_replica(session, topic, partition, keep)
         if held:
@@ -66,14 +70,17 @@ def _check_replica(session: BlockingSession, topic: str, partition: int, broker:
         raise ConfigError("--keep", str(broker), f"has no replica of {topic}-{partition}: expected one of {there}")
 
 
-async def _read(zk: ZkSession) -> list[Held]:
+async def _read(zk: ZkSession) -> tuple[list[Held], dict[str, BadZnode]]:
+    """What is held, and topics of which a znode can't be read, and why. raises ZkError"""
     found = []
+    unread = {}
     live = set(await zk.children(znodes.BROKER_IDS))
     for broker in map(int, filter(str.isdecimal, await zk.children(held_znodes.HELD))):
-        held = await read_held_by(zk, broker)
+        held, failures = await read_znodes(zk, broker)
+        unread.update({held_znodes.topic_of_held(name): why for name, why in failures.items() if why is not None})
         is_away = str(broker) not in live
         found += [Held(*place, broker, one, is_away) for place, one in held.items() if not one.is_sole]
-    return sorted(found, key=lambda one: one[:3])
+    return sorted(found, key=lambda one: one[:3]), unread
 
 
 @contextmanager

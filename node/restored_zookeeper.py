@@ -25,7 +25,7 @@ from headrace.controller.cluster.topic import is_another
 from headrace.controller.zookeeper import held_znodes, znodes
 from headrace.controller.zookeeper.blocking_session import BlockingSession
 from headrace.controller.zookeeper.errors import ZkConflict, ZkError
-from headrace.controller.zookeeper.held_reader import read_held_by
+from headrace.controller.zookeeper.held_reader import read_znodes, unread_in
 from headrace.controller.zookeeper.held_znodes import HeldReplica
 from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.transaction import Transaction
@@ -46,6 +46,10 @@ class NodesUnknown(HeadraceError):
     """Who is a node, and who a broker of Apache Kafka, is not known."""
 
 
+class HoldsUnread(HeadraceError):
+    """What a broker holds can't be read: to remove it is to forget a log that may have what was acknowledged."""
+
+
 class BrokersLive(HeadraceError):
     """Brokers are registered: what they do now they do by states of the past."""
 
@@ -57,7 +61,8 @@ def hold_all(
 
     say      told what is waited for
     nodes    who is a node; none: as ZooKeeper has it
-    raises   BrokersLive, where one is registered all that time; NodesUnknown; ConfigError, ZkError, BadZnode
+    raises   BrokersLive, where one is registered all that time, or comes meanwhile; NodesUnknown; HoldsUnread; ConfigError, ZkError,
+             BadZnode
     """
     session = BlockingSession(connect, SESSION_MS)
     session.start(START_S)
@@ -88,11 +93,11 @@ async def hold_nodes(zk: ZkSession, nodes: frozenset[int]) -> int:
         raise NodesUnknown(
             f"{held_znodes.NODES} has no node: say which brokers are nodes, and not of Apache Kafka: --node"
         )
-    parted = await _parted(zk)
-    for parent in (held_znodes.HELD, held_znodes.ACCEPT_LOSS):  # of the past as well
-        for path in await zk.tree(parent):
-            if path != parent:
-                await zk.delete(path)
+    parted, read = await _parted(zk)
+    await _refuse_live(zk)
+    accepted = [path for path in await zk.tree(held_znodes.ACCEPT_LOSS) if path != held_znodes.ACCEPT_LOSS]
+    for path in (*read, *accepted):  # of the past as well
+        await zk.delete(path)
     marked = set(await zk.children(znodes.DELETE_TOPICS))
     names = [name for name in await zk.children(znodes.TOPICS) if name not in marked]
     count = 0
@@ -105,18 +110,39 @@ async def hold_nodes(zk: ZkSession, nodes: frozenset[int]) -> int:
                 await _hold_topic(zk, name, topic, epochs, nodes, parted)
                 await _forget_leaders(zk, name, topic.replicas, nodes)
                 count += sum(1 for row in topic.replicas if not nodes.isdisjoint(row))
+        await _refuse_live(zk)
     await _skip_producer_ids(zk)
+    await _refuse_live(zk)
     return count
 
 
-async def _parted(zk: ZkSession) -> dict[tuple[int, str, int], HeldReplica]:
-    """Holds of logs that have parted from others, by broker and partition; those of an earlier run of this are none. raises ZkError"""
-    found = {}
+async def _refuse_live(zk: ZkSession) -> None:
+    """A broker that came after we had looked works by states of the past, and by holds that we have removed. raises BrokersLive"""
+    if brokers := await zk.children(znodes.BROKER_IDS):
+        raise BrokersLive(
+            f"brokers {', '.join(brokers)} registered while this ran, it is not done: stop them, and run it again"
+        )
+
+
+async def _parted(zk: ZkSession) -> tuple[dict[tuple[int, str, int], HeldReplica], list[str]]:
+    """Holds of logs that have parted from others, by broker and partition; those of an earlier run of this are none.
+
+    returns   these, and the paths of all znodes of holds, which were read
+    raises    HoldsUnread, ZkError
+    """
+    found, paths = {}, []
     for broker in map(int, filter(str.isdecimal, await zk.children(held_znodes.HELD))):
-        for (name, index), one in (await read_held_by(zk, broker)).items():
+        replicas, failures = await read_znodes(zk, broker)
+        if unread := sorted(unread_in(failures)):
+            raise HoldsUnread(
+                f"{held_znodes.held_by_path(broker)}/{unread[0]} can't be read, nothing was done: {failures[unread[0]]}; it may say that"
+                f" the log of broker {broker} has parted from others; use the version that wrote it, or remove that znode"
+            )
+        paths += [f"{held_znodes.held_by_path(broker)}/{name}" for name in failures]
+        for (name, index), one in replicas.items():
             if one.is_ahead and not one.is_of_restore:
                 found[broker, name, index] = one
-    return found
+    return found, paths
 
 
 async def _latest_epochs(zk: ZkSession, name: str, count: int) -> list[int]:

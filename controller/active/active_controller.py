@@ -18,6 +18,7 @@ from headrace.controller.active.deletions import Deletions
 from headrace.controller.active.isr_notifications import IsrNotifications
 from headrace.controller.active.leaders import Leaders
 from headrace.controller.active.log_dir_events import LogDirEvents
+from headrace.controller.active.node_notes import NodeNotes
 from headrace.controller.active.notices import Channels
 from headrace.controller.active.preferred_leaders import PreferredLeaders
 from headrace.controller.active.reassignments import Reassignments
@@ -52,6 +53,7 @@ PARTS: tuple[Callable[[Term], Part], ...] = (
     PreferredLeaders,
     IsrNotifications,
     LogDirEvents,
+    NodeNotes,
 )
 
 

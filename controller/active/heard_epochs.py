@@ -6,8 +6,9 @@ nodes (`zookeeper/held_znodes.py`) before it answers a LeaderAndIsr. They are re
     a live broker has a log ahead of the state     nobody is elected, who leads goes on: it compares all logs, and raises the leader
                                                    epoch itself, by now or once an operator has said which history counts
     any election                                   its leader epoch is above all that was heard of for this partition
-    a live broker holds its replica (decision 042) the replica is offline, as if it had answered so: all that are held at once,
-                                                   else the last of an ISR that answers is left alone in it
+    a live broker holds its replica, in sync       the replica is offline, as if it had answered so: all that are held at once,
+                                                   else the last of an ISR that answers is left alone in it. So is a conflict, which
+                                                   disputes nothing: a new term knows no earlier answers, and would elect it
     a broker registered since they were read       it is not elected, nor left alone in an ISR, by what is planned now
 """
 
@@ -35,7 +36,7 @@ class HeardEpochs:
     def __init__(self, zk: ZkSession, known: KnownCluster) -> None:
         self._zk = zk
         self._known = known
-        self.held: dict[int, list[Place]] = {}  # by live broker; those ahead of their states apart
+        self.held: dict[int, list[Place]] = {}  # by live broker: what is in sync, and can't serve
         self._ahead: dict[Place, list[HeldReplica]] = {}  # of live brokers
         self._latest: dict[Place, int] = {}
         self._found: dict[int, dict[Place, HeldReplica]] = {}  # by broker, as they were read last
@@ -61,7 +62,7 @@ class HeardEpochs:
                 if held.is_ahead:
                     ahead.setdefault(place, []).append(held)
                     self.note(place, held.known_epoch)
-                elif not held.is_sole and self._counts(int(name), place, held):
+                if not held.is_sole and self._counts(int(name), place, held):
                     waiting.setdefault(int(name), []).append(place)
         self._ahead, self.held, self._heard = ahead, waiting, heard
 
@@ -90,6 +91,7 @@ class HeardEpochs:
             and state is not None
             and broker in state.isr
             and not is_another(held.topic_id, topic.topic_id)
+            and not (held.is_ahead and held.is_over(state.leader_epoch))
         )
 
     def note(self, place: Place, leader_epoch: int) -> None:

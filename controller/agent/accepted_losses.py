@@ -6,6 +6,7 @@ its hold, however that ends, and the znode with the last one: the partition's ne
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 
 from headrace.controller.cluster.known_cluster import KnownCluster
@@ -15,6 +16,8 @@ from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.znodes import BadZnode
 
 Place = tuple[str, int]  # topic and partition
+
+_log = logging.getLogger(__name__)
 
 
 class AcceptedLosses:
@@ -63,6 +66,9 @@ class AcceptedLosses:
         path = held_znodes.accept_loss_path(place)
         node = await self._zk.get(path)
         if node is None:
+            return
+        if not held_znodes.is_readable(node.data):
+            _log.error("accepted loss left as it is, it can't be read path=%s bytes=%d", path, len(node.data))
             return
         ends = held_znodes.accepted_ends(node.data)
         ends.pop(self._known.node_id, None)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 from typing import NamedTuple
 
-from headrace.controller.agent.hold_reports import ends_of, report_loss
+from headrace.controller.agent.hold_reports import choices_of, ends_of, report_loss, said_choices
 from headrace.controller.agent.old_state_decision import OldAct, OldVerdict, Others, decide_old, raised
 from headrace.controller.cluster.known_cluster import KnownCluster, Topic
 from headrace.controller.zookeeper import znodes
@@ -22,6 +22,7 @@ from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.transaction import Transaction
 from headrace.controller.zookeeper.znodes import PartitionState
 from headrace.ids import NO_LEADER, partition_key
+from headrace.leader_eras import era_of
 from headrace.shm.messages import AHEAD_LOG, LOG_HAS_NO_ID
 
 Place = tuple[str, int]  # topic and partition
@@ -32,6 +33,9 @@ CONFLICT = (
     " own from parted_at on; to have another replica lead, headrace cluster accept-loss --keep BROKER"
 )
 
+HAS_MORE = (
+    "the first of these brokers has the best log, which may lack what another one has: it compares the logs itself"
+)
 NAMELESS = (
     "its directory had no topic id, it may be of an earlier topic of this name: headrace cluster accept-loss has that broker lead, and"
     " this replica lose what it has; to have this one lead, headrace cluster accept-loss --keep BROKER"
@@ -51,6 +55,15 @@ class Facts(NamedTuple):
     is_compacted: bool
 
 
+class _Ended(NamedTuple):
+    """A log whose hold is over, and the era of the state that ended it."""
+
+    topic_id: str
+    end_offset: int
+    end_epoch: int
+    era: int
+
+
 class AheadReplicas:
     """Those of one node."""
 
@@ -58,9 +71,22 @@ class AheadReplicas:
         self._known = known
         self._zk = zk
         self._unassigned: set[Place] = set()
+        self._ended: dict[Place, _Ended] = {}
+
+    def end(self, place: Place, held: HeldReplica) -> None:
+        """A hold is over, since another log was raised: our owner may ask again before it has truncated ours."""
+        topic = self._known.topics.get(place[0])
+        state = topic.states[place[1]] if topic is not None and place[1] < len(topic.states) else None
+        self._ended = {one: ended for one, ended in self._ended.items() if one[0] in self._known.topics}
+        if state is not None and held.is_over(state.leader_epoch) and self._known.node_id not in state.isr:
+            self._ended[place] = _Ended(held.topic_id, held.end_offset, held.end_epoch, era_of(state.leader_epoch))
 
     def take(self, body: bytes) -> set[str]:
-        """Hold what owners tell of; returns the topics. raises struct.error"""
+        """Hold what owners tell of; returns the topics. raises struct.error
+
+        A partition worker that was restarted before it truncated its log does not know that this was decided, and asks again. While its log
+        ends as it did, the decision stands: it is not held, and truncates.
+        """
         known = self._known
         names = set()
         for slot, key, end_offset, parted_at, epoch, latest_epoch, leader, leader_epoch, flags in AHEAD_LOG.iter_unpack(
@@ -69,6 +95,13 @@ class AheadReplicas:
             place = known.slots.holder(slot)
             topic = known.topics.get(place[0]) if place is not None else None
             if place is None or topic is None or key != partition_key(*place, topic.topic_id):
+                continue
+            if self._ended.get(place) == _Ended(topic.topic_id, end_offset, epoch, era_of(leader_epoch)):
+                _log.warning(
+                    "replica not held again, it was decided that another history counts partition=%s-%d log_end=%d log_epoch=%d"
+                    " leader=%d leader_epoch=%d",
+                    *place, end_offset, epoch, leader, leader_epoch,
+                )  # fmt: skip
                 continue
             before = known.held.get(place, NOTHING_HELD)
             known.held[place] = HeldReplica(
@@ -92,16 +125,22 @@ class AheadReplicas:
         return names
 
     def note_unassigned(self, place: Place) -> None:
-        """A reassignment has taken the partition off this node: its log stays held, and its files here, until an operator has decided."""
+        """No assignment has the replica any more: its log stays held, and its files here, until an operator has decided.
+
+        A reassignment has taken it off this node. Or its topic has no such partition: ZooKeeper was put back to before it was added.
+        """
         if place in self._unassigned:
             return
         self._unassigned.add(place)
-        held = self._known.held[place]
+        held, topic = self._known.held[place], self._known.topics.get(place[0])
+        is_there = topic is not None and place[1] < len(topic.states)
         _log.error(
-            "replica held on, its partition was reassigned to other brokers: its log may have what was acknowledged, and is kept"
-            " partition=%s-%d log_end=%d parted_at=%d; to have it counted reassign the partition to this broker again; to let it go:"
-            " headrace cluster accept-loss %s:%d",
-            *place, held.end_offset, held.parted_at, *place,
+            "replica held on, %s: its log may have what was acknowledged, and is kept partition=%s-%d log_end=%d parted_at=%d; to have"
+            " it counted %s; to let it go: headrace cluster accept-loss %s:%d",
+            "its partition was reassigned to other brokers" if is_there else "its topic has no such partition now",
+            *place, held.end_offset, held.parted_at,
+            "reassign the partition to this broker again" if is_there else "add the partition again, with a replica on this broker",
+            *place,
         )  # fmt: skip
 
     def let_go(self, place: Place) -> None:
@@ -143,10 +182,20 @@ class AheadReplicas:
             if changed_hold != held:
                 held = known.held[place] = changed_hold
                 why = "other replicas may have more, and are not known"
+                if (
+                    verdict.best != known.node_id
+                    and not verdict.is_conflict
+                    and others.ends.get(verdict.best) is not None
+                ):
+                    why = HAS_MORE
                 if others.conflicts and not verdict.is_conflict:
                     why = "these brokers' logs are another history, an operator says which one counts: headrace cluster accept-loss"
                 elif verdict.is_conflict:
                     why = NAMELESS if held.is_nameless else CONFLICT
+                    brokers = (known.node_id, *verdict.waits_for)
+                    parted = dict.fromkeys(brokers, verdict.parted_at)
+                    choices = choices_of(known.node_id, compared, others.ends, parted, brokers)
+                    why = f"{why}: {said_choices(place, choices)}"
                 _log.log(
                     logging.ERROR if verdict.is_conflict else logging.WARNING,
                     "replica held partition=%s-%d log_end=%d log_epoch=%d parted_at=%d waits_for=%s reason=%s",

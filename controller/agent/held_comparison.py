@@ -5,7 +5,10 @@ check. Others are asked where their logs end, and for those that are ahead of a 
 (`other_ends.py`). Then `hold_decision.py` decides (decision 042), or `old_state_decision.py` (decision 071).
 
 A broker that is registered and has not said where its log ends recovers it: it is waited for, however long that takes. One that is
-away is waited for until unclean.recovery.timeout.ms is over, where nothing proves a loss.
+away is waited for until unclean.recovery.timeout.ms is over, where nothing proves a loss. A log of ours that is not in service says
+nothing: neither its end nor its high watermark is compared before it is open (decision 093), unless its loss is accepted.
+
+What goes wrong with one partition is reported, and the others are compared all the same.
 """
 
 from __future__ import annotations
@@ -24,15 +27,17 @@ from headrace.controller.agent.hold_decision import (
     best_of_isr_then,
     decide,
     first_lost,
+    known_partings,
     may_part,
 )
-from headrace.controller.agent.hold_reports import ends_of, report_loss, some_of
+from headrace.controller.agent.hold_reports import choices_of, ends_of, report_choices, report_loss, some_of
 from headrace.controller.agent.old_state_decision import Others, is_doubted
 from headrace.controller.agent.other_ends import OtherLogs, Partings, Questions, read_other_logs
 from headrace.controller.agent.owed_elections import OwedElections
 from headrace.controller.cluster.known_cluster import KnownCluster, Topic
 from headrace.controller.cluster.topic import UNCLEAN
 from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper.errors import ZkError
 from headrace.controller.zookeeper.held_znodes import NO_OFFSET, HeldReplica
 from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.znodes import BadZnode, PartitionState
@@ -82,11 +87,15 @@ class HeldComparison:
         self._timeout_ms: int = settings["unclean.recovery.timeout.ms"]
         self._since_ms: dict[Place, int] = {}
         self._said_ms: dict[Place, int] = {}  # that a registered broker is waited for
+        self._chosen: dict[Place, tuple[int, ...]] = {}  # of these brokers an operator has to choose, as was reported
+        self._failed: dict[Place, str] = {}  # partitions that could not be compared, and why
 
     def end(self, place: Place) -> None:
         """A hold is over."""
         self._since_ms.pop(place, None)
         self._said_ms.pop(place, None)
+        self._chosen.pop(place, None)
+        self._failed.pop(place, None)
 
     async def decide(self, places: Collection[Place]) -> None:
         """Compare these, where their logs are open, and do what follows. raises ZkError"""
@@ -94,48 +103,94 @@ class HeldComparison:
         asked = self._to_compare(places, accepted)
         if not asked:
             return
-        known = self._known
-        logs = await read_other_logs(self._zk, known, self._ask.ends, asked)
-        partings = await self._read_partings(asked, logs)
+        logs = await read_other_logs(self._zk, self._known, self._ask.ends, asked)
+        partings = await self._read_partings(asked, logs, accepted)
         waiting: list[Place] = []
         awaited: set[int] = set()
         for place, brokers in asked.items():
-            held, topic = known.held.get(place), known.topics.get(place[0])
-            state = topic.states[place[1]] if topic is not None and place[1] < len(topic.states) else None
-            if held is None or topic is None or state is None:
+            try:
+                is_for_others = await self._decide_one(place, brokers, logs, partings, accepted)
+            except ZkError:
+                raise
+            except Exception as failure:  # one partition's, whatever it is: the others are compared
+                self._note_failed(place, failure)
                 continue
-            if _is_unopened(held):
-                held = held._replace(end_offset=0, end_epoch=NO_EPOCH, is_missing=True)
-            if known.node_id not in topic.replicas[place[1]]:
-                if accepted.get(place, known.node_id) != known.node_id:  # who is to lead has no replica here
-                    self._owners.ahead.let_go(place)
-                    self._owners.drop(place)
-            elif held.is_ahead:
-                others = _others_of(place, brokers, logs, partings, state.leader_epoch)
-                await self._settle_ahead(place, topic, state, held, others, accepted.get(place))
-            elif known.node_id in state.isr:  # else it is over
-                is_for_others = await self._settle(place, topic, state, held, logs, brokers, accepted.get(place))
-                if is_for_others:
-                    waiting.append(place)
-                    awaited.update(known.held[place].waits_for)
+            self._failed.pop(place, None)
+            if is_for_others:
+                waiting.append(place)
+                awaited.update(self._known.held[place].waits_for)
         if waiting:
             _log.warning(
                 "replicas held: others may have more partitions=%d waits_for=%s some=%s; see headrace cluster describe --held",
                 len(waiting), sorted(awaited), some_of(waiting),
             )  # fmt: skip
 
+    async def _decide_one(
+        self, place: Place, brokers: Collection[int], logs: OtherLogs, partings: Partings, accepted: Mapping[Place, int]
+    ) -> bool:
+        """Whether a replica is held for others that were not reported yet. raises ZkError"""
+        known = self._known
+        held, topic = known.held.get(place), known.topics.get(place[0])
+        if held is None or topic is None:
+            return False
+        if known.node_id not in _replicas(topic, place[1]):
+            if accepted.get(place, known.node_id) != known.node_id:  # the one that is to lead has no replica here
+                self._owners.ahead.let_go(place)
+                self._owners.drop(place)
+            return False
+        state = topic.states[place[1]]
+        if state is None:
+            return False
+        held = self._with_mark(place, held)
+        if self._is_unknown(place, held):
+            held = held._replace(end_offset=0, end_epoch=NO_EPOCH, is_missing=True)
+        if held.is_ahead:
+            others = _others_of(place, brokers, logs, partings, state.leader_epoch)
+            await self._settle_ahead(place, topic, state, held, others, accepted.get(place))
+        elif known.node_id in state.isr:  # else it is over
+            return await self._settle(place, topic, state, held, logs, brokers, partings, accepted.get(place))
+        return False
+
+    def _note_failed(self, place: Place, failure: Exception) -> None:
+        """Once for the same reason."""
+        reason = f"{type(failure).__name__}: {failure}"
+        if self._failed.get(place) != reason:
+            self._failed[place] = reason
+            _log.error(
+                "replica held on, it could not be compared, which is tried again with each check partition=%s-%d reason=%s",
+                *place, reason, exc_info=failure,
+            )  # fmt: skip
+
+    def _with_mark(self, place: Place, held: HeldReplica) -> HeldReplica:
+        """The same hold, with the high watermark that its log has now: it is remembered for a process that finds no row."""
+        mark = self._ask.mark(place) if self._ask.is_open(place) else NO_OFFSET
+        if mark > held.high_watermark:
+            held = self._known.held[place] = held._replace(high_watermark=mark)
+            self._owners.dirty(place[0])
+        return held
+
+    def _is_unknown(self, place: Place, held: HeldReplica) -> bool:
+        """Whether it is not known what its log has now."""
+        return held.end_offset == NO_OFFSET or held.is_unopened or not self._ask.is_open(place)
+
     def _to_compare(self, places: Collection[Place], accepted: Collection[Place]) -> dict[Place, tuple[int, ...]]:
         """Held replicas whose logs are open, or whose loss is accepted, and who has the others."""
         known, now_ms = self._known, self._monotonic_ms()
-        found = {}
+        found: dict[Place, tuple[int, ...]] = {}
         for place in places:
             held, topic = known.held.get(place), known.topics.get(place[0])
-            if held is None or topic is None or topic.states[place[1]] is None:
+            if held is None or topic is None:
+                continue
+            replicas = _replicas(topic, place[1])
+            if known.node_id not in replicas:
+                if place in accepted:
+                    found[place] = ()
+                continue  # else it is kept, and there is nothing to compare
+            if topic.states[place[1]] is None:
                 continue
             self._since_ms.setdefault(place, now_ms)
-            is_open = not _is_unopened(held) and not self._ask.is_loading(place)
-            if is_open or (place in accepted and self._is_given_up(place)):
-                found[place] = tuple(one for one in topic.replicas[place[1]] if one != known.node_id)
+            if not self._is_unknown(place, held) or (place in accepted and self._is_given_up(place)):
+                found[place] = tuple(one for one in replicas if one != known.node_id)
         return found
 
     def _is_given_up(self, place: Place) -> bool:
@@ -146,15 +201,16 @@ class HeldComparison:
         now_ms = self._monotonic_ms()
         return self._ask.is_out(place) or now_ms - self._since_ms.get(place, now_ms) >= self._timeout_ms
 
-    async def _read_partings(self, asked: Mapping[Place, tuple[int, ...]], logs: OtherLogs) -> Partings:
-        """Where logs that are ahead have parted from the others: asked where that does not follow from how they end."""
-        known = self._known
+    async def _read_partings(
+        self, asked: Mapping[Place, tuple[int, ...]], logs: OtherLogs, accepted: Collection[Place]
+    ) -> Partings:
+        """Where held logs have parted from the others: asked where that does not follow from how they end. raises ZkError"""
         wanted: dict[int, dict[Place, int]] = {}
         for place, brokers in asked.items():
-            held, topic = known.held.get(place), known.topics.get(place[0])
-            if held is None or topic is None or not held.is_ahead or held.is_missing or not held.end_offset:
+            held, topic = self._known.held.get(place), self._known.topics.get(place[0])
+            if held is None or topic is None or held.is_missing or self._is_unknown(place, held) or not held.end_offset:
                 continue
-            state = topic.states[place[1]]
+            state = topic.states[place[1]] if place[1] < len(topic.states) else None
             if state is None:
                 continue
             ahead = logs.holding(place, brokers, state.leader_epoch)
@@ -165,7 +221,8 @@ class HeldComparison:
                 is_twice = is_doubted(held, broker, end, state, ahead)
                 if end.epoch == held.end_epoch and not is_twice:
                     continue
-                if end.epoch != EPOCH_UNKNOWN or state.leader == broker:
+                is_answered = end.epoch != EPOCH_UNKNOWN or state.leader == broker
+                if is_answered and (held.is_ahead or end.epoch > held.end_epoch or place in accepted):
                     wanted.setdefault(broker, {})[place] = held.parted_at if is_twice else held.end_offset
         return await self._ask.partings(wanted) if wanted else {}
 
@@ -181,7 +238,7 @@ class HeldComparison:
         """raises   ZkError"""
         before = self._known.held[place]
         policy = self._setting(topic, CLEANUP_POLICY)
-        facts = Facts(self._ask.mark(place), "compact" in str(policy).lower())
+        facts = Facts(held.high_watermark, "compact" in str(policy).lower())
         if await self._owners.ahead.settle(place, topic, state, held, others, accepted, facts):
             self._owners.drop(place)
         elif self._known.held.get(place) != before:
@@ -195,6 +252,7 @@ class HeldComparison:
         held: HeldReplica,
         logs: OtherLogs,
         brokers: Collection[int],
+        asked: Partings,
         accepted: int | None,
     ) -> bool:
         """Whether it is for others to wait for that were not said yet. raises ZkError"""
@@ -207,8 +265,11 @@ class HeldComparison:
             if others[broker] is None and broker in known.brokers and (broker, place) not in logs.gone
         ]
         is_late = now_ms - self._since_ms.get(place, now_ms) >= self._timeout_ms
+        own = LogEnd(held.end_epoch, held.end_offset)
+        partings = known_partings(own, others, _of_place(asked, place))
         verdict = decide(
-            known.node_id, LogEnd(held.end_epoch, held.end_offset), others, topic.replicas[place[1]], state.isr,
+            known.node_id, own, others, topic.replicas[place[1]], state.isr,
+            partings=partings,
             is_proven=held.is_proven,
             is_missing=held.is_missing,
             is_late=is_late,
@@ -217,26 +278,24 @@ class HeldComparison:
             awaited=awaited,
             disputed_by=sorted(ahead),
             keep=NO_LEADER if accepted is None else accepted,
-            high_watermark=self._ask.mark(place),
             isr_then=held.isr,
         )  # fmt: skip
-        if verdict.best == known.node_id and _is_unopened(known.held[place]):
+        if verdict.best == known.node_id and self._is_unknown(place, known.held[place]):
             return False  # nobody else is known: we can't serve it
         if verdict.act is Act.WAIT:
             if awaited:
                 self._say_awaited(place, awaited, now_ms)
+            if verdict.choices and self._chosen.get(place) != verdict.choices:
+                self._chosen[place] = verdict.choices
+                report_choices(place, choices_of(known.node_id, held, others, partings, verdict.choices))
             if held.waits_for == verdict.waits_for:
                 return False
             known.held[place] = known.held[place]._replace(waits_for=verdict.waits_for)
             self._owners.dirty(place[0])
-            best, mark = others.get(verdict.best), self._ask.mark(place)
-            is_for_operator = verdict.waits_for == (verdict.best,) and verdict.best not in state.isr
-            if is_for_operator and best is not None and best.offset < mark:
-                _log.error(LACKING, *place, verdict.best, best.offset, mark, *place)
-            return bool(verdict.waits_for)  # else for an operator, as was reported
+            return bool(verdict.waits_for) and not verdict.choices  # else for an operator, as was reported
         is_kept = accepted is not None and accepted != NO_LEADER
         lowest = min((one.parted_at for one in ahead.values()), default=held.end_offset)
-        await self._carry_out(place, topic, state, held, verdict, others, lowest, is_kept=is_kept)
+        await self._carry_out(place, topic, state, held, verdict, others, partings, lowest, is_kept=is_kept)
         return False
 
     def _say_awaited(self, place: Place, awaited: Collection[int], now_ms: int) -> None:
@@ -259,19 +318,26 @@ class HeldComparison:
         held: HeldReplica,
         verdict: Verdict,
         others: Mapping[int, LogEnd | None],
+        partings: Mapping[int, int],
         lowest: int,
         *,
         is_kept: bool,
     ) -> None:
         """Release, or hand over.
 
+        partings  up to where the other logs are the same as ours
         lowest    of the offsets at which logs that are ahead have parted from the others
         is_kept   an operator says who is to lead
         """
         known, owners = self._known, self._owners
         own = LogEnd(held.end_epoch, held.end_offset)
         if verdict.act is Act.RELEASE:
-            offset = min(lowest, first_lost(own, own, others, state.isr))
+            parted = [
+                at
+                for one, at in partings.items()
+                if (end := others[one]) is not None and end.rank > own.rank and at < end.offset
+            ]
+            offset = min(lowest, first_lost(own, own, others, state.isr, parted))
             if is_kept or may_part(own, others):  # followers have to know that it was decided
                 if state.leader == known.node_id:
                     return  # who is to elect does not know yet that we can't lead
@@ -291,7 +357,9 @@ class HeldComparison:
             if best_of_isr_then(known.node_id, others, state.isr, held.isr) == verdict.best and held.is_missing:
                 offset = first_lost(best, best, others, held.isr)  # each of these had all that was acknowledged
             else:
-                offset = min(lowest, first_lost(own, best, others, state.isr))
+                may_begin_at = own.offset if verdict.best in state.isr else 0  # where the parting is not known
+                parted = [partings.get(verdict.best, may_begin_at)]
+                offset = min(lowest, first_lost(own, best, others, state.isr, parted))
             report_loss(place, offset, held, f"broker {verdict.best} has more than this one, and is to lead")
             leader_epoch = first_of_history(state.leader_epoch)
             elected = state._replace(isr=(verdict.best,), leader_epoch=leader_epoch)
@@ -317,18 +385,16 @@ class HeldComparison:
         return self._settings.value(broker_key)
 
 
-LACKING = (
-    "replica held: another one, out of the ISR, has a record of a later leader epoch, and lacks what is committed here partition=%s-%d"
-    " broker=%d log_end=%d high_watermark=%d; to have it lead all the same: headrace cluster accept-loss %s:%d"
-)
-
-
-def _is_unopened(held: HeldReplica) -> bool:
-    """Whether it is not known where its log ends now."""
-    return held.end_offset == NO_OFFSET or held.is_unopened
-
-
 KEPT = "an operator says that the log of this one counts"
+
+
+def _replicas(topic: Topic, index: int) -> tuple[int, ...]:
+    """Of a partition; none, where the topic has no such partition: ZooKeeper may have been put back to before it was added."""
+    return topic.replicas[index] if index < min(len(topic.replicas), len(topic.states)) else ()
+
+
+def _of_place(partings: Partings, place: Place) -> dict[int, int]:
+    return {broker: found[place] for broker, found in partings.items() if place in found}
 
 
 def _others_of(
@@ -337,7 +403,7 @@ def _others_of(
     ahead = logs.holding(place, brokers, leader_epoch)
     return Others(
         {broker: logs.end_of(broker, place) for broker in brokers},
-        {broker: partings[broker][place] for broker in brokers if place in partings.get(broker, {})},
+        _of_place(partings, place),
         sorted(broker for broker, one in ahead.items() if one.is_conflict),
         frozenset(ahead),
         max((one.known_epoch for one in ahead.values()), default=NO_EPOCH),

@@ -46,15 +46,17 @@ from headrace.controller.agent.pending_response import PendingResponse
 from headrace.controller.cluster.known_cluster import KnownCluster, Topic, is_another
 from headrace.controller.zookeeper import held_znodes, znodes
 from headrace.controller.zookeeper.errors import ZkConflict, ZkError
-from headrace.controller.zookeeper.held_reader import read_znodes
+from headrace.controller.zookeeper.held_reader import read_znodes, unread_in
 from headrace.controller.zookeeper.held_znodes import NO_OFFSET, HeldReplica
 from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.tasks import Task, Tasks
 from headrace.controller.zookeeper.transaction import Transaction
+from headrace.controller.zookeeper.znodes import BadZnode
 from headrace.errors import ErrorCode
 from headrace.ids import NO_EPOCH, partition_key
 from headrace.limits import (
     HELD_CHECK_MS_MAX,
+    HELD_WRITE_TRIES_MAX,
     ISR_ANSWER_MS_MAX,
     ISR_WRITES_IN_FLIGHT_MAX,
     OPENED_LOGS_WAITING_MAX,
@@ -112,7 +114,9 @@ class Holds:
         self._well = LOG_WAS_CLOSED  # what owners say of logs that lost nothing
         self._missing = MissingLogs(known, zk, has_new_directory)
         self._ahead = AheadReplicas(known, zk)
-        self._stored: set[str] = set()  # znodes of ours
+        self._stored: set[str] = set()  # znodes of ours that were read, or written
+        self._unread: set[str] = set()  # those that can't be read
+        self._unsure: set[str] = set()  # those whose create was sent
         self._dirty: set[str] = set()  # topics whose node in ZooKeeper says something else
         self._early: list[tuple[OpenedReport, bytes, _Take]] = []  # told before we knew what is held
         self._unstored: list[OpenedReport] = []
@@ -167,22 +171,31 @@ class Holds:
             self._take_all(token, body, take)
 
     async def _load(self) -> None:
+        """What can't be read is neither removed nor written over: nobody knows what it holds (decision 093). raises ZkError"""
         known = self._known
-        if self._is_loaded:  # what was held when the backup was made may be over
-            self._stored = set(await self._zk.children(held_znodes.held_by_path(known.node_id)))
-            self._dirty |= {held_znodes.topic_of_held(name) for name in self._stored}
-            return
         found, failures = await read_znodes(self._zk, known.node_id)
-        for failure in filter(None, failures.values()):
-            _log.error("it is not known what is held, files of the topic stay until it is deleted reason=%s", failure)
-        known.unread_holds = {
-            held_znodes.topic_of_held(name) for name, failure in failures.items() if failure is not None
-        }
-        self._stored = set(failures)
+        unread = unread_in(failures)
+        for name in unread - self._unread:
+            self._note_unread(name, failures[name])
+        self._unread = unread
+        known.unread_holds = set(map(held_znodes.topic_of_held, unread))
+        self._stored = set(failures) - unread
+        self._unsure.clear()
+        if self._is_loaded:  # what was held when the backup was made may be over
+            self._dirty |= set(map(held_znodes.topic_of_held, self._stored))
+            return
         known.held.update(found)
         for name, index in found:
             known.note_held(name, index)
         self._is_loaded = True
+
+    def _note_unread(self, name: str, failure: BadZnode | None) -> None:
+        self._unread.add(name)
+        self._known.unread_holds.add(held_znodes.topic_of_held(name))
+        _log.error(
+            "it is not known what is held: files of the topic stay until it is deleted, and the znode stays as it is name=%s reason=%s",
+            name, failure,
+        )  # fmt: skip
 
     def settle_loaded(self) -> None:
         """Everything was read."""
@@ -257,8 +270,9 @@ class Holds:
         if held is not None and held.is_ahead:
             is_missing = held.is_missing and end.offset <= 0
             known.held[place] = held._replace(
-                end_offset=end.offset, end_epoch=end.epoch, is_missing=is_missing, is_unopened=False
-            )
+                end_offset=end.offset, end_epoch=end.epoch, is_missing=is_missing, is_unopened=False,
+                high_watermark=_greater_mark(held, high_watermark),
+            )  # fmt: skip
             self._dirty.add(topic.name)
             return True
         is_new = held is None
@@ -277,7 +291,7 @@ class Holds:
         held = known.held[place] = held._replace(
             end_offset=end.offset if held.end_offset == NO_OFFSET else min(held.end_offset, end.offset),
             end_epoch=end.epoch,
-            high_watermark=high_watermark if is_short else held.high_watermark,
+            high_watermark=_greater_mark(held, high_watermark),
             is_proven=held.is_proven or is_short or is_cut or bool(flags & LOG_HAS_NO_MARK),
         )
         self._dirty.add(topic.name)
@@ -381,8 +395,11 @@ class Holds:
             )
 
     def _drop(self, place: Place) -> None:
-        if self._known.held.pop(place, None) is not None:
+        held = self._known.held.pop(place, None)
+        if held is not None:
             self._has_event = True  # to the controller it is offline, however the hold ended
+            if held.is_ahead:
+                self._ahead.end(place, held)
         self._fresh.discard(place)
         self._accepted.end(place)
         self._comparison.end(place)
@@ -443,21 +460,49 @@ class Holds:
         self._unstored += [token for token in unstored if not token.is_stored]
 
     async def _store_topic(self, topic: str) -> None:
+        """raises   ZkError"""
         held = {index: one for (name, index), one in self._known.held.items() if name == topic}
         chunks = held_znodes.encode_chunks(topic, held)
-        parent = held_znodes.held_by_path(self._known.node_id)
-        for name, data in chunks.items():
-            path = f"{parent}/{name}"
-            try:
-                await self._zk.create(path, data)
-            except ZkConflict:
-                await self._zk.set(path, data)
-            self._stored.add(name)
-        for name in [one for one in self._stored if held_znodes.topic_of_held(one) == topic and one not in chunks]:
-            await self._zk.delete(f"{parent}/{name}")
+        used = [await self._store_chunk(name, data) for name, data in chunks.items()]
+        for name in [one for one in self._unsure if held_znodes.topic_of_held(one) == topic and one not in used]:
+            await self._look_at(name)
+        for name in [one for one in self._stored if held_znodes.topic_of_held(one) == topic and one not in used]:
+            await self._zk.delete(self._path_of(name))
             self._stored.discard(name)
-        if not held:
-            await self._zk.delete(f"{parent}/{topic}")
+
+    async def _store_chunk(self, name: str, data: bytes) -> str:
+        """Write the znode of some replicas, beside those that can't be read; returns its name. raises ZkError"""
+        for _try in range(HELD_WRITE_TRIES_MAX):
+            while name in self._unread:
+                name = held_znodes.name_beside(name)
+            try:
+                if name in self._stored:
+                    await self._zk.set(self._path_of(name), data)
+                else:
+                    self._unsure.add(name)
+                    await self._zk.create(self._path_of(name), data)
+            except ZkConflict:
+                await self._look_at(name)
+                continue
+            self._unsure.discard(name)
+            self._stored.add(name)
+            return name
+        raise ZkError(f"{self._path_of(name)} was changed by others {HELD_WRITE_TRIES_MAX} times while it was written")
+
+    async def _look_at(self, name: str) -> None:
+        """What a znode of ours is now: its create may have had no reply. raises ZkError"""
+        node = await self._zk.get(self._path_of(name))
+        self._unsure.discard(name)
+        self._stored.discard(name)
+        try:
+            if node is not None:
+                held_znodes.decode_held(name, node.data)
+                self._stored.add(name)
+        except BadZnode as failure:
+            self._note_unread(name, failure)
+
+    def _path_of(self, name: str) -> str:
+        return f"{held_znodes.held_by_path(self._known.node_id)}/{name}"
 
     async def _tell_controller(self) -> None:
         """Have it ask which replicas of ours can serve: what it knows of that is another now."""
@@ -479,3 +524,8 @@ class Holds:
             self._has_event = True
             raise
         self._event_ms = now_ms
+
+
+def _greater_mark(held: HeldReplica, high_watermark: int) -> int:
+    """The high watermark that is remembered: a row says nothing of it while the log is not in service. 0 is none."""
+    return max(held.high_watermark, high_watermark) if high_watermark > 0 else held.high_watermark

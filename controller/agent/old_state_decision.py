@@ -2,8 +2,8 @@
 
 Runs in: the controller process of the node that holds such a replica. What is decided is pure; what is written is the state, by the
 version that was read. Another log is the same as ours up to where they parted (`log_parting.py`). It has more where it goes on from there,
-and is another history where ours goes on as well. The better log of one history is the one whose last record is of the later epoch, then
-the one with the greater end. The first row that fits:
+and is another history where ours goes on as well. By itself leadership goes only to a log that contains ours and each other known one: the
+rank (the leader epoch of the last record, then the end) chooses among these, and is no ground alone (decision 093). The first that fits:
 
     an operator says whose log counts                                    RAISE that one
     another broker has a conflict about this partition                   WAIT for an operator
@@ -15,12 +15,13 @@ the one with the greater end. The first row that fits:
                                                                          the other leads
     another is another history, and both may be acknowledged             WAIT for somebody who says which counts: a conflict; accepted:
                                                                          RAISE, the other leads, the state's leader first
-    the best ends below our own high watermark                           WAIT for somebody who says which counts: a conflict
+    the best lacks what ours has, or what another has                    WAIT for it: it compares the logs itself
     else                                                                 RAISE: the best leads, in an epoch above all
 
-    acknowledged   after the parting: what lies below a high watermark is. Where our log itself proves the state to be of the past,
-                   also what was written in that state's leader epoch or before: its leader may have acknowledged it. A log that nothing
-                   but `headrace cluster restored` has held proves no such thing
+    acknowledged   after the parting either may be. But where only the log that ranks higher has a high watermark above it, the
+                   other one's records there are not. (Of compacted topics no parting is certain: the rank counts.) And where our log
+                   itself proves the state to be of the past, what was written in that state's leader epoch or before always may be:
+                   its leader may have acknowledged it. A log that nothing but `headrace cluster restored` has held proves no such thing
 
     raised    leader -1, the ISR is the best one, the leader epoch begins a later era (`leader_eras.py`) than any that was heard of:
               whoever was away, and knows epochs that nobody else does, finds its log below it all the same
@@ -109,7 +110,10 @@ def decide_old(
     """
     own = LogEnd(NO_EPOCH, 0) if held.is_missing else LogEnd(held.end_epoch, held.end_offset, high_watermark)
     ends = {broker: others.ends.get(broker) for broker in replicas if broker != node_id}
-    partings = _partings(held, own, ends, others, state)
+    doubted = {
+        broker for broker, end in ends.items() if end is not None and is_doubted(held, broker, end, state, others.ahead)
+    }
+    partings = _partings(held, own, ends, others, state, doubted)
     parted = [at for broker, at in partings.items() if (end := ends[broker]) is not None and at < end.offset]
     parted_at = min((at for at in parted if at < own.offset), default=-1)
     rivals = _rivals(held, own, ends, partings, state, is_compacted=is_compacted)
@@ -119,7 +123,9 @@ def decide_old(
             return OldVerdict(OldAct.WAIT, keep, (keep,), held.is_conflict, parted_at=parted_at)
         kept = own if keep == node_id else ends[keep]
         assert kept is not None
-        return OldVerdict(OldAct.RAISE, keep, first_offset=_lowest(lost, kept.offset), parted_at=parted_at)
+        may_begin_at = kept.offset if keep == node_id else partings.get(keep, 0)
+        first_offset = _lowest(lost, kept.offset, may_begin_at)
+        return OldVerdict(OldAct.RAISE, keep, first_offset=first_offset, parted_at=parted_at)
     unknown = tuple(broker for broker, end in ends.items() if _is_unknown(broker, end, partings, own, held, state))
     is_conflict = bool(rivals) or (
         held.is_conflict and bool(unknown)
@@ -137,14 +143,15 @@ def decide_old(
     leader_end = ends.get(state.leader)
     if rivals or (leader_end is not None and state.leader in unknown):
         kept_broker = rivals[0] if rivals else state.leader
-        return OldVerdict(OldAct.RAISE, kept_broker, first_offset=_lowest(lost, held.parted_at), parted_at=parted_at)
-    first_offset = _lowest(lost, held.parted_at) if unknown or held.is_conflict else -1
+        first_offset = _lowest(lost, held.parted_at, partings.get(kept_broker, 0))
+        return OldVerdict(OldAct.RAISE, kept_broker, first_offset=first_offset, parted_at=parted_at)
+    first_offset = _lowest(parted_at, *((lost, held.parted_at) if unknown or held.is_conflict else ()))
     best_end = own if best == node_id else ends[best]
     assert best_end is not None
-    if best_end.offset < min(high_watermark, own.offset):  # what is committed here it does not have
+    if best != node_id and not _contains_all(best, own, ends, partings, doubted):
         if not is_accepted:
-            return OldVerdict(OldAct.WAIT, best, (best,), is_conflict=True, parted_at=parted_at)
-        first_offset = _lowest(first_offset, best_end.offset)
+            return OldVerdict(OldAct.WAIT, best, (best,), parted_at=parted_at)
+        first_offset = _lowest(first_offset, best_end.offset, partings.get(best, 0))
     is_led = leader_end is not None and state.leader != best and leader_end.epoch <= state.leader_epoch
     if leader_end is not None and is_led and not unknown:
         first_offset = _lowest(first_offset, min(leader_end.offset, best_end.offset))  # it may write on until it knows
@@ -157,6 +164,7 @@ def _partings(
     ends: Mapping[int, LogEnd | None],
     others: Others,
     state: PartitionState,
+    doubted: Collection[int],
 ) -> dict[int, int]:
     """Up to where each of the other logs is ours, as far as it is known. Two that end in one epoch part where the first one ends.
 
@@ -168,7 +176,7 @@ def _partings(
         if end is None:
             continue
         at = known.get(broker)
-        is_twice = is_doubted(held, broker, end, state, others.ahead)
+        is_twice = broker in doubted
         if at is None and (not end.offset or not own.offset or (end.epoch == own.epoch and not is_twice)):
             at = min(end.offset, own.offset)
         leader_end, leader_parts = ends.get(state.leader), known.get(state.leader)
@@ -221,11 +229,13 @@ def _rivals(
             if end.offset > 0:
                 found[broker] = end.rank
         elif at is not None and at < end.offset and at < own.offset:
-            worse = own if own.rank < end.rank else end
-            is_cut = (
-                worse.high_watermark > at and not is_compacted
-            )  # the one that would be cut has what was acknowledged
-            if is_cut or (not held.is_of_restore and end.epoch <= state.leader_epoch):
+            better, worse = (end, own) if own.rank < end.rank else (own, end)
+            is_shown = (
+                worse.high_watermark <= at < better.high_watermark
+            )  # that what the worse one has there is not committed
+            is_written_since = not held.is_of_restore and end.epoch <= state.leader_epoch
+            is_short = better.offset < min(worse.high_watermark, worse.offset)
+            if is_written_since or is_short or not (is_shown or is_compacted):
                 found[broker] = end.rank
     return tuple(sorted(found, key=lambda broker: (broker != state.leader, *(-part for part in found[broker]))))
 
@@ -242,6 +252,27 @@ def _best(node_id: int, own: LogEnd, ends: Mapping[int, LogEnd | None], partings
         if (epoch, end.offset) > rank:
             best, rank = broker, (epoch, end.offset)
     return best
+
+
+def _contains_all(
+    best: int,
+    own: LogEnd,
+    ends: Mapping[int, LogEnd | None],
+    partings: Mapping[int, int],
+    doubted: Collection[int],
+) -> bool:
+    """Whether another log has all that ours has, and all that each other known one has, as far as it can be seen from here."""
+    best_end = ends[best]
+    assert best_end is not None
+    if partings.get(best, -1) < own.offset:
+        return False
+    for broker, end in ends.items():
+        if end is None or broker == best or end.offset <= partings.get(broker, -1):
+            continue
+        is_within = end.epoch == best_end.epoch and end.offset <= best_end.offset
+        if not is_within or broker in doubted or best in doubted:
+            return False
+    return True
 
 
 def _lowest(*offsets: int) -> int:

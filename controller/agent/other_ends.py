@@ -2,7 +2,8 @@
 
 Runs in: the controller process of the node that holds (`holds.py`). A broker answers for an empty log as for any. But where a log is
 missing there, an empty one is in its place. Its end says nothing of what was lost, or is on a disk that comes back. Such a hold is
-stored before the empty log is made. So what is held is read after the answers, of brokers that are away, too: a conflict lasts.
+stored before the empty log is made. So what is held is read after the answers, of brokers that are away, too: a conflict lasts. What a
+broker holds and can't be read may be either: its log is not known, and it is for an operator.
 """
 
 from __future__ import annotations
@@ -13,14 +14,15 @@ from typing import Any, NamedTuple
 from headrace.controller.agent.hold_decision import OUT_OF_SERVICE, LogEnd
 from headrace.controller.cluster.known_cluster import KnownCluster, is_another
 from headrace.controller.zookeeper import held_znodes
-from headrace.controller.zookeeper.held_reader import read_held_by
-from headrace.controller.zookeeper.held_znodes import HeldReplica
+from headrace.controller.zookeeper.held_reader import read_znodes, unread_in
+from headrace.controller.zookeeper.held_znodes import UNREADABLE, HeldReplica
 from headrace.controller.zookeeper.session import ZkSession
 
 Place = tuple[str, int]  # topic and partition
 Ends = Mapping[int, Mapping[Place, LogEnd]]  # by broker; what is not known is left out
 Partings = Mapping[int, Mapping[Place, int]]  # in the same way
 AskEnds = Callable[[Mapping[int, Collection[Place]]], Coroutine[Any, None, Ends]]
+UNREAD = UNREADABLE._replace(is_conflict=True)  # nobody but an operator knows what it was
 AskPartings = Callable[[Mapping[int, Mapping[Place, int]]], Coroutine[Any, None, Partings]]
 
 
@@ -31,14 +33,14 @@ class Questions(NamedTuple):
     partings     asks brokers up to where theirs are ours, of what we have before an offset
     mark         reads the high watermark of a replica here, -1: not known
     is_out       whether the log of a replica here is out of service
-    is_loading   whether nothing is published of a replica here yet: its mark is not known
+    is_open      whether the log of a replica here is in service; else its row says nothing of its mark, nor of its end
     """
 
     ends: AskEnds
     partings: AskPartings
     mark: Callable[[Place], int]
     is_out: Callable[[Place], bool] = lambda _place: False
-    is_loading: Callable[[Place], bool] = lambda _place: False
+    is_open: Callable[[Place], bool] = lambda _place: True
 
 
 class OtherLogs(NamedTuple):
@@ -90,14 +92,16 @@ async def read_other_logs(
     held: dict[int, dict[Place, HeldReplica]] = {}
     for broker in wanted:
         if str(broker) in holding:
-            of_broker = await read_held_by(zk, broker)
+            of_broker, failures = await read_znodes(zk, broker)
             held[broker] = {place: one for place, one in of_broker.items() if _is_of(known, place, one)}
+            topics = set(map(held_znodes.topic_of_held, unread_in(failures)))
+            held[broker].update(dict.fromkeys((place for place in wanted[broker] if place[0] in topics), UNREAD))
     believed = {broker: dict(ends) for broker, ends in found.items()}
     gone = set()
     for broker, ends in believed.items():
         for place, end in list(ends.items()):
             one = held.get(broker, {}).get(place)
-            if end == OUT_OF_SERVICE or (one is not None and one.is_missing):
+            if end == OUT_OF_SERVICE or (one is not None and (one.is_missing or one is UNREAD)):
                 gone.add((broker, place))
                 del ends[place]
     return OtherLogs(believed, gone, held)

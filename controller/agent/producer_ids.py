@@ -21,6 +21,7 @@ from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ZkConflict, ZkError
 from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.tasks import Future
+from headrace.controller.zookeeper.znodes import BadZnode
 from headrace.limits import PRODUCER_ID_TRIES_MAX, PRODUCER_IDS_SKIPPED
 
 BLOCK = 1000
@@ -87,10 +88,17 @@ class ProducerIds:
         raise ZkError(f"no producer id block in {PRODUCER_ID_TRIES_MAX} tries")
 
     async def compare(self) -> None:
-        """After ZooKeeper was away, or another one came: have it count on from what was given out. raises ZkError"""
+        """After ZooKeeper was away, or another one came: have it count on from what was given out. raises ZkError
+
+        A counter that can't be read is left as it is. No ids are given until it can be, and nothing else waits for that.
+        """
         for _ in range(PRODUCER_ID_TRIES_MAX):
             node = await self._zk.get(znodes.PRODUCER_ID_BLOCK)
-            counted = 0 if node is None else znodes.decode_producer_id_block(node.data)
+            try:
+                counted = 0 if node is None else znodes.decode_producer_id_block(node.data)
+            except BadZnode as failure:
+                _log.error("producer ids are not given out reason=%s", failure)
+                return
             first = self._unused_from(counted)
             if first == counted:
                 self._given.note(counted)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 import time
 
-from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper import held_znodes, znodes
 from headrace.controller.zookeeper.errors import Node, ZkConflict, ZkError
 from headrace.controller.zookeeper.outage import Reminder
 from headrace.controller.zookeeper.session import ZkSession
@@ -105,6 +105,19 @@ async def register_again(zk: ZkSession, node_id: int) -> None:
     transaction.delete(path, node.version)
     transaction.create(path, node.data, is_ephemeral=True)
     await zk.commit(transaction)
+
+
+async def note_node(zk: ZkSession, node_id: int) -> None:
+    """Note that the broker of this id is a node of ours, once it is registered in this session. raises ZkError"""
+    path, data = held_znodes.node_path(node_id), held_znodes.encode_node(zk.session_id)
+    node = await zk.get(path)
+    try:
+        if node is None:
+            await zk.create(path, data)
+        elif node.data != data:
+            await zk.set(path, data)
+    except ZkConflict as failure:
+        raise ZkError(f"the note of this node was changed meanwhile: {failure}") from None
 
 
 def _holder(node_id: int, node: Node) -> str:

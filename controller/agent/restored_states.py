@@ -14,6 +14,7 @@ Source: none in Kafka; ZooKeeper `ZooKeeperServer.processConnectRequest`.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -27,6 +28,8 @@ from headrace.controller.zookeeper.znodes import BadZnode
 from headrace.limits import READS_IN_FLIGHT_MAX
 
 RETRY_MS = 1_000
+
+_log = logging.getLogger(__name__)
 
 
 class RestoreComparison:
@@ -101,7 +104,7 @@ async def has_past_states(zk: ZkSession, tasks: Tasks, known: KnownCluster, cont
     """
     await zk.sync()
     node = await zk.get(znodes.CONTROLLER_EPOCH)
-    if node is not None and znodes.decode_controller_epoch(node.data) < controller_epoch:
+    if node is not None and _epoch_in(node.data, controller_epoch) < controller_epoch:
         return True
     before = [
         (topic, index, state)
@@ -123,6 +126,15 @@ async def has_past_states(zk: ZkSession, tasks: Tasks, known: KnownCluster, cont
                 return True
         await tasks.pause()
     return False
+
+
+def _epoch_in(data: bytes, controller_epoch: int) -> int:
+    """What can't be read says nothing; the states are compared all the same."""
+    try:
+        return znodes.decode_controller_epoch(data)
+    except BadZnode as failure:
+        _log.error("the epoch of controllers is not compared reason=%s", failure)
+        return controller_epoch
 
 
 async def _is_made_again(zk: ZkSession, topic: Topic) -> bool:

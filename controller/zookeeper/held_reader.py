@@ -2,10 +2,13 @@
 
 Runs in: the controller process, before it registers; the tools of `headrace cluster`.
 
-A znode that can't be read says nothing of its replicas: who is about to elect goes on by what it read of them before.
+A znode that can't be read says nothing of its replicas. The controller that is about to elect goes on by what it read of them before.
+Nobody deletes it, or writes over it: another version of ours may be able to read it (decision 093).
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from headrace.controller.zookeeper import held_znodes
 from headrace.controller.zookeeper.held_znodes import HeldReplica
@@ -35,5 +38,13 @@ async def read_znodes(
             failures[name] = failure
             continue
         topic = held_znodes.topic_of_held(name)
-        found.update(((topic, index), one) for index, one in replicas.items())
+        for index, one in replicas.items():
+            before = found.get((topic, index))  # of a znode that could not be read when this one was written beside it
+            if before is None or one.is_ahead or not before.is_ahead:
+                found[topic, index] = one
     return found, failures
+
+
+def unread_in(failures: Mapping[str, BadZnode | None]) -> set[str]:
+    """The names of those that can't be read."""
+    return {name for name, failure in failures.items() if failure is not None}

@@ -4,7 +4,9 @@ Runs in: the controller process of every node; tools read and ask.
 
     /headrace/held/N/T            replicas of topic T that broker N holds, of the partitions below HELD_PER_ZNODE
     /headrace/held/N/T:K          the same, of the K-th HELD_PER_ZNODE after these: a znode has a bound of 1 MiB
-    /headrace/nodes/N             broker N is a node of ours, and not one of Apache Kafka: who holds replicas, and who does not
+    /headrace/held/N/T:K:B        the same, beside one that can't be read: that one is left as it is
+    /headrace/nodes/N             broker N is a node of ours, and not one of Apache Kafka: which brokers hold replicas, and which do not;
+                                  and the session in which it is registered: {"version":1,"session":"0x1f"}
     /headrace/accept_loss/T:P     somebody wants the hold of a partition to end; the broker that held it removes the node
 
     {"version":1,"topic_id":"0f..","partitions":{"3":{"sole":false,"proven":true,"end_offset":88,"end_epoch":4,"log_epoch":5,
@@ -46,7 +48,7 @@ class HeldReplica(NamedTuple):
     is_proven: bool = False  # it is known that something was lost
     end_offset: int = NO_OFFSET  # of its log as it was opened; NO_OFFSET: it was not yet
     end_epoch: int = NO_EPOCH  # of its last record: by this logs are compared
-    high_watermark: int = NO_OFFSET  # as it was checkpointed, where the log ends before it
+    high_watermark: int = NO_OFFSET  # the greatest one that its owners knew: the log may end before it
     waits_for: tuple[int, ...] = ()  # brokers
     is_missing: bool = False  # there was no log at all: an empty one is in its place
     parted_at: int = NO_OFFSET  # its log is ahead of the state, from this offset on at the latest (decision 071)
@@ -107,6 +109,12 @@ def held_name(topic: str, chunk: int) -> str:
     return f"{topic}:{chunk}" if chunk else topic
 
 
+def name_beside(name: str) -> str:
+    """Where the replicas of a znode are stored whose name is taken by one that can't be read."""
+    topic, chunk, beside = [*name.split(":"), "0", "0"][:3]
+    return f"{topic}:{chunk}:{int(beside) + 1}"
+
+
 def topic_of_held(name: str) -> str:
     """Whose replicas such a znode has."""
     return name.partition(":")[0]
@@ -127,6 +135,18 @@ def encode_chunks(topic: str, replicas: Mapping[int, HeldReplica]) -> dict[str, 
 
 def node_path(broker: int) -> str:
     return f"{NODES}/{broker}"
+
+
+def encode_node(session_id: int) -> bytes:
+    return json.dumps({"version": 1, "session": hex(session_id)}, separators=(",", ":")).encode()
+
+
+def noted_session(data: bytes) -> int:
+    """In which a node has registered; 0: it does not say, as an older version wrote it."""
+    try:
+        return int(str(json.loads(data)["session"]), 16) if data else 0
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return 0
 
 
 def accept_loss_path(place: Place) -> str:
@@ -167,6 +187,11 @@ def kept_broker(data: bytes) -> int:
         return int(json.loads(data)["keep"]) if data else NO_LEADER
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return NO_LEADER
+
+
+def is_readable(data: bytes) -> bool:
+    """Whether it can be read what is accepted; without data, as older tools write it, that of any."""
+    return not data or bool(accepted_ends(data))
 
 
 def accepted_ends(data: bytes) -> dict[int, int]:

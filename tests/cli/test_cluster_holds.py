@@ -80,5 +80,12 @@ def test_what_nobody_holds_is_not_accepted(program, held, zookeeper):
     assert "is not a partition: expected clicks:3" in program.fails("cluster", "accept-loss", held, exit_code=2)
 
 
+def test_where_it_can_not_be_read_what_is_held_that_is_said(program, held, zookeeper):
+    path = held_znodes.held_path(BROKER, held)
+    zookeeper.set(path, b"{")
+    assert path in program.fails("cluster", "accept-loss", f"{held}:1")
+    assert zookeeper.get(held_znodes.accept_loss_path((held, 1))) is None
+
+
 def test_a_zookeeper_that_is_not_there(program, held):
     assert program.fails("cluster", "accept-loss", f"{held}:1", "--zookeeper", "127.0.0.1:1")

@@ -16,7 +16,7 @@ NODE, SECOND, THIRD = 0, 1, 2
 REPLICAS = (NODE, SECOND, THIRD)
 ID = "0" * 31 + "1"
 LOST = "acknowledged records may be lost"
-LATER = LogEnd(9, 1)
+LATER = LogEnd(9, 100)
 
 
 class Rig:
@@ -34,10 +34,11 @@ class Rig:
         self.ends = {SECOND: {}, THIRD: {}}
         self.asked, self.registrations = [], 0
         self.asking = self.ask
-        self.partings = {}  # by broker; else logs are the same up to where ours was found to have parted
+        self.partings = {}  # by broker; else logs are the same up to where ours was found to have parted, or one of them ends
         self.marks = {}
         self.out = set()  # replicas here whose logs are out of service
         self.loading = set()  # and whose rows say nothing yet
+        self.unanswered = set()  # brokers that do not say where their logs have parted
         self.begin()
 
     def register(self, broker):
@@ -55,7 +56,7 @@ class Rig:
             node.known, node.zk, node.tasks, lambda: node.now_ms,
             Questions(
                 lambda wanted: self.asking(wanted), self.part, lambda place: self.marks.get(place, -1),
-                self.out.__contains__, self.loading.__contains__,
+                self.out.__contains__, lambda place: place not in self.out | self.loading,
             ),
             self.register_again, node.seat.wiring.settings, has_new_directory,
         )  # fmt: skip
@@ -68,11 +69,14 @@ class Rig:
         held = self.known.held
         return {
             broker: {
-                place: self.partings.get(broker, min(held[place].parted_at, self.ends[broker][place].offset))
-                for place in places
+                place: self.partings.get(broker, self.default_parting(broker, held[place], place)) for place in places
             }
             for broker, places in wanted.items()
+            if broker not in self.unanswered
         }
+
+    def default_parting(self, broker, held, place):
+        return min(held.parted_at if held.is_ahead else held.end_offset, self.ends[broker][place].offset)
 
     async def register_again(self):
         self.registrations += 1

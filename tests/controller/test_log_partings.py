@@ -125,10 +125,31 @@ def test_what_our_row_says_of_the_end_does_not_count(rig):
     """The row of a replica that is held is published after its owner was answered: it says 0 before, and is loading."""
     row = PartitionRow(RowState.LOADING, partition_key("t", 0, ID), 1, -1, *(0,) * (len(PartitionRow._fields) - 4))
     rig.seat.partitions.publish(0, row)
-    assert rig.ends.is_loading(("t", 0))
+    assert not rig.ends.is_open(("t", 0))
     assert not rig.ends.is_out(("t", 0))
     node = rig.broker(1)
     task = rig.ask({1: {("t", 0): 100}})
     assert rig.answered(node, 0, 7, 130) == 7
     rig.until(lambda: task.is_done)
     assert task.result() == {1: {("t", 0): 100}}
+
+
+@pytest.mark.parametrize("state", list(RowState))
+def test_a_row_speaks_for_a_log_that_is_in_service_and_for_no_other(rig, state):
+    """An opening that was postponed (no descriptor, no room) says OFFLINE, and zeros."""
+    row = PartitionRow(state, partition_key("t", 0, ID), 1, -1, *(0,) * (len(PartitionRow._fields) - 4))
+    rig.seat.partitions.publish(0, row)
+    assert rig.ends.is_open(("t", 0)) is (state in (RowState.LEADER, RowState.FOLLOWER))
+    rig.seat.partitions.publish(0, row._replace(key=row.key + 1, state=RowState.FOLLOWER))
+    assert not rig.ends.is_open(("t", 0)), "of another topic"
+    assert not rig.ends.is_open(("u", 0))
+
+
+def test_two_logs_part_where_the_last_record_of_ours_is_another_s_though_we_led_a_later_epoch(rig):
+    """Raft's figure 8: we led epoch 5, which has no record; the other one has 90..119 of epoch 4."""
+    rig.owner = {0: [(3, 0), (5, 100)]}
+    node = rig.broker(1)
+    task = rig.ask({1: {("t", 0): 100}})
+    assert rig.answered(node, 0, 3, 90) == 3
+    rig.until(lambda: task.is_done)
+    assert task.result() == {1: {("t", 0): 90}}

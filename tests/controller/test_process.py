@@ -287,6 +287,18 @@ def test_producer_ids_are_unique_over_kills(new_node):
     assert len(set(given)) == 60
 
 
+def test_a_counter_of_producer_ids_that_can_not_be_read_keeps_no_node_from_joining(new_node, chroot):
+    session = ZooKeeperClient(chroot, 4000)
+    session.start(DEADLINE_S)
+    session.create("/latest_producer_id_block", b"{")
+    session.stop()
+    node = new_node()
+    node.start()
+    assert node.create("t") == ErrorCode.NONE
+    assert node.said("producer ids are not given out")
+    assert look(chroot, "/latest_producer_id_block")[0] == b"{"
+
+
 def test_a_topic_made_in_zookeeper_is_noticed_while_the_process_sleeps(new_node, chroot):
     node = new_node()
     node.start()

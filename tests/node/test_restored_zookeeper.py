@@ -5,7 +5,7 @@ import pytest
 from headrace.controller.zookeeper import held_znodes, znodes
 from headrace.controller.zookeeper.held_znodes import HeldReplica
 from headrace.controller.zookeeper.znodes import PartitionState, TopicAssignment
-from headrace.node.restored_zookeeper import NodesUnknown, hold_nodes
+from headrace.node.restored_zookeeper import BrokersLive, HoldsUnread, NodesUnknown, hold_nodes
 from tests.controller.fake_zk import FakeEnsemble
 
 ID = "0" * 31 + "1"
@@ -79,3 +79,35 @@ def test_the_holds_of_a_large_topic_are_several_znodes(ensemble, monkeypatch):
     monkeypatch.setattr(held_znodes, "HELD_PER_ZNODE", 1)
     restored(ensemble)
     assert held_znodes.held_path(1, "t", 1) in ensemble.nodes
+
+
+def test_where_it_can_not_be_read_what_a_broker_holds_nothing_is_written_and_the_znode_is_named(ensemble):
+    path = held_znodes.held_path(5, "t")  # of a broker that is no node now, too
+    ensemble.put(path, b"{")
+    ensemble.put(held_znodes.held_path(1, "t"), held_znodes.encode_held({0: HeldReplica(ID)}))
+    before = ensemble.data(held_znodes.held_path(1, "t"))
+    with pytest.raises(HoldsUnread, match=path):
+        restored(ensemble)
+    assert ensemble.data(path) == b"{"
+    assert ensemble.data(held_znodes.held_path(1, "t")) == before
+    assert state(ensemble, 0)[0] == 1
+
+
+@pytest.mark.parametrize("when", ["before", "meanwhile"])
+def test_a_broker_that_registers_while_it_runs_is_said(ensemble, when):
+    session = ensemble.session()
+    real, done = session.get_many, []
+
+    async def get_many(paths, **more):
+        if when == "meanwhile" and not done:
+            done.append(True)
+            ensemble.put(znodes.broker_path(2), b"")
+        return await real(paths, **more)
+
+    session.get_many = get_many
+    if when == "before":
+        ensemble.put(znodes.broker_path(2), b"")
+    with pytest.raises(BrokersLive, match="brokers 2 registered"):
+        ensemble.run(hold_nodes(session, frozenset()))
+    if when == "before":
+        assert state(ensemble, 0)[0] == 1, "nothing is written"

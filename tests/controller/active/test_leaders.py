@@ -285,10 +285,11 @@ def test_nobody_is_elected_over_a_broker_whose_log_is_ahead_of_the_state(node, e
     ensemble.put(held_znodes.held_path(2, "t"), held_znodes.encode_held({0: held}))
     remove(ensemble, 1)
     node.turn()
-    assert state_of(ensemble, "t", 0)[:3] == (NO_LEADER, 1, (2, 3))
+    assert state_of(ensemble, "t", 0)[:3] == (NO_LEADER, 1, (3,)), "it can't serve, and says itself who is to lead"
     assert state_of(ensemble, "t", 1)[:3] == (2, 1, (2, 3))
     put_state(ensemble, "t", 0, leader=NO_LEADER, leader_epoch=ERA, isr=(2,))  # it has compared the logs
     node.run(read_states(node.active.term, [("t", 0)]))
+    part_of(node, Leaders).leaders_answered(2, {("t", 0): ErrorCode.NONE})
     node.turn()
     assert state_of(ensemble, "t", 0)[:3] == (2, ERA + 1, (2,))
 
@@ -561,3 +562,43 @@ def test_a_broker_whose_holds_can_not_be_read_is_not_elected(node, ensemble):
     remove(ensemble, 1)
     node.turn()
     assert state_of(ensemble, "t", 0).leader == 3
+
+
+def test_a_conflict_of_one_in_sync_is_offline_before_it_has_answered(node, ensemble):
+    """A new term knows no earlier answers. Elected, it would be left alone in the ISR, and the leader that served stay out."""
+    create(node, (1, 2, 3))
+    put_state(ensemble, "t", 0, isr=(1, 3), leader_epoch=6)
+    node.react(znodes.topic_path("t"))
+    held = HeldReplica(
+        node.known.topics["t"].topic_id, is_proven=True, end_offset=100, end_epoch=5, parted_at=80, parted_from=1, parted_in=6,
+        is_conflict=True,
+    )  # fmt: skip
+    ensemble.put(held_znodes.held_path(3, "t"), held_znodes.encode_held({0: held}))
+    remove(ensemble, 1)
+    node.turn()
+    state = state_of(ensemble, "t", 0)
+    assert (state.leader, state.isr) == (NO_LEADER, (1, 3))
+    register(ensemble, 1)
+    node.turn()
+    state = state_of(ensemble, "t", 0)
+    assert (state.leader, state.isr) == (1, (1,))
+
+
+@pytest.mark.parametrize("is_over", [True, False])
+def test_a_hold_that_is_over_keeps_nobody_from_leading(node, ensemble, is_over):
+    """Its log was raised, and is the ISR. Its znode goes a moment later."""
+    create(node, (1, 2))
+    held = HeldReplica(
+        node.known.topics["t"].topic_id,
+        is_proven=True,
+        end_offset=100,
+        end_epoch=5,
+        parted_at=80,
+        parted_from=1,
+        parted_in=6,
+    )
+    ensemble.put(held_znodes.held_path(2, "t"), held_znodes.encode_held({0: held}))
+    put_state(ensemble, "t", 0, isr=(2,), leader=NO_LEADER, leader_epoch=ERA if is_over else 7)
+    node.react(znodes.topic_path("t"))
+    node.turn()
+    assert state_of(ensemble, "t", 0).leader == (2 if is_over else NO_LEADER)

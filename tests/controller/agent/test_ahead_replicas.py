@@ -302,3 +302,45 @@ def test_one_that_is_opened_again_is_compared_again(new_node, ensemble):
     rig.opened(end=500, epoch=1)
     held = rig.known.held["t", 0]
     assert (held.end_offset, held.is_unopened, held.is_conflict) == (500, False, True)
+
+
+@pytest.mark.parametrize("how", ["accepted here", "raised by another"])
+def test_a_worker_that_was_restarted_before_it_truncated_is_not_held_again(rig, caplog, how):
+    """It has forgotten from which leader its log has parted, and reports it as it did before."""
+    conflict(rig)
+    if how == "accepted here":
+        rig.ensemble.put(held_znodes.accept_loss_path(("t", 0)), held_znodes.encode_accept_loss({NODE: 100}))
+        rig.check()
+    else:
+        rig.state((THIRD,), -1, epoch=ERA)
+        rig.check()
+    assert not rig.known.held
+    rig.state((THIRD,), THIRD, epoch=ERA + 1)
+    rig.node.turn()
+    again = {"parted_at": 80, "epoch": ERA + 1, "log_epoch": 5}
+    assert rig.node.answer(ahead(rig, end=100, **again)) == DONE
+    assert not rig.known.held
+    assert "it was decided that another history counts" in caplog.text
+    ahead(rig, end=101, **again)
+    assert rig.known.held, "another log"
+
+
+def test_a_log_that_was_raised_itself_is_held_where_it_parts_later_in_that_era(rig):
+    ahead(rig)
+    rig.ends = {SECOND: {("t", 0): LogEnd(4, 550)}, THIRD: {("t", 0): LogEnd(1, 50)}}
+    rig.check()
+    assert rig.stored_state()[:3] == (-1, ERA, (NODE,))
+    rig.state((SECOND,), SECOND, epoch=ERA + 2)
+    rig.node.turn()
+    ahead(rig, leader=SECOND, epoch=ERA + 2)
+    assert rig.known.held
+
+
+def test_what_parted_in_a_later_era_is_held(rig):
+    conflict(rig)
+    rig.state((THIRD,), -1, epoch=ERA)
+    rig.check()
+    rig.state((SECOND,), SECOND, epoch=2 * ERA)
+    rig.node.turn()
+    ahead(rig, parted_at=80, epoch=2 * ERA, end=100, log_epoch=5)
+    assert rig.known.held

@@ -280,23 +280,117 @@ def test_a_loss_is_accepted_of_the_hold_that_was_shown(rig):
     assert path not in rig.ensemble.nodes, "the next hold is another"
 
 
-def test_an_epoch_without_a_record_gives_nothing_away(rig, caplog):
+@pytest.mark.parametrize("mark", [10, 13])
+def test_an_epoch_without_a_record_gives_nothing_away(rig, caplog, mark):
     """Brokers 1 and 0 have 10..12; 1 has led epoch 2 from 10 on, and wrote nothing. Its disk is dead. 2 led in it as well."""
     rig.unregister(THIRD)
     rig.put(isr=(THIRD, NODE), epoch=3)
     rig.join()
-    rig.marks["t", 0] = 13
-    rig.opened(end=13, mark=13, epoch=1)
+    rig.marks["t", 0] = mark
+    rig.opened(end=13, mark=mark, epoch=1)
     rig.ends = {SECOND: {("t", 0): LogEnd(2, 10, 10)}, THIRD: {}}  # as an older node says it
-    for _ in range(3):
+    rig.check()
+    assert ("t", 0) in rig.known.held, "the third one may have more"
+    for _ in range(2):
         rig.check(200_000)
-    assert rig.stored_state()[2] == (THIRD, NODE), "it ends below what is committed here"
-    assert ("t", 0) in rig.known.held
-    assert caplog.text.count("lacks what is committed here partition=t-0 broker=") == 1
-    rig.ends[SECOND] = {("t", 0): LogEnd(1, 10, 10)}
-    rig.check(200_000)
+    assert rig.stored_state()[2] == (THIRD, NODE), "the second one ends within our log"
     assert not rig.known.held
-    assert not lost_lines(caplog) or "first_offset=13" in lost_lines(caplog)[0]
+    assert "first_offset=13 " in lost_lines(caplog)[0]
+
+
+# Raft's figure 8: NODE and SECOND committed 90..99 of epoch 3 in epoch 5, which has no record; THIRD alone has 90..119 of epoch 4
+
+
+def figure_8(rig, isr, mark):
+    rig.put(isr=isr, leader=-1, epoch=5)
+    rig.join()
+    rig.marks["t", 0] = mark
+    rig.opened(end=100, mark=mark, epoch=3)
+    rig.ends = {SECOND: {("t", 0): LogEnd(3, 100, mark)}, THIRD: {("t", 0): LogEnd(4, 120, 90)}}
+    rig.partings = {THIRD: 90}
+
+
+@pytest.mark.parametrize("mark", [100, 90])
+@pytest.mark.parametrize("isr", [(NODE,), (NODE, SECOND)])
+@pytest.mark.parametrize("unclean", ["false", "true"])
+def test_a_later_record_that_nobody_acknowledged_is_given_nothing(rig, caplog, isr, mark, unclean):
+    figure_8(rig, isr, mark)
+    rig.put(isr=isr, leader=-1, epoch=5, **{"unclean.leader.election.enable": unclean})
+    rig.check()
+    assert rig.stored_state()[:3] == (-1, ERA, isr), "the other one finds that it was decided"
+    assert not rig.known.held
+    assert "first_offset=90 " in lost_lines(caplog)[0], "no higher than where the logs part"
+
+
+@pytest.mark.parametrize("mark", [100, 90])
+def test_nor_where_only_a_follower_of_the_epoch_without_a_record_is_left(rig, mark):
+    rig.unregister(SECOND)
+    figure_8(rig, (SECOND, NODE), mark)
+    rig.ends[SECOND] = {}
+    rig.check()
+    assert rig.known.held["t", 0].waits_for == (SECOND,)
+    rig.check(400_000)
+    assert rig.stored_state()[:3] == (-1, ERA, (SECOND, NODE))
+    assert not rig.known.held
+
+
+def test_a_log_that_lost_something_beside_one_that_has_parted_is_for_an_operator_who_reads_what_each_loses(rig, caplog):
+    figure_8(rig, (NODE,), 100)
+    rig.ends[SECOND] = {("t", 0): LogEnd(2, 60)}
+    rig.opened(end=95, mark=100, epoch=3)
+    for _ in range(3):
+        rig.check(400_000)
+    assert rig.known.held["t", 0].waits_for == (THIRD,)
+    assert rig.stored_state()[:3] == (-1, 5, (NODE,))
+    assert caplog.text.count("an operator says which one counts partition=t-0") == 1
+    for broker, end, epoch, mark in ((NODE, 95, 3, 100), (THIRD, 120, 4, 90)):
+        command = f"headrace cluster accept-loss t:0 --keep {broker} keeps log_end={end} log_epoch={epoch}"
+        assert f"{command} high_watermark={mark} and loses what the others have from offset 90 on" in caplog.text
+    rig.ensemble.put(held_znodes.accept_loss_path(("t", 0)), held_znodes.encode_accept_loss({NODE: 95}, THIRD))
+    rig.check()
+    assert rig.stored_state()[:3] == (-1, ERA, (THIRD,))
+    assert "first_offset=90 " in lost_lines(caplog)[0]
+
+
+def test_whom_an_operator_keeps_may_have_parted_anywhere_where_it_does_not_say(rig, caplog):
+    figure_8(rig, (NODE,), 100)
+    rig.unanswered.add(THIRD)
+    rig.check()
+    assert rig.known.held["t", 0].waits_for == (THIRD,), "it may have more, or another history"
+    rig.ensemble.put(held_znodes.accept_loss_path(("t", 0)), held_znodes.encode_accept_loss({NODE: 100}, THIRD))
+    rig.check()
+    assert rig.stored_state()[:3] == (-1, ERA, (THIRD,))
+    assert "first_offset=0 " in lost_lines(caplog)[0]
+
+
+@pytest.mark.parametrize("how", ["the node restarted", "an opening postponed"])
+def test_a_row_that_says_nothing_is_waited_for_and_the_mark_is_remembered(rig, how):
+    rig.put(isr=(NODE,), leader=-1, epoch=5)
+    rig.join()
+    rig.opened(end=100, mark=97, epoch=3)
+    rig.marks["t", 0] = 100  # as its row says it
+    rig.ends = {SECOND: {}, THIRD: {("t", 0): LogEnd(4, 120, 90)}}
+    rig.partings = {THIRD: 90}
+    rig.check()
+    assert rig.known.held
+    rig.marks.clear()
+    if how == "the node restarted":
+        rig.begin()
+        rig.join(after_power_loss=False)
+        rig.loading.add(("t", 0))
+    else:
+        rig.out.add(("t", 0))
+    rig.ends[SECOND] = {("t", 0): LogEnd(3, 90, 90)}
+    for _ in range(3):
+        rig.check(400_000)
+    assert rig.stored_state()[:3] == (-1, 5, (NODE,)), "nothing is decided by a row that says nothing"
+    held = held_znodes.decode_held("t", rig.ensemble.data(held_znodes.held_path(NODE, "t")))[0]
+    assert held.high_watermark == 100
+    rig.loading.clear()
+    rig.out.clear()
+    rig.check()
+    assert rig.stored_state()[:3] == (-1, ERA, (NODE,))
+    assert not rig.known.held
 
 
 def test_what_is_accepted_is_there_for_each_holder(rig):

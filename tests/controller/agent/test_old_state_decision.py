@@ -33,7 +33,7 @@ def decided(second, third, leader=NOBODY, epoch=0, held=HELD, partings=None, ahe
 def test_the_best_log_is_to_lead():
     assert decided(EQUAL, BEHIND) == OldVerdict(OldAct.RAISE, US)
     assert decided(LogEnd(1, 551), BEHIND) == OldVerdict(OldAct.RAISE, SECOND)
-    assert decided(LogEnd(2, 400), BEHIND) == OldVerdict(OldAct.RAISE, SECOND)
+    assert decided(LogEnd(2, 600), BEHIND, partings={SECOND: 550, THIRD: 50}) == OldVerdict(OldAct.RAISE, SECOND)
 
 
 def test_where_a_log_parted_of_which_only_its_leader_would_tell_is_not_known():
@@ -49,7 +49,8 @@ def test_a_longer_log_whose_epoch_is_not_told_is_for_an_operator():
     """It may end with what a leader of before wrote, and nobody acknowledged."""
     longer = LogEnd(EPOCH_UNKNOWN, 560)
     assert decided(longer, BEHIND) == OldVerdict(OldAct.WAIT, US, (SECOND,))
-    assert decided(longer, BEHIND, is_accepted=True) == OldVerdict(OldAct.RAISE, SECOND, first_offset=50)
+    accepted = decided(longer, BEHIND, is_accepted=True)
+    assert accepted == OldVerdict(OldAct.RAISE, SECOND, first_offset=0), "nobody says where it parted"
 
 
 def test_a_later_epoch_without_a_record_that_we_lack_is_not_better():
@@ -86,21 +87,72 @@ def test_one_history_ranks_by_its_records():
     assert raised(state(epoch=1), SECOND, [held.known_epoch, ERA + 7]).leader_epoch == 2 * ERA
 
 
-@pytest.mark.parametrize(
-    ("mark", "act"), [(550, OldAct.WAIT), (401, OldAct.WAIT), (400, OldAct.RAISE), (-1, OldAct.RAISE)]
-)
-def test_one_that_ends_below_our_own_mark_leads_only_after_a_decision(mark, act):
+@pytest.mark.parametrize(("mark", "is_conflict"), [(550, True), (401, True), (400, False), (-1, False)])
+def test_of_a_compacted_topic_one_that_ends_below_our_own_mark_leads_only_after_a_decision(mark, is_conflict):
+    """Where such logs have parted is not certain: its node compares it with ours, and raises it."""
     other = LogEnd(2, 400)
-    verdict = decided(other, BEHIND, partings={SECOND: 390, THIRD: 50}, high_watermark=mark, is_compacted=True)
-    assert (verdict.act, verdict.best, verdict.is_conflict) == (
-        act,
-        SECOND if act is OldAct.WAIT else verdict.best,
-        act is OldAct.WAIT,
+    facts = {"partings": {SECOND: 390, THIRD: 50}, "high_watermark": mark, "is_compacted": True}
+    verdict = decided(other, BEHIND, **facts)
+    assert verdict == OldVerdict(OldAct.WAIT, SECOND, (SECOND,), is_conflict=is_conflict)
+    accepted = decided(other, BEHIND, **facts, is_accepted=True)
+    assert (accepted.act, accepted.best, accepted.first_offset) == (OldAct.RAISE, SECOND, 50 if is_conflict else 390)
+
+
+# Raft's figure 8 (5.4.2): C and A committed 90..99 of epoch 3 in epoch 5, which has no record. B has 90..119 of epoch 4, and alone.
+C, A, B = US, SECOND, THIRD
+TAIL = LogEnd(4, 120, 90)
+
+
+def figure_8(us, is_of_restore, mark, tail=TAIL, state_leader=A, **more):
+    """As one of the three sees it, after ZooKeeper was put back to a state of epoch 2."""
+    in_sync = LogEnd(3, 100, mark)
+    ends = {C: in_sync, A: in_sync, B: tail}
+    own = ends.pop(us)
+    parted = {"parted_at": 0} if is_of_restore else {"parted_at": 80, "parted_from": A}
+    held = HeldReplica("", end_offset=own.offset, end_epoch=own.epoch, log_epoch=5, parted_in=2, **parted)
+    others = Others(ends, {A: 90, C: 90} if us == B else {B: 90}, (), frozenset(ends))
+    past = PartitionState(state_leader, 2, (A, B, C), 1)
+    facts = {"is_accepted": False, "high_watermark": own.high_watermark, **more}
+    return decide_old(us, held, others, REPLICAS, past, **facts)
+
+
+@pytest.mark.parametrize("mark", [100, 90])
+@pytest.mark.parametrize("is_of_restore", [False, True])
+@pytest.mark.parametrize("us", [C, B])
+def test_a_later_record_that_nobody_may_have_acknowledged_is_no_ground(us, is_of_restore, mark):
+    """Whoever is asked, and though the marks are one checkpoint behind."""
+    verdict = figure_8(us, is_of_restore, mark)
+    assert (verdict.act, verdict.is_conflict, verdict.parted_at) == (OldAct.WAIT, True, 90)
+    assert set(verdict.waits_for) == ({B} if us == C else {C, A})
+    accepted = figure_8(us, is_of_restore, mark, is_accepted=True, keep=C)
+    assert (accepted.act, accepted.best) == (OldAct.RAISE, C)
+    assert accepted.first_offset <= 90
+    assert figure_8(us, is_of_restore, mark, is_accepted=True).first_offset <= 90
+
+
+@pytest.mark.parametrize("is_of_restore", [False, True])
+def test_one_that_is_shown_to_be_committed_raises_itself_and_says_where_they_parted(is_of_restore):
+    committed = LogEnd(4, 120, 110)
+    verdict = figure_8(B, is_of_restore, 90, committed, NOBODY)
+    assert verdict == OldVerdict(OldAct.RAISE, B, first_offset=90, parted_at=90)
+    waiting = figure_8(C, is_of_restore, 90, committed, NOBODY)
+    assert waiting == OldVerdict(OldAct.WAIT, B, (B,), parted_at=90), "by the one that lacks something it is not raised"
+
+
+def test_of_a_compacted_topic_the_better_log_raises_itself_and_says_what_it_may_lose():
+    assert figure_8(B, True, 90, state_leader=NOBODY, is_compacted=True) == OldVerdict(
+        OldAct.RAISE, B, first_offset=90, parted_at=90
     )
-    accepted = decided(
-        other, BEHIND, partings={SECOND: 390, THIRD: 50}, high_watermark=mark, is_compacted=True, is_accepted=True
-    )
-    assert accepted.act is OldAct.RAISE
+    assert figure_8(C, True, 90, state_leader=NOBODY, is_compacted=True).waits_for == (B,)
+
+
+def test_of_two_that_have_more_than_ours_the_better_one_compares_them_itself():
+    """Each goes on from where ours ends. Whether one has all of the other is not seen from here."""
+    partings = {SECOND: 550, THIRD: 550}
+    verdict = decided(LogEnd(2, 600), LogEnd(3, 580), partings=partings)
+    assert verdict == OldVerdict(OldAct.WAIT, THIRD, (THIRD,))
+    assert decided(LogEnd(2, 600), LogEnd(3, 580), partings=partings, is_accepted=True).best == THIRD
+    assert decided(LogEnd(3, 600), LogEnd(3, 580), partings=partings) == OldVerdict(OldAct.RAISE, SECOND)
 
 
 def test_a_leader_that_has_written_since_is_for_an_operator():
@@ -217,7 +269,7 @@ def test_whom_an_operator_names_is_waited_for():
     assert conflicting(is_accepted=True, keep=THIRD, third=None)[:3] == (OldAct.WAIT, THIRD, (THIRD,))
 
 
-@pytest.mark.parametrize(("own_mark", "their_mark", "is_conflict"), [(50, 50, False), (50, 60, False), (51, 60, True)])
+@pytest.mark.parametrize(("own_mark", "their_mark", "is_conflict"), [(50, 50, True), (50, 60, False), (51, 60, True)])
 def test_after_a_restore_the_log_that_would_be_cut_must_not_have_acknowledged_what_the_other_lacks(
     own_mark, their_mark, is_conflict
 ):
@@ -227,4 +279,5 @@ def test_after_a_restore_the_log_that_would_be_cut_must_not_have_acknowledged_wh
     at = {SECOND: 50, THIRD: 50}
     verdict = conflicting(NOBODY, 6, theirs, theirs, held, at, high_watermark=own_mark)
     assert verdict.is_conflict is is_conflict
-    assert conflicting(NOBODY, 6, theirs, theirs, held, at, high_watermark=100, is_compacted=True).best == SECOND
+    assert verdict.act is OldAct.WAIT, "the other one raises itself, where it is shown to be committed"
+    assert conflicting(NOBODY, 6, theirs, theirs, held, at, high_watermark=50, is_compacted=True).best == SECOND

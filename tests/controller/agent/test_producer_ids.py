@@ -11,6 +11,7 @@ from headrace.controller.agent.producer_id_file import PRODUCER_ID_FILE, PRODUCE
 from headrace.controller.agent.producer_ids import BLOCK, ProducerIds
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ZkError, ZkLost
+from headrace.controller.zookeeper.znodes import BadZnode
 from headrace.limits import PRODUCER_IDS_SKIPPED
 
 
@@ -158,3 +159,13 @@ def test_a_directory_that_takes_no_file_is_a_warning_once(log_dirs, caplog):
     file.note(2000)
     assert ProducerIdFile(log_dirs).next == 2000
     assert caplog.text.count("not noted") == 1
+
+
+def test_a_counter_that_can_not_be_read_is_left_as_it_is_and_keeps_nothing_else_waiting(ensemble, caplog):
+    ensemble.put(znodes.PRODUCER_ID_BLOCK, b"{")
+    ids = ProducerIds(ensemble.session(), 1)
+    ensemble.run(ids.compare())
+    assert "producer ids are not given out reason=" in caplog.text
+    with pytest.raises(BadZnode):
+        ensemble.run(ids.take())
+    assert ensemble.data(znodes.PRODUCER_ID_BLOCK) == b"{"

@@ -44,6 +44,17 @@ def test_an_epoch_of_controllers_of_the_past_is_found(new_node, ensemble):
     assert has_past(node, epoch + 1)
 
 
+def test_an_epoch_of_controllers_that_can_not_be_read_says_nothing_and_states_are_compared(new_node, ensemble):
+    node = new_node()
+    node.create("t", ((0,),))
+    node.turn()
+    ensemble.put(znodes.CONTROLLER_EPOCH, b"?")
+    assert not has_past(node, 1)
+    state = node.known.topics["t"].states[0]
+    node.known.set_states(node.known.topics["t"], {0: state._replace(leader_epoch=7)})
+    assert has_past(node, 1)
+
+
 def test_the_states_of_a_topic_that_was_made_again_are_not_those_of_the_past(new_node, ensemble):
     node = new_node()
     node.create("t", ((0,), (0,)))

@@ -26,3 +26,10 @@ def test_what_is_none_is_refused(data):
 def test_each_partition_has_a_place_of_its_own():
     assert held_znodes.accept_loss_path(("a-b", 1)) == "/headrace/accept_loss/a-b:1"
     assert held_znodes.held_path(7, "t") == f"{held_znodes.held_by_path(7)}/t" == "/headrace/held/7/t"
+
+
+def test_what_can_not_be_read_has_others_beside_it():
+    assert held_znodes.name_beside("t") == "t:0:1"
+    assert held_znodes.name_beside("t:0:1") == "t:0:2"
+    assert held_znodes.name_beside("t:3") == "t:3:1"
+    assert held_znodes.topic_of_held("t:3:1") == "t"
