@@ -7,6 +7,8 @@ happens to the segment meanwhile. Nothing here is mapped, so that a file which i
 
 A lookup: bisect the index, walk headers (one `pread` of a few KiB) to the batch. Offsets whose place is known
 from the last range skip the index.
+
+A walk that looks for a time may be long, so it has a share of work (`work_share.py`) and says how far it came.
 """
 
 from __future__ import annotations
@@ -14,7 +16,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from struct import Struct
+from typing import Final, NamedTuple
 
 from headrace.errors import HeadraceError
 from headrace.limits import KNOWN_PLACES_MAX
@@ -22,6 +25,7 @@ from headrace.log.batch_walk import Found
 from headrace.log.index_layout import OFFSET_ENTRY
 from headrace.log.names import INDEX_SUFFIX, LOG_SUFFIX, path_of
 from headrace.log.reading.index_reader import Entry, TolerantIndexReader
+from headrace.log.reading.work_share import HEADER_COST, WorkShare
 from headrace.protocol.message_set import ENTRY_BYTES_MIN, old_header
 from headrace.protocol.record_batch import (
     HEADER,
@@ -35,7 +39,23 @@ from headrace.protocol.record_batch import (
 WINDOW_BYTES: Final = 8 * 1024
 SCAN_BYTES: Final = 256 * 1024
 
+_SKIMMED: Final = Struct(">qi4xb6xi8xq")  # base offset, length, magic, last offset delta, largest timestamp
+CROWDED_WINDOW: Final = 16  # headers: the next window is larger
+
 assert HEADER_BYTES <= WINDOW_BYTES <= SCAN_BYTES
+
+
+class Promise(NamedTuple):
+    """How far a walk for a time came.
+
+    position      of the next batch; the end, where there is none
+    next_offset   after the last batch that was passed; -1: none was
+    batch         one whose header promises the time, at that position; None: none before it
+    """
+
+    position: int
+    next_offset: int
+    batch: Found | None
 
 
 class CorruptSegment(HeadraceError):
@@ -128,6 +148,12 @@ class SegmentFile:
         entry = index.lookup(lambda entry: 0 < entry[1] <= most) if index is not None else None
         return entry[1] if entry is not None else 0
 
+    def offset_before(self, position: int) -> int:
+        """An offset at or before the last batch before a position, as far as the index tells; else the first one."""
+        index = self._index_reader()
+        entry = index.lookup(lambda entry: 0 < entry[1] < position) if index is not None else None
+        return self.base_offset + entry[0] if entry is not None else self.base_offset
+
     def corrupt(self, position: int) -> CorruptSegment:
         """The error that names bytes which are no batch."""
         path = path_of(self.directory, self.base_offset, LOG_SUFFIX)
@@ -164,6 +190,67 @@ class SegmentFile:
     def read(self, found: Found) -> bytes:
         """The bytes of a batch."""
         return os.pread(self.fd, found.size, found.position)
+
+    def read_at(self, position: int, size: int) -> bytes:
+        """Bytes of a batch, fewer where the segment was cut meanwhile."""
+        return os.pread(self.fd, size, position)
+
+    def position_before(self, offset: int, end: int) -> int:
+        """Where a batch begins at or below `offset`, as far as the index tells; else 0."""
+        position = self.known_position(offset)
+        if 0 <= position <= end:
+            return position
+        position = self._indexed_position(offset)
+        if not 0 < position < end:
+            return 0
+        window = os.pread(self.fd, _SKIMMED.size, position)
+        if len(window) < _SKIMMED.size:
+            return 0
+        base_offset, length, magic, _last_delta, _largest_ms = _SKIMMED.unpack(window)
+        is_batch = 0 <= magic <= MAGIC_V2 and 0 < length + LOG_OVERHEAD_BYTES <= end - position
+        return position if is_batch and base_offset <= offset else 0
+
+    def first_promise(self, position: int, end: int, timestamp_ms: int, offset: int, share: WorkShare) -> Promise:
+        """Walk headers to the first batch that promises a record of that time or later, at or after an offset.
+
+        raises   CorruptSegment; OSError
+        """
+        unpack = _SKIMMED.unpack_from
+        window_bytes = WINDOW_BYTES
+        next_offset = -1
+        while end - position >= ENTRY_BYTES_MIN:
+            if share.is_spent:
+                return Promise(position, next_offset, None)
+            window = os.pread(self.fd, min(window_bytes, end - position), position)
+            least = HEADER_BYTES if position + len(window) < end else ENTRY_BYTES_MIN
+            place = count = 0
+            while len(window) - place >= least:
+                if window[place + MAGIC_POSITION] == MAGIC_V2:
+                    if len(window) - place < HEADER_BYTES:
+                        return Promise(end, next_offset, None)
+                    base_offset, length, _magic, last_delta, largest_ms = unpack(window, place)
+                    size = length + LOG_OVERHEAD_BYTES
+                    size_min = HEADER_BYTES
+                else:
+                    old = old_header(window, place)
+                    base_offset, last_delta, largest_ms, size = old.base_offset, 0, old.max_timestamp, old.size_bytes
+                    size_min = ENTRY_BYTES_MIN if 0 <= old.magic < MAGIC_V2 else size + 1
+                if size < size_min:
+                    raise self.corrupt(position + place)
+                if size > end - position - place:
+                    return Promise(end, next_offset, None)
+                if largest_ms >= timestamp_ms and base_offset + last_delta >= offset:
+                    share.spend(len(window) + HEADER_COST * count)
+                    return Promise(position + place, next_offset, _found(window, position, place, size))
+                next_offset = base_offset + last_delta + 1
+                place += size
+                count += 1
+            share.spend(len(window) + HEADER_COST * count)
+            if not place:
+                return Promise(end, next_offset, None)  # cut meanwhile
+            position += place
+            window_bytes = min(2 * window_bytes, SCAN_BYTES) if count >= CROWDED_WINDOW else WINDOW_BYTES
+        return Promise(end, next_offset, None)
 
     def _walk(
         self, offset: int, start: int, end: int, *, is_exact: bool = False, is_bounded: bool = False
@@ -227,3 +314,10 @@ class SegmentFile:
                 self._index.close()
                 return None
         return self._index
+
+
+def _found(window: bytes, position: int, place: int, size: int) -> Found:
+    """The batch at a place of a window that begins at `position`."""
+    if window[place + MAGIC_POSITION] == MAGIC_V2:
+        return Found(position + place, size, RecordBatchHeader._make(HEADER.unpack_from(window, place)))
+    return Found(position + place, size, old_header(window, place))

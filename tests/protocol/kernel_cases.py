@@ -29,7 +29,15 @@ from headrace.limits import (
     PLAIN_WHOLE_RECORDS_MAX,
     RECORD_ERRORS_MAX,
 )
-from headrace.protocol import codec_frames, conversion, message_set, plain_records, record_batch, record_scan, record_search
+from headrace.protocol import (
+    codec_frames,
+    conversion,
+    message_set,
+    plain_records,
+    record_batch,
+    record_scan,
+    record_search,
+)
 from headrace.protocol.compression import Codec, CompressionError
 from headrace.protocol.message_set import build_message_set
 from headrace.protocol.record_batch import (

@@ -52,7 +52,11 @@ def test_the_first_record_of_a_time_is_found_in_pieces_of_any_size(piece_bytes):
         for _ in range(10):
             time, offset = 1_000 + lot.randrange(10_500), lot.randrange(41)
             wanted = next(
-                ((one.offset, one.timestamp_ms - base) for one in records if one.timestamp_ms >= time and one.offset >= offset),
+                (
+                    (one.offset, one.timestamp_ms - base)
+                    for one in records
+                    if one.timestamp_ms >= time and one.offset >= offset
+                ),
                 None,
             )
             assert search(data, records, time - base, offset, piece_bytes) == wanted

@@ -7,10 +7,13 @@ at once, or leave it with one of these (produce ledger, forwarder, fetch purgato
 from __future__ import annotations
 
 import errno
+import logging
 from pathlib import Path
 from random import Random
+from typing import Final
 
 from headrace.clock import Clock
+from headrace.errors import HeadraceError
 from headrace.ids import BrokerId
 from headrace.limits import CONTROL_SILENT_MS_MAX, DESCRIPTORS_RESERVED
 from headrace.log.reading.open_segments import OpenSegments, segments_within
@@ -29,12 +32,15 @@ from headrace.workers.network.fetch_purgatory import FetchPurgatory
 from headrace.workers.network.fetch_sessions import FetchSessions, TopicKey
 from headrace.workers.network.forwarder import Forwarder
 from headrace.workers.network.leader_throttle import LeaderThrottle
+from headrace.workers.network.look_ups import LookUp, LookUps
 from headrace.workers.network.partition_files import PartitionFiles
 from headrace.workers.network.peer_notices import PeerNotices
 from headrace.workers.network.produce_ledger import ProduceLedger
 from headrace.workers.network.ring_sender import RingSender
 from headrace.workers.network.routes import Route, Routes
 from headrace.workers.network.topic_creations import TopicCreations
+
+_log: Final = logging.getLogger(__name__)
 
 
 class Context:
@@ -73,7 +79,10 @@ class Context:
         counters = [seat.processes.counters(each) for each in wiring.network_ids]
         self.throttle = LeaderThrottle(self.node_id, rate, seat.counters, counters)
         self.transaction_notices = PeerNotices()  # of transactional producers that were refused
-        self.heavy_requests = 0  # of this cycle (`opening_budget.py`)
+        self.look_ups = LookUps()
+        self.batch_notices = PeerNotices()  # of batches that could not be opened
+        self.heavy_requests = 0  # of this cycle (`opening_budget.py`, `look_ups.py`)
+        self.is_clock_due = False  # a request read files: the time is looked at before the next one
         self.now_ms = clock.monotonic_ns() // 1_000_000  # of this cycle; for deadlines and idle times, no date
 
     def follow_view(self) -> bool:
@@ -102,6 +111,19 @@ class Context:
                 if name in view.topics:
                     changed[bytes.fromhex(view.topics[name].topic_id)] = indexes
         return changed
+
+    def look_up(self, look_up: LookUp) -> None:
+        """Answer a request in as many turns as it takes. raises what its `step` raises"""
+        self.is_clock_due = True
+        if self.look_ups.begin(look_up, self.now_ms):
+            self.heavy_requests += 1
+
+    def note_unopened(self, segment: Path, offset: int, failure: HeadraceError) -> None:
+        """A batch can't be opened: nobody can read it, and look-ups pass it. That is said once in a while."""
+        if self.batch_notices.is_due(str(segment), str(offset), self.now_ms):
+            _log.warning(
+                "batch can't be opened, look-ups pass it path=%s offset=%d reason=%s", segment, offset, failure
+            )
 
     def note_unread(self, route: Route, failure: Exception) -> None:
         """A look-up in a partition's files failed: where the disk can't read them its log directory failed, in all processes.
