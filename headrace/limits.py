@@ -319,6 +319,9 @@ INSPECTED_ABORTS_MAX: Final = 100_000
 PROBES_MAX: Final = 64  # index entries that are tried after a bad place
 OLD_ENTRY_BYTES_MAX: Final = 256 << 20  # of v0 and v1, which are read in one piece
 KNOWN_PLACES_MAX: Final = 8  # of a segment, where ranges ended lately: readers at its end continue there
+UNINDEXED_PLACES_MAX: Final = (
+    1_024  # of a segment whose index can't be read, to which walks came; each other one goes then
+)
 READER_SEGMENTS_MAX: Final = 8
 GROUP_SEGMENTS_MAX: Final = 1000
 MESSAGE_07_BYTES_MAX: Final = 64 << 20

@@ -63,6 +63,7 @@ class LogReader:
         self._bases: list[int] = []
         self._aborted_in: frozenset[int] = frozenset()  # segments with a transaction index, as of the listing
         self._last_aborted_in = -1  # the last of these
+        self._unreadable_times: set[int] = set()  # segments whose time index the disk can't read, as of the listing
         self._open: OrderedDict[int, SegmentFile] = OrderedDict()
 
     def refresh(self, segments_version: int) -> None:
@@ -74,6 +75,7 @@ class LogReader:
             self._aborted_in = frozenset(bases_among(names, TXN_INDEX_SUFFIX))
             self._last_aborted_in = max(self._aborted_in, default=-1)
             self._version = segments_version
+            self._unreadable_times.clear()
             known = set(self._bases)
             for base, segment in list(self._open.items()):
                 if base not in known or segment.is_replaced():
@@ -96,8 +98,18 @@ class LogReader:
         return self._bases[index] if index < len(self._bases) else -1
 
     def times(self, base: int) -> TolerantIndexReader:
-        """The time index of a segment; as one without entries once the disk could not read it."""
-        return TolerantIndexReader(path_of(self.directory, base, TIME_INDEX_SUFFIX), TIME_ENTRY)
+        """The time index of a segment, which `close_times` closes. One that the disk could not read has no entries. raises OSError"""
+        is_unreadable = base in self._unreadable_times
+        return TolerantIndexReader(
+            path_of(self.directory, base, TIME_INDEX_SUFFIX), TIME_ENTRY, is_unreadable=is_unreadable
+        )
+
+    def close_times(self, base: int, times: TolerantIndexReader) -> None:
+        """What was read of it may be told, and that it can't be read is remembered. raises as `confirm`"""
+        if times.is_unreadable:
+            self._unreadable_times.add(base)
+        times.close()
+        self.confirm()
 
     def offset_near(self, end_segment: int, end_position: int) -> int:
         """An offset at or before the last batches before an end, as near as the index tells. raises OSError"""

@@ -8,19 +8,22 @@ happens to the segment meanwhile. Nothing here is mapped, so that a file which i
 A lookup: bisect the index, walk headers (one `pread` of a few KiB) to the batch. Offsets whose place is known
 from the last range skip the index.
 
-A walk that looks for a time may be long, so it has a share of work (`work_share.py`) and says how far it came.
+A walk that looks for a time may be long, so it has a share of work (`work_share.py`) and says how far it came. So does one through
+a segment whose index the disk can't read. It remembers places as it goes. Where its share ends it raises, and the next one goes on
+from there.
 """
 
 from __future__ import annotations
 
 import os
+from bisect import bisect_right
 from collections.abc import Iterator
 from pathlib import Path
 from struct import Struct
 from typing import Final, NamedTuple
 
 from headrace.errors import HeadraceError
-from headrace.limits import KNOWN_PLACES_MAX
+from headrace.limits import KNOWN_PLACES_MAX, UNINDEXED_PLACES_MAX
 from headrace.log.batch_walk import Found
 from headrace.log.index_layout import OFFSET_ENTRY
 from headrace.log.names import INDEX_SUFFIX, LOG_SUFFIX, path_of
@@ -40,6 +43,8 @@ WINDOW_BYTES: Final = 8 * 1024
 SCAN_BYTES: Final = 256 * 1024
 
 _SKIMMED: Final = Struct(">qi4xb6xi8xq")  # base offset, length, magic, last offset delta, largest timestamp
+INT64_MIN: Final = -(2**63)
+PLACE_COST: Final = 1 << 20  # of walks without an index, between two places that are remembered
 CROWDED_WINDOW: Final = 16  # headers: the next window is larger
 
 assert HEADER_BYTES <= WINDOW_BYTES <= SCAN_BYTES
@@ -58,6 +63,10 @@ class Promise(NamedTuple):
     batch: Found | None
 
 
+class UnindexedSegment(HeadraceError):
+    """The index can't be read, and the walk that stands in for it is not done; it goes on when the next one asks."""
+
+
 class CorruptSegment(HeadraceError):
     """Bytes of a segment that are no batch, where one has to be; names file and position."""
 
@@ -65,15 +74,31 @@ class CorruptSegment(HeadraceError):
 class SegmentFile:
     """One segment. The end of what may be read comes from the caller: it read it from the partition's row."""
 
-    __slots__ = ("_boundary", "_index", "_known", "_live", "_scale", "base_offset", "directory", "fd")
+    __slots__ = (
+        "_boundary",
+        "_index",
+        "_known",
+        "_live",
+        "_places",
+        "_scale",
+        "_walks",
+        "base_offset",
+        "directory",
+        "fd",
+    )
 
-    def __init__(self, directory: Path, base_offset: int, live: list[int] | None = None) -> None:
+    def __init__(
+        self, directory: Path, base_offset: int, live: list[int] | None = None, walks: WorkShare | None = None
+    ) -> None:
         """Open a segment. raises FileNotFoundError, OSError
 
-        live   of one element, counts those that are open
+        live    of one element, counts those that are open
+        walks   of who serves others meanwhile: for walks without an index; None: they may be of any length
         """
         self.fd = -1
         self._live = live if live is not None else [0]
+        self._walks = walks
+        self._places: list[tuple[int, int]] = []  # without an index: (offset, position) that walks came to, in order
         self.directory = directory
         self.base_offset = base_offset
         self.fd = os.open(path_of(directory, base_offset, LOG_SUFFIX), os.O_RDONLY)
@@ -103,6 +128,7 @@ class SegmentFile:
     def forget(self) -> None:
         """The log may have been cut: nothing is known any more."""
         self._known.clear()
+        self._places.clear()
         self._boundary = -1
 
     def is_replaced(self) -> bool:
@@ -121,6 +147,8 @@ class SegmentFile:
         """(position, size) of the batch that holds `offset`, or of the next one; None where there is none before `end`.
 
         The size is 0 where the walk to it met bytes that are no batch, at that position: `corrupt` names them.
+
+        raises   UnindexedSegment; CorruptSegment, where the index can't be read either; OSError
         """
         start = self.known_position(offset)
         if start < 0:
@@ -134,6 +162,8 @@ class SegmentFile:
             found = self._walk(offset, start, end, is_bounded=True)
             if found is None or found[1]:
                 return found
+        if self._index is not None and self._index.is_unreadable:
+            return self._walk_unindexed(offset, end)
         return self._walk(offset, 0, end)  # no entry, or one that was wrong: the headers alone, from the start
 
     def offset_after(self, position: int, default: int) -> int:
@@ -200,7 +230,7 @@ class SegmentFile:
         position = self.known_position(offset)
         if 0 <= position <= end:
             return position
-        position = self._indexed_position(offset)
+        position = self._indexed_position(offset) or self._place_before(offset)
         if not 0 < position < end:
             return 0
         window = os.pread(self.fd, _SKIMMED.size, position)
@@ -289,6 +319,31 @@ class SegmentFile:
                 place += size
             position += place
         return None
+
+    def _walk_unindexed(self, offset: int, end: int) -> tuple[int, int] | None:
+        """`find` from the nearest place that an earlier walk came to. raises UnindexedSegment; CorruptSegment; OSError"""
+        position = self._place_before(offset)
+        walks = self._walks if self._walks is not None else WorkShare()
+        while not walks.is_spent:
+            piece = WorkShare(PLACE_COST)
+            found = self.first_promise(position, end, INT64_MIN, offset, piece)
+            walks.spend(PLACE_COST - piece.left)
+            if found.batch is not None:
+                return found.position, found.batch.size
+            if found.position >= end:
+                return None
+            position = found.position
+            if not self._places or found.next_offset > self._places[-1][0]:
+                self._places.append((found.next_offset, position))
+                if len(self._places) > UNINDEXED_PLACES_MAX:
+                    del self._places[::2]
+        path = path_of(self.directory, self.base_offset, INDEX_SUFFIX)
+        raise UnindexedSegment(f"{path}: can't be read, offset {offset} is looked for from byte {position} on next")
+
+    def _place_before(self, offset: int) -> int:
+        """The nearest position at or before an offset that a walk without an index came to; else 0."""
+        index = bisect_right(self._places, offset, key=lambda place: place[0])
+        return self._places[index - 1][1] if index else 0
 
     def _indexed_position(self, offset: int) -> int:
         """The position of a batch at or below `offset`."""

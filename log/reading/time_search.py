@@ -66,9 +66,13 @@ class _Place:
 
     def is_in_segment(self, reader: LogReader) -> bool:
         """Whether the position is right: else the offset has to be looked up."""
-        if self.segment is None or self.version != reader.version:
+        if self.version != reader.version or self.is_elsewhere(reader):
             self.segment = None
         return self.segment is not None
+
+    def is_elsewhere(self, reader: LogReader) -> bool:
+        """Whether the replica was moved to another log directory since: what is open is in the old one."""
+        return self.segment is not None and self.segment.directory != reader.directory
 
     def base(self, reader: LogReader) -> int:
         """The base offset of the segment that holds the offset; -1: the search is over."""
@@ -130,6 +134,8 @@ class TimeSearch:
 
     def _step(self, reader: LogReader, log_start_offset: int, share: WorkShare) -> bool:
         place = self._place
+        if place.is_elsewhere(reader):
+            self._batch = None
         while not place.is_over:
             if self._batch is not None:
                 if self._search_batch(self._batch, log_start_offset, share):
@@ -168,8 +174,7 @@ class TimeSearch:
         times = reader.times(base)
         last = None if is_active else times.last()
         before = times.lookup(is_before, without_last=is_active)
-        times.close()
-        reader.confirm()
+        reader.close_times(base, times)
         if last is not None and last[0] < timestamp_ms:
             return False  # the last entry of a rolled segment is its largest timestamp
         start_offset = base + before[1] if before is not None else base
@@ -281,8 +286,7 @@ class LatestSearch:
         share.spend(SEGMENT_COST)
         times = reader.times(base)
         last = times.lookup(any, without_last=is_active)
-        times.close()
-        reader.confirm()
+        reader.close_times(base, times)
         if last is not None:
             self._promised = last[0] if self._promised is None else max(self._promised, last[0])
             if not is_active:

@@ -64,7 +64,9 @@ class Context:
         self._topic_names: dict[bytes, str] | None = None  # by id; once an id was asked for
         self.routes = Routes(wiring.network_count, wiring.partition_count, self.topic_defaults)
         connections_max = self.settings["max.connections"]  # the kernel may give them all to one worker
-        open_segments = OpenSegments(segments_within(descriptors - DESCRIPTORS_RESERVED - connections_max))
+        self.look_ups = LookUps()
+        segments_max = segments_within(descriptors - DESCRIPTORS_RESERVED - connections_max)
+        open_segments = OpenSegments(segments_max, self.look_ups.unindexed)
         self.files = PartitionFiles(wiring.log_dirs, seat.partitions, open_segments)
         self.epochs = EpochFiles(self.files)
         self.sender = RingSender(seat)
@@ -79,7 +81,6 @@ class Context:
         counters = [seat.processes.counters(each) for each in wiring.network_ids]
         self.throttle = LeaderThrottle(self.node_id, rate, seat.counters, counters)
         self.transaction_notices = PeerNotices()  # of transactional producers that were refused
-        self.look_ups = LookUps()
         self.batch_notices = PeerNotices()  # of batches that could not be opened
         self.heavy_requests = 0  # of this cycle (`opening_budget.py`, `look_ups.py`)
         self.is_clock_due = False  # a request read files: the time is looked at before the next one
@@ -128,10 +129,13 @@ class Context:
     def note_unread(self, route: Route, failure: Exception) -> None:
         """A look-up in a partition's files failed: where the disk can't read them its log directory failed, in all processes.
 
-        So others lead what lies there; its readers would stop at that place else, and nobody would know (decision 010).
+        So others lead what lies there; its readers would stop at that place else, and nobody would know (decision 010). It is the directory
+        that was read, which the reader knows, or the failure where there was none yet: another one may have a directory of the same name.
         """
         if isinstance(failure, OSError) and failure.errno == errno.EIO:
-            directory = self.files.directory(route.topic, route.index)
+            directory = self.files.open_directory(route)
+            if directory is None and failure.filename is not None:
+                directory = Path(failure.filename)
             if directory is not None:
                 self.note_unreadable(directory, failure)
 

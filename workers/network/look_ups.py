@@ -52,10 +52,14 @@ class LookUp:
 
 
 class LookUps:
-    """Those that wait, and the cycle's shares."""
+    """Those that wait, and the cycle's shares.
+
+    unindexed   of all requests that look for an offset in a segment whose index the disk can't read
+    """
 
     def __init__(self) -> None:
         self._new = WorkShare(LOOK_UP_SHARE_COST)
+        self.unindexed = WorkShare(LOOK_UP_SHARE_COST)
         self._active: OrderedDict[LookUp, None] = OrderedDict()  # take turns
         self._waiting: OrderedDict[LookUp, None] = OrderedDict()  # in the order in which they began
         self._by_connection: dict[Connection, LookUp] = {}
@@ -65,8 +69,8 @@ class LookUps:
         return len(self._by_connection)
 
     def begin_cycle(self) -> None:
-        """What is new has a share again."""
-        self._new.left = LOOK_UP_SHARE_COST
+        """What begins has a share again."""
+        self._new.left = self.unindexed.left = LOOK_UP_SHARE_COST
 
     def begin(self, look_up: LookUp, now_ms: int) -> bool:
         """Do what this cycle's share allows, and wait with the rest; whether that share is spent. raises what `step` raises"""
