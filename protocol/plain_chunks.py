@@ -1,4 +1,4 @@
-"""What comes out of a compressed batch, some at a time: for who looks for one record and may stop early, or go on later.
+"""What comes out of a compressed batch, some at a time: for who looks for one record and may stop early, or resume later.
 
 `compression.decompress` gives all of it at once and has a limit for it. This needs none: memory holds a chunk, whatever the batch
 becomes. The same formats are read, with the same tolerance. What is not whole ends the chunks or raises, and the reader of the

@@ -22,8 +22,8 @@ from headrace.protocol.plain_chunks import CHUNK_BYTES, plain_chunks
 from headrace.protocol.record_batch import HEADER_BYTES, MAGIC_V2, CorruptRecord, Record
 from headrace.protocol.record_search import find_record
 
-INT64_MIN: Final = -(2**63)
-INT64_MAX: Final = 2**63 - 1
+EARLIEST: Final = -(2**63)  # of 64 bits
+LATEST: Final = 2**63 - 1
 PIECE_BYTES_FIRST: Final = 16 * 1024  # of an uncompressed batch; doubled with each
 
 TimeAndOffset = tuple[int, int]
@@ -58,21 +58,21 @@ class BatchSearch:
             return self._next_old(timestamp_ms, offset, share)
         header = self.batch.header
         base_ms = header.base_timestamp
-        least_time = INT64_MIN if header.is_log_append_time else timestamp_ms - base_ms
-        if least_time > INT64_MAX or (header.is_log_append_time and header.max_timestamp < timestamp_ms):
+        least_time = EARLIEST if header.is_log_append_time else timestamp_ms - base_ms
+        if least_time > LATEST or (header.is_log_append_time and header.max_timestamp < timestamp_ms):
             self._left = 0
         while self._left > 0:
             if share.is_spent:
                 return None
             before = self._left
             found = find_record(
-                self._data, self._position, before, max(INT64_MIN, least_time), max(0, offset - header.base_offset),
+                self._data, self._position, before, max(EARLIEST, least_time), max(0, offset - header.base_offset),
                 header.last_offset_delta, self._is_end,
             )  # fmt: skip
             self._position, self._left = found.position, found.left
             share.spend(RECORD_COST * (before - found.left))
             if found.offset_delta >= 0:
-                time_ms = max(INT64_MIN, min(base_ms + found.time_delta, INT64_MAX))
+                time_ms = max(EARLIEST, min(base_ms + found.time_delta, LATEST))
                 return (
                     header.max_timestamp if header.is_log_append_time else time_ms,
                     header.base_offset + found.offset_delta,

@@ -43,7 +43,7 @@ WINDOW_BYTES: Final = 8 * 1024
 SCAN_BYTES: Final = 256 * 1024
 
 _SKIMMED: Final = Struct(">qi4xb6xi8xq")  # base offset, length, magic, last offset delta, largest timestamp
-INT64_MIN: Final = -(2**63)
+ANY_TIME: Final = -(2**63)
 PLACE_COST: Final = 1 << 20  # of walks without an index, between two places that are remembered
 CROWDED_WINDOW: Final = 16  # headers: the next window is larger
 
@@ -326,7 +326,7 @@ class SegmentFile:
         walks = self._walks if self._walks is not None else WorkShare()
         while not walks.is_spent:
             piece = WorkShare(PLACE_COST)
-            found = self.first_promise(position, end, INT64_MIN, offset, piece)
+            found = self.first_promise(position, end, ANY_TIME, offset, piece)
             walks.spend(PLACE_COST - piece.left)
             if found.batch is not None:
                 return found.position, found.batch.size

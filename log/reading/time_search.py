@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from headrace.errors import HeadraceError
 from headrace.log.names import LOG_SUFFIX, path_of
-from headrace.log.reading.batch_search import INT64_MIN, BatchSearch
+from headrace.log.reading.batch_search import EARLIEST, BatchSearch
 from headrace.log.reading.index_reader import Entry
 from headrace.log.reading.segment_file import SegmentFile
 from headrace.log.reading.work_share import SEGMENT_COST, WorkShare
@@ -207,10 +207,9 @@ class TimeSearch:
 class LatestSearch:
     """The record with the largest timestamp, the first of them; None in an empty log (KIP-734).
 
-    headers   what they promise at most          (time indexes; all headers after the last entry of the active segment's)
-    kept      the first record of that time      -> found
-    tail      that batch lied: the latest record after the last entry of the index
-    rising    the first record of that time, then a later one, until there is none -> found
+    The largest time that headers promise is that of time indexes and, in the active segment, of the headers after the last entry. If
+    the first record of that time is not there, the header lied. Then the latest record after the last entry of the index is taken, and
+    the search goes from the first record of that time to a later one, until there is none.
     """
 
     def __init__(self, end_segment: int, end_position: int, note_unopened: NoteUnopened = _no_note) -> None:
@@ -246,12 +245,12 @@ class LatestSearch:
             if self.found is not None:
                 return True
             self._is_kept, self._is_in_tail = False, True
-            self._search = TimeSearch(INT64_MIN, *self._ends, first_offset=reader.offset_near(*self._ends))
+            self._search = TimeSearch(EARLIEST, *self._ends, first_offset=reader.offset_near(*self._ends))
         if self._is_in_tail:
             if not self._rise(self._search, reader, log_start_offset, share):
                 return False
             self._is_in_tail = False
-            self._search = TimeSearch(INT64_MIN if self.found is None else self.found.timestamp_ms, *self._ends)
+            self._search = TimeSearch(EARLIEST if self.found is None else self.found.timestamp_ms, *self._ends)
         return self._rise(self._search, reader, log_start_offset, share)
 
     def _read_headers(self, reader: LogReader, share: WorkShare) -> bool:
@@ -267,7 +266,7 @@ class LatestSearch:
                 place.skip_segment(reader, base)
                 continue
             assert place.segment is not None
-            least = INT64_MIN if self._promised is None else self._promised + 1
+            least = EARLIEST if self._promised is None else self._promised + 1
             found = place.segment.first_promise(place.position, place.end, least, place.offset, share)
             place.position, place.offset = found.position, max(place.offset, found.next_offset)
             if found.batch is not None:

@@ -1,4 +1,4 @@
-"""Look-ups that read files and may take long: each has a share of a cycle, and goes on in later ones.
+"""Look-ups that read files and may take long: each has a share of a cycle, and is resumed in later ones.
 
     begins    ->  a slice of what is left of the cycle's share for look-ups that begin  ->  answered, or it waits
     waits     ->  one of LOOK_UPS_AT_ONCE_MAX that take turns, with a share of their own ->  answered
@@ -43,7 +43,7 @@ class LookUp:
         self.deadline_ms = 0
 
     def step(self, share: WorkShare) -> bool:
-        """Go on until the share is spent; whether it was answered."""
+        """Continue until the share is spent; whether it was answered."""
         raise AssertionError(f"{type(self).__name__} does not define step")
 
     def give_up(self) -> None:

@@ -10,8 +10,8 @@ Everything is level-triggered. A connection is registered for reading only while
 writing only while its outbox holds something.
 
 A cycle takes NETWORK_REQUESTS_PER_CYCLE_MAX requests at most, CONNECTION_REQUESTS_PER_CYCLE_MAX of one connection, and none
-after NETWORK_CYCLE_MS_MAX. Look-ups that read files have a share of a cycle, and go on in later ones (`look_ups.py`). Connections with
-more to say wait in line: those that got nothing in a cycle come first in the next. What one request does wrong closes its connection
+after NETWORK_CYCLE_MS_MAX. Look-ups that read files have a share of a cycle, and are resumed in later ones (`look_ups.py`). Connections
+with more to say wait in line: those that got nothing in a cycle come first in the next. What one request does wrong closes its connection
 and no other (`Connection.contain`).
 """
 

@@ -2,7 +2,6 @@
 
 import pytest
 
-from headrace.checksum import crc32c
 from headrace.errors import ErrorCode
 from headrace.limits import LOOK_UP_MS_MAX
 from headrace.log.reading import segment_file
@@ -13,12 +12,12 @@ from headrace.protocol.apis import ApiKey, response_header_version
 from headrace.protocol.codec import decode_response
 from headrace.protocol.compression import compress
 from headrace.protocol.frames import build_request
-from headrace.protocol.record_batch import HEADER_BYTES, LOG_OVERHEAD_BYTES, Record, build_batch
+from headrace.protocol.record_batch import Record, build_batch
 from headrace.workers.network import epoch_files, look_ups
 from tests.support.fake_seat import view_of
 from tests.support.log_fixtures import batch
 from tests.workers.network.network_rig import CYCLES_MAX, Rig, lead
-from tests.workers.network.test_leader_reads import EPOCH
+from tests.workers.network.test_leader_reads import EPOCH, promising, with_body
 
 PARTITIONS = 6
 MAX_TIMESTAMP = -3
@@ -41,23 +40,6 @@ def put(rig, data, slot=0):
     assert not error
     replica.advance_high_watermark()
     replica.publish()
-
-
-def with_body(plain, largest_ms, body, codec):
-    """A batch with another body and another largest time in its header."""
-    head = bytearray(plain[:HEADER_BYTES])
-    head[8:12] = (HEADER_BYTES - LOG_OVERHEAD_BYTES + len(body)).to_bytes(4, "big")
-    head[21:23] = codec.to_bytes(2, "big")
-    head[35:43] = largest_ms.to_bytes(8, "big")
-    made = head + body
-    made[17:21] = crc32c(bytes(made[21:])).to_bytes(4, "big")
-    return made
-
-
-def promising(count, largest_ms, codec=4):
-    """A compressed batch whose header promises a record later than any of its own: nobody opens it before it is stored."""
-    plain = build_batch([(None, b"v" * 100)] * count, timestamp_ms=1_000)
-    return with_body(plain, largest_ms, compress(codec, bytes(plain[HEADER_BYTES:])), codec)
 
 
 def garbage(largest_ms):
