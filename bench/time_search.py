@@ -7,7 +7,8 @@
     latest          the record with the largest time, of both
 
 Each tree measures in a process of its own, by its own `.venv`, over the same files, by turns; what counts is the median of the rounds.
-"in slices" is this tree's search with the share that a network worker gives it in one cycle. Files are in the page cache. The aim: at most 1.0.
+"in slices" is this tree's search with the share that a network worker gives it in one cycle. Files are in the page cache. The aim: at
+most 1.0.
 """
 
 from __future__ import annotations

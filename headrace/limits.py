@@ -188,7 +188,7 @@ LOOK_UPS_AT_ONCE_MAX: Final = (
     8  # that wait and take turns, each with an open segment and batch; the others wait for these
 )
 LOOK_UPS_WAITING_MAX: Final = 1_000  # of one network worker, one of a connection
-LOOK_UP_ROWS_MAX: Final = 250_000  # of all that wait: 100 MB of objects
+LOOK_UP_ROWS_MAX: Final = 250_000  # of all that wait, 100 MB of objects; one alone may have more
 LOOK_UP_MS_MAX: Final = 20_000  # of a look-up over all its turns; Kafka's clients wait 30 s for a response
 CONVERTED_BYTES_MAX: Final = 1024 * 1024  # of the log, for one Fetch of an old version, shared by its partitions
 

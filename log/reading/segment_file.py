@@ -56,11 +56,13 @@ class Promise(NamedTuple):
     position      of the next batch; the end, where there is none
     next_offset   after the last batch that was passed; -1: none was
     batch         one whose header promises the time, at that position; None: none before it
+    largest_ms    that the headers which were passed promise
     """
 
     position: int
     next_offset: int
     batch: Found | None
+    largest_ms: int
 
 
 class UnindexedSegment(HeadraceError):
@@ -247,17 +249,17 @@ class SegmentFile:
         """
         unpack = _SKIMMED.unpack_from
         window_bytes = WINDOW_BYTES
-        next_offset = -1
+        next_offset, most_ms = -1, ANY_TIME
         while end - position >= ENTRY_BYTES_MIN:
             if share.is_spent:
-                return Promise(position, next_offset, None)
+                return Promise(position, next_offset, None, most_ms)
             window = os.pread(self.fd, min(window_bytes, end - position), position)
             least = HEADER_BYTES if position + len(window) < end else ENTRY_BYTES_MIN
             place = count = 0
             while len(window) - place >= least:
                 if window[place + MAGIC_POSITION] == MAGIC_V2:
                     if len(window) - place < HEADER_BYTES:
-                        return Promise(end, next_offset, None)
+                        return Promise(end, next_offset, None, most_ms)
                     base_offset, length, _magic, last_delta, largest_ms = unpack(window, place)
                     size = length + LOG_OVERHEAD_BYTES
                     size_min = HEADER_BYTES
@@ -268,19 +270,21 @@ class SegmentFile:
                 if size < size_min:
                     raise self.corrupt(position + place)
                 if size > end - position - place:
-                    return Promise(end, next_offset, None)
+                    return Promise(end, next_offset, None, most_ms)
                 if largest_ms >= timestamp_ms and base_offset + last_delta >= offset:
                     share.spend(len(window) + HEADER_COST * count)
-                    return Promise(position + place, next_offset, _found(window, position, place, size))
+                    return Promise(position + place, next_offset, _found(window, position, place, size), most_ms)
+                if largest_ms > most_ms:
+                    most_ms = largest_ms
                 next_offset = base_offset + last_delta + 1
                 place += size
                 count += 1
             share.spend(len(window) + HEADER_COST * count)
             if not place:
-                return Promise(end, next_offset, None)  # cut meanwhile
+                return Promise(end, next_offset, None, most_ms)  # cut meanwhile
             position += place
             window_bytes = min(2 * window_bytes, SCAN_BYTES) if count >= CROWDED_WINDOW else WINDOW_BYTES
-        return Promise(end, next_offset, None)
+        return Promise(end, next_offset, None, most_ms)
 
     def _walk(
         self, offset: int, start: int, end: int, *, is_exact: bool = False, is_bounded: bool = False

@@ -22,11 +22,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from headrace.errors import HeadraceError
 from headrace.log.names import LOG_SUFFIX, path_of
-from headrace.log.reading.batch_search import EARLIEST, BatchSearch
+from headrace.log.reading.batch_search import EARLIEST, LATEST, BatchSearch
 from headrace.log.reading.index_reader import Entry
 from headrace.log.reading.segment_file import SegmentFile
 from headrace.log.reading.work_share import SEGMENT_COST, WorkShare
@@ -35,6 +35,8 @@ from headrace.protocol.record_batch import CorruptRecord
 
 if TYPE_CHECKING:
     from headrace.log.reading.reader import LogReader
+
+NEVER: Final = LATEST + 1  # a time that no header promises
 
 # Called with a segment, the first offset of a batch in it that could not be opened, and why.
 NoteUnopened = Callable[[Path, int, HeadraceError], None]
@@ -266,14 +268,11 @@ class LatestSearch:
                 place.skip_segment(reader, base)
                 continue
             assert place.segment is not None
-            least = EARLIEST if self._promised is None else self._promised + 1
-            found = place.segment.first_promise(place.position, place.end, least, place.offset, share)
+            found = place.segment.first_promise(place.position, place.end, NEVER, 0, share)
             place.position, place.offset = found.position, max(place.offset, found.next_offset)
-            if found.batch is not None:
-                self._promised = found.batch.header.max_timestamp
-                place.position += found.batch.size
-                place.offset = max(place.offset, found.batch.header.last_offset + 1)
-            elif found.position >= place.end or not share.is_spent:
+            if found.next_offset >= 0:
+                self._promised = found.largest_ms if self._promised is None else max(self._promised, found.largest_ms)
+            if found.position >= place.end or not share.is_spent:
                 place.skip_segment(reader, place.segment.base_offset)
         place.is_over = True
         place.segment = None

@@ -75,7 +75,8 @@ class LookUps:
     def begin(self, look_up: LookUp, now_ms: int) -> bool:
         """Do what this cycle's share allows, and wait with the rest; whether that share is spent. raises what `step` raises"""
         if not look_up.step(self._new):
-            if len(self._by_connection) >= LOOK_UPS_WAITING_MAX or self._rows + look_up.rows > LOOK_UP_ROWS_MAX:
+            are_too_many = self._rows > 0 and self._rows + look_up.rows > LOOK_UP_ROWS_MAX  # one alone may have more
+            if len(self._by_connection) >= LOOK_UPS_WAITING_MAX or are_too_many:
                 look_up.give_up()
             else:
                 self._wait(look_up, now_ms)
@@ -98,6 +99,7 @@ class LookUps:
             self._active.move_to_end(look_up)
             try:
                 is_over = look_up.step(share)
+                assert is_over or share.is_spent
             except Exception as failure:
                 self._forget(look_up)
                 look_up.connection.contain(failure)
