@@ -88,6 +88,13 @@ class _Place:
         self.position = segment.position_before(offset, self.end)
         self.segment, self.version = segment, reader.version
 
+    def copy(self) -> _Place:
+        """The same place, for another search."""
+        copied = _Place(self.offset, self.end_segment, self.end_position)
+        copied.segment, copied.version = self.segment, self.version
+        copied.position, copied.end = self.position, self.end
+        return copied
+
     def skip_segment(self, reader: LogReader, base: int) -> None:
         """Nothing is left in it."""
         following = reader.base_after(base)
@@ -101,6 +108,8 @@ class _Place:
 class TimeSearch:
     """The first record at or after a time.
 
+    start   where it begins; None: at the log's start
+
     found   once it is over; None: there is no such record before the end
     """
 
@@ -110,11 +119,11 @@ class TimeSearch:
         end_segment: int,
         end_position: int,
         note_unopened: NoteUnopened = _no_note,
-        first_offset: int = 0,
+        start: _Place | None = None,
     ) -> None:
         self.found: TimestampOffset | None = None
         self._timestamp_ms = timestamp_ms
-        self._place = _Place(first_offset, end_segment, end_position)
+        self._place = start if start is not None else _Place(0, end_segment, end_position)
         self._batch: BatchSearch | None = None
         self._note_unopened = note_unopened
 
@@ -220,6 +229,8 @@ class LatestSearch:
         self._note_unopened = note_unopened
         self._place = _Place(0, *self._ends)
         self._promised: int | None = None  # at most, by the headers that were seen
+        self._promised_before: int | None = None  # by those before:
+        self._tail: _Place | None = None  # headers were read from there on
         self._search: TimeSearch | None = None
         self._is_kept = True  # what headers promise, as far as is known
         self._is_in_tail = False
@@ -239,7 +250,9 @@ class LatestSearch:
         if self._promised is None:
             return True
         if self._search is None:
-            self._search = TimeSearch(self._promised, *self._ends, self._note_unopened)
+            is_in_tail = self._promised_before is None or self._promised > self._promised_before
+            start = self._tail.copy() if self._tail is not None and is_in_tail else None
+            self._search = TimeSearch(self._promised, *self._ends, self._note_unopened, start)
         if self._is_kept:
             if not self._search.step(reader, log_start_offset, share):
                 return False
@@ -247,7 +260,8 @@ class LatestSearch:
             if self.found is not None:
                 return True
             self._is_kept, self._is_in_tail = False, True
-            self._search = TimeSearch(EARLIEST, *self._ends, first_offset=reader.offset_near(*self._ends))
+            near = _Place(reader.offset_near(*self._ends), *self._ends)
+            self._search = TimeSearch(EARLIEST, *self._ends, start=near)
         if self._is_in_tail:
             if not self._rise(self._search, reader, log_start_offset, share):
                 return False
@@ -289,8 +303,11 @@ class LatestSearch:
             self._promised = last[0] if self._promised is None else max(self._promised, last[0])
             if not is_active:
                 return False  # the last entry of a rolled segment is its largest timestamp
-        start_offset = base + last[1] if last is not None else base
-        self._place.enter(reader, base, max(start_offset, self._place.offset))
+        start_offset = max(base + last[1] if last is not None else base, self._place.offset)
+        self._promised_before = self._promised
+        self._place.enter(reader, base, start_offset)
+        self._place.offset = start_offset
+        self._tail = self._place.copy()
         return True
 
     def _rise(self, search: TimeSearch, reader: LogReader, log_start_offset: int, share: WorkShare) -> bool:
