@@ -181,6 +181,15 @@ OPENED_RATIO_MAX: Final = 32  # of a request: beyond OPENED_BYTES_MAX, times its
 RECORD_ERRORS_MAX: Final = 1_000  # of a batch that is refused, told to its producer
 OPENED_RECORD_COST: Final = 256  # what a record costs besides its bytes, as bytes
 COMPACTED_RECORDS_MAX: Final = 2_000_000  # in one batch of a log that is compacted: 400 MB of columns
+LOOK_UP_SHARE_COST: Final = (
+    4 << 20
+)  # of a cycle, for look-ups that read files, those that begin and those that wait: 30 ms each
+LOOK_UPS_AT_ONCE_MAX: Final = (
+    8  # that wait and take turns, each with an open segment and batch; the others wait for these
+)
+LOOK_UPS_WAITING_MAX: Final = 1_000  # of one network worker, one of a connection
+LOOK_UP_ROWS_MAX: Final = 250_000  # of all that wait, 100 MB of objects; one alone may have more
+LOOK_UP_MS_MAX: Final = 20_000  # of a look-up over all its turns; Kafka's clients wait 30 s for a response
 CONVERTED_BYTES_MAX: Final = 1024 * 1024  # of the log, for one Fetch of an old version, shared by its partitions
 
 # Topics that left the view without having been deleted
@@ -310,6 +319,9 @@ INSPECTED_ABORTS_MAX: Final = 100_000
 PROBES_MAX: Final = 64  # index entries that are tried after a bad place
 OLD_ENTRY_BYTES_MAX: Final = 256 << 20  # of v0 and v1, which are read in one piece
 KNOWN_PLACES_MAX: Final = 8  # of a segment, where ranges ended lately: readers at its end continue there
+UNINDEXED_PLACES_MAX: Final = (
+    1_024  # of a segment whose index can't be read, to which walks came; each other one goes then
+)
 READER_SEGMENTS_MAX: Final = 8
 GROUP_SEGMENTS_MAX: Final = 1000
 MESSAGE_07_BYTES_MAX: Final = 64 << 20

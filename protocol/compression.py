@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import threading
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from enum import IntEnum
 from typing import Final
 
@@ -124,9 +124,14 @@ def _decompress_gzip(data: memoryview, limit: int) -> bytes:
             raise CompressionError("gzip: the stream is cut short")
         out.append(plain)
         rest = engine.unused_data
-        if len(rest) <= _GZIP_HEAD_BYTES or rest[: len(_GZIP_MAGIC)] != _GZIP_MAGIC:
+        if not is_gzip_member(rest):
             return out[0] if len(out) == 1 else b"".join(out)
     raise CompressionError(f"gzip: more than {COMPRESSED_MEMBERS_MAX} members")
+
+
+def is_gzip_member(data: Buffer) -> bool:
+    """Whether another member may begin there."""
+    return len(data) > _GZIP_HEAD_BYTES and data[: len(_GZIP_MAGIC)] == _GZIP_MAGIC
 
 
 def _compress_xerial(data: Buffer) -> bytes:
@@ -143,7 +148,14 @@ def _compress_xerial(data: Buffer) -> bytes:
 def _decompress_snappy(data: memoryview, limit: int) -> bytes:
     if data[: len(XERIAL_MAGIC)] != XERIAL_MAGIC:
         return _decompress_block(data, limit, limit)
-    out = []
+    return b"".join(snappy_blocks(data, limit))
+
+
+def snappy_blocks(data: memoryview, limit: int) -> Iterator[bytes]:
+    """What comes out of each block, of a raw one as of a xerial stream. raises CompressionError"""
+    if data[: len(XERIAL_MAGIC)] != XERIAL_MAGIC:
+        yield _decompress_block(data, limit, limit)
+        return
     position = len(XERIAL_HEADER)
     total = blocks = 0
     while position < len(data):
@@ -161,9 +173,8 @@ def _decompress_snappy(data: memoryview, limit: int) -> bytes:
             raise CompressionError(f"snappy: a block of {size} bytes is truncated")
         block = _decompress_block(data[position : position + size], limit - total, limit)
         total += len(block)
-        out.append(block)
+        yield block
         position += size
-    return b"".join(out)
 
 
 def _decompress_block(data: memoryview, room: int, limit: int) -> bytes:

@@ -5,7 +5,8 @@ reserve off when the segment rolls, and a page that is cut off under a mapping i
 one `pread` a step until BLOCK_ENTRIES are left, and reads those at once: eight or nine of them in the largest index,
 and mostly one where the caller can guess.
 
-A reader of segments does without an index that the disk can't read: the segment has all that was in it (`TolerantIndexReader`).
+A reader of segments does without an index that the disk can't read: the segment has all that was in it (`TolerantIndexReader`). It
+remembers that, for each try takes the disk seconds.
 
 An entry that is being stored while it is read may come half. Only the last one can: `lookup` can leave it out.
 """
@@ -132,14 +133,17 @@ class IndexReader:
 class TolerantIndexReader(IndexReader):
     """One that the disk can't read is one without entries from then on; opening the log makes it again.
 
-    is_unreadable   that was so
+    is_unreadable   that is so: known before, or found
     """
 
     __slots__ = ("_path", "is_unreadable")
 
-    def __init__(self, path: Path, entry: Struct) -> None:
+    def __init__(self, path: Path, entry: Struct, *, is_unreadable: bool = False) -> None:
         self._path = path
-        self.is_unreadable = False
+        self.is_unreadable = is_unreadable
+        if is_unreadable:
+            self._fd = -1
+            return
         try:
             super().__init__(path, entry)
         except OSError as failure:

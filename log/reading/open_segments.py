@@ -17,16 +17,21 @@ from pathlib import Path
 
 from headrace.limits import DESCRIPTORS_PER_SEGMENT, OPEN_SEGMENTS_MAX, OPEN_SEGMENTS_MIN
 from headrace.log.reading.segment_file import SegmentFile
+from headrace.log.reading.work_share import WorkShare
 
 # What a reader has open, by base offset.
 Opened = OrderedDict[int, SegmentFile]
 
 
 class OpenSegments:
-    """At most so many segments, the least recently used closed first."""
+    """At most so many segments, the least recently used closed first.
 
-    def __init__(self, most: int) -> None:
+    walks   as of `SegmentFile`
+    """
+
+    def __init__(self, most: int, walks: WorkShare | None = None) -> None:
         self.most = most
+        self._walks = walks
         self._held: OrderedDict[SegmentFile, Opened] = OrderedDict()
         self._live = [0]
 
@@ -46,7 +51,7 @@ class OpenSegments:
             del segment
         if self.live >= self.most:
             raise OSError(errno.EMFILE, f"{os.strerror(errno.EMFILE)}: {self.live} segments are being sent")
-        return SegmentFile(directory, base, self._live)
+        return SegmentFile(directory, base, self._live, self._walks)
 
     def hold(self, segment: SegmentFile, opened: Opened) -> None:
         """Keep it in `opened` until others were used more lately, or `release`."""

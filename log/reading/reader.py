@@ -18,19 +18,18 @@ from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from headrace.limits import READER_SEGMENTS_MAX
 from headrace.log.batch_walk import Found
 from headrace.log.index_layout import TIME_ENTRY, AbortedTransaction
 from headrace.log.names import LOG_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX, bases_among, path_of
 from headrace.log.reading.aborted_transactions import read_aborted
-from headrace.log.reading.index_reader import Entry, TolerantIndexReader
+from headrace.log.reading.index_reader import TolerantIndexReader
 from headrace.log.reading.open_segments import OpenSegments
 from headrace.log.reading.segment_file import SegmentFile
-from headrace.protocol.compression import CompressionError, decompress
-from headrace.protocol.message_set import iterate_entry_records
-from headrace.protocol.record_batch import HEADER_BYTES, MAGIC_POSITION, MAGIC_V2, Record, parse_header, read_records
+from headrace.log.reading.time_search import LatestSearch, TimeSearch, TimestampOffset
+from headrace.log.reading.work_share import WorkShare
 
 
 class FileRange(NamedTuple):
@@ -40,26 +39,6 @@ class FileRange(NamedTuple):
     position: int
     length: int
     segment: Any
-
-
-class TimestampOffset(NamedTuple):
-    timestamp_ms: int
-    offset: int
-    leader_epoch: int
-
-
-class Openings(Protocol):
-    """How much may be opened for the caller. A batch's largest timestamp is what its client wrote, and may be no record's."""
-
-    @property
-    def limit(self) -> int:
-        """Most bytes that may come out of the next batch; 0: nothing is opened any more."""
-
-    def spend(self, size_bytes: int, records: int) -> None:
-        """So much was read, and came out of it."""
-
-    def spend_in_vain(self, size_bytes: int) -> None:
-        """So much could not be opened."""
 
 
 def _no_check() -> None:
@@ -84,6 +63,7 @@ class LogReader:
         self._bases: list[int] = []
         self._aborted_in: frozenset[int] = frozenset()  # segments with a transaction index, as of the listing
         self._last_aborted_in = -1  # the last of these
+        self._unreadable_times: set[int] = set()  # segments whose time index the disk can't read, as of the listing
         self._open: OrderedDict[int, SegmentFile] = OrderedDict()
 
     def refresh(self, segments_version: int) -> None:
@@ -95,6 +75,7 @@ class LogReader:
             self._aborted_in = frozenset(bases_among(names, TXN_INDEX_SUFFIX))
             self._last_aborted_in = max(self._aborted_in, default=-1)
             self._version = segments_version
+            self._unreadable_times.clear()
             known = set(self._bases)
             for base, segment in list(self._open.items()):
                 if base not in known or segment.is_replaced():
@@ -102,7 +83,44 @@ class LogReader:
                 else:
                     segment.forget()
 
-    def _list_again(self, offset: int) -> None:
+    @property
+    def version(self) -> int:
+        """Of the list of segments."""
+        return self._version
+
+    def base_of(self, offset: int) -> int:
+        """The base offset of the segment that holds an offset, or of the first one; -1: there is none."""
+        return self._bases[max(0, bisect_right(self._bases, offset) - 1)] if self._bases else -1
+
+    def base_after(self, base: int) -> int:
+        """The base offset of the segment after another; -1: there is none."""
+        index = bisect_right(self._bases, base)
+        return self._bases[index] if index < len(self._bases) else -1
+
+    def times(self, base: int) -> TolerantIndexReader:
+        """The time index of a segment, which `close_times` closes. One that the disk could not read has no entries. raises OSError"""
+        is_unreadable = base in self._unreadable_times
+        return TolerantIndexReader(
+            path_of(self.directory, base, TIME_INDEX_SUFFIX), TIME_ENTRY, is_unreadable=is_unreadable
+        )
+
+    def close_times(self, base: int, times: TolerantIndexReader) -> None:
+        """What was read of it may be told, and that it can't be read is remembered. raises as `confirm`"""
+        if times.is_unreadable:
+            self._unreadable_times.add(base)
+        times.close()
+        self.confirm()
+
+    def offset_near(self, end_segment: int, end_position: int) -> int:
+        """An offset at or before the last batches before an end, as near as the index tells. raises OSError"""
+        base = end_segment
+        if not end_position:
+            index = bisect_right(self._bases, end_segment - 1)
+            base = self._bases[index - 1] if index else end_segment
+            end_position = self.segment(base).size_bytes()
+        return self.segment(base).offset_before(end_position)
+
+    def list_again(self, offset: int) -> None:
         """A segment was deleted or compacted away since the directory was listed. raises FileNotFoundError: deleted"""
         version, self._version = self._version, -1
         self.refresh(version)
@@ -149,7 +167,7 @@ class LogReader:
         try:
             return self._locate(offset, max_bytes, end_segment, end_position, at_least_one, end_offset)
         except FileNotFoundError:
-            self._list_again(offset)
+            self.list_again(offset)
             return self._locate(offset, max_bytes, end_segment, end_position, at_least_one, end_offset)
 
     def _locate(
@@ -204,58 +222,17 @@ class LogReader:
         yield from self._ranges(end_segment, end_position, max(0, bisect_right(self._bases, offset) - 1))
 
     def first_offset_at(
-        self,
-        timestamp_ms: int,
-        log_start_offset: int,
-        end_segment: int,
-        end_position: int,
-        openings: Openings | None = None,
+        self, timestamp_ms: int, log_start_offset: int, end_segment: int, end_position: int
     ) -> TimestampOffset | None:
         """The first record whose timestamp is at least `timestamp_ms`, None where there is none before the end.
 
-        openings   once they are spent, the answer is where the batch begins that is reached: no later than that record. None: no bound
-        raises   CorruptSegment, CorruptRecord or CompressionError; OSError
-        source   Kafka `LogSegment.findOffsetByTimestamp`
+        All at once: who serves others meanwhile takes the search itself (`time_search.py`).
+
+        raises   CorruptSegment; OSError
         """
-        try:
-            return self._first_offset_at(timestamp_ms, log_start_offset, end_segment, end_position, openings)
-        except FileNotFoundError:
-            self._list_again(end_segment)
-            return self._first_offset_at(timestamp_ms, log_start_offset, end_segment, end_position, openings)
-
-    def _first_offset_at(
-        self, timestamp_ms: int, log_start_offset: int, end_segment: int, end_position: int, openings: Openings | None
-    ) -> TimestampOffset | None:
-
-        def is_before(entry: Entry) -> bool:
-            return 0 < entry[0] < timestamp_ms
-
-        for base, end in self._ranges(end_segment, end_position):
-            is_active = base == end_segment
-            times = TolerantIndexReader(path_of(self.directory, base, TIME_INDEX_SUFFIX), TIME_ENTRY)
-            last = None if is_active else times.last()
-            before = times.lookup(is_before, without_last=is_active)
-            times.close()
-            self.confirm()
-            if last is not None and last[0] < timestamp_ms:
-                continue  # the last entry of a rolled segment is its largest timestamp
-            start_offset = base + before[1] if before is not None else base
-            segment = self.segment(base)
-            found = _find(segment, max(start_offset, log_start_offset), end)
-            if found is None:
-                continue
-            for batch in segment.batches(found[0], end):
-                if batch.header.max_timestamp < timestamp_ms:
-                    continue
-                epoch = batch.header.partition_leader_epoch
-                records = _open(segment, batch, openings)
-                if records is None:
-                    first_offset = max(batch.header.base_offset, log_start_offset)
-                    return TimestampOffset(batch.header.max_timestamp, first_offset, epoch)
-                for record in records:
-                    if record.timestamp_ms >= timestamp_ms and record.offset >= log_start_offset:
-                        return TimestampOffset(record.timestamp_ms, record.offset, epoch)
-        return None
+        search = TimeSearch(timestamp_ms, end_segment, end_position)
+        search.step(self, log_start_offset, WorkShare())
+        return search.found
 
     def aborted_transactions(
         self, offset: int, found: FileRange, end_segment: int, end_offset: int
@@ -273,7 +250,7 @@ class LogReader:
         try:
             return self._aborted_transactions(offset, found, end_segment, end_offset)
         except FileNotFoundError:
-            self._list_again(offset)
+            self.list_again(offset)
             return self._aborted_transactions(offset, found, end_segment, end_offset)
 
     def _aborted_transactions(
@@ -304,84 +281,27 @@ class LogReader:
                 break
         return aborted
 
-    def max_timestamp(
-        self, end_segment: int, end_position: int, openings: Openings | None = None
-    ) -> TimestampOffset | None:
+    def max_timestamp(self, end_segment: int, end_position: int, log_start_offset: int = 0) -> TimestampOffset | None:
         """The record with the largest timestamp, the first of them; None in an empty log (KIP-734).
 
-        openings   once they are spent, the last record of its batch
-        raises   CorruptSegment, CorruptRecord or CompressionError; OSError
-        """
-        try:
-            return self._max_timestamp(end_segment, end_position, openings)
-        except FileNotFoundError:
-            self._list_again(end_segment)
-            return self._max_timestamp(end_segment, end_position, openings)
+        All at once, as `first_offset_at`.
 
-    def _max_timestamp(self, end_segment: int, end_position: int, openings: Openings | None) -> TimestampOffset | None:
-        best: tuple[int, int, Found] | None = None
-        for base, end in self._ranges(end_segment, end_position):
-            for batch in self._latest_batches(base, end, base == end_segment):
-                if best is None or batch.header.max_timestamp > best[0]:
-                    best = (batch.header.max_timestamp, base, batch)
-        if best is None:
-            return None
-        timestamp_ms, base, batch = best
-        for record in _open(self.segment(base), batch, openings) or ():
-            if record.timestamp_ms == timestamp_ms:
-                return TimestampOffset(timestamp_ms, record.offset, batch.header.partition_leader_epoch)
-        return TimestampOffset(timestamp_ms, batch.header.last_offset, batch.header.partition_leader_epoch)
+        raises   CorruptSegment; OSError
+        """
+        search = LatestSearch(end_segment, end_position)
+        search.step(self, log_start_offset, WorkShare())
+        return search.found
 
     def close(self) -> None:
         """Let go of the segments; ranges that are under way keep theirs."""
         for segment in list(self._open.values()):
             self._shared.release(segment)
 
-    def _latest_batches(self, base: int, end: int, is_active: bool) -> Iterator[Found]:
-        """Batches of a segment, the one with its largest timestamp among them."""
-        times = TolerantIndexReader(path_of(self.directory, base, TIME_INDEX_SUFFIX), TIME_ENTRY)
-        last = times.lookup(any, without_last=is_active)
-        times.close()
-        self.confirm()
-        segment = self.segment(base)
-        found = _find(segment, base + last[1] if last is not None else base, end)
-        if found is None:
-            return
-        for batch in segment.batches(found[0], end):
-            yield batch
-            if last is not None and not is_active:
-                return  # the last entry of a rolled segment is its largest timestamp
-
     def _ranges(self, end_segment: int, end_position: int, first: int = 0) -> Iterator[tuple[int, int]]:
         """(segment, end) of every segment from the `first` one up to the end."""
         for base in self._bases[first:]:
             if base <= end_segment:
                 yield base, end_position if base == end_segment else self.segment(base).size_bytes()
-
-
-def _open(segment: SegmentFile, batch: Found, openings: Openings | None) -> Iterator[Record] | None:
-    """The records of a batch, within the bound of those who ask; None beyond it.
-
-    raises   CorruptRecord; CompressionError, where there is no bound; OSError
-    """
-    if openings is None:
-        return iterate_entry_records(segment.read(batch))
-    limit = openings.limit
-    if limit <= 0:
-        return None
-    entry = segment.read(batch)
-    try:
-        if len(entry) < HEADER_BYTES or entry[MAGIC_POSITION] < MAGIC_V2:
-            records = list(iterate_entry_records(entry, limit))
-            openings.spend(len(entry) + sum(len(one.value or b"") for one in records), len(records))
-            return iter(records)
-        header = parse_header(entry)
-        data = bytes(decompress(header.codec, memoryview(entry)[HEADER_BYTES : header.size_bytes], limit))
-    except CompressionError:
-        openings.spend_in_vain(len(entry))
-        return None
-    openings.spend(len(entry) + len(data), header.record_count)
-    return read_records(data, header)
 
 
 def _find(segment: SegmentFile, offset: int, end: int) -> tuple[int, int] | None:

@@ -34,6 +34,7 @@ TAKES(fill_headers);
 TAKES(mark_substring);
 TAKES(walk_flat);
 TAKES(walk_json);
+TAKES(find_record);
 TAKES(take_run);
 TAKES(store_entries);
 TAKES(usual_frame);

@@ -9,7 +9,7 @@ static PyMethodDef functions[] = {
     FUNCTION(kept_records), FUNCTION(load_offsets), FUNCTION(walk_batches), FUNCTION(walk_listed), FUNCTION(whole_end),
     FUNCTION(gather), FUNCTION(count_headers), FUNCTION(fill_headers), FUNCTION(mark_substring), FUNCTION(walk_flat),
     FUNCTION(take_run), FUNCTION(store_entries), FUNCTION(usual_frame), FUNCTION(crc32c), FUNCTION(crc32c_ways),
-    FUNCTION(list_client_records), FUNCTION(murmur2), FUNCTION(partition_of), FUNCTION(walk_json),
+    FUNCTION(list_client_records), FUNCTION(murmur2), FUNCTION(partition_of), FUNCTION(walk_json), FUNCTION(find_record),
     {NULL, NULL, 0, NULL},
 };
 

@@ -29,7 +29,15 @@ from headrace.limits import (
     PLAIN_WHOLE_RECORDS_MAX,
     RECORD_ERRORS_MAX,
 )
-from headrace.protocol import codec_frames, conversion, message_set, plain_records, record_batch, record_scan
+from headrace.protocol import (
+    codec_frames,
+    conversion,
+    message_set,
+    plain_records,
+    record_batch,
+    record_scan,
+    record_search,
+)
 from headrace.protocol.compression import Codec, CompressionError
 from headrace.protocol.message_set import build_message_set
 from headrace.protocol.record_batch import (
@@ -83,6 +91,7 @@ def walking(kernel):
         plain_records: {"_scan": "scan_plain"},
         plain_admission: {"_is_plain": "is_plain"},
         record_batch: {"_list_records": "list_records"},
+        record_search: {"_find": "find_record"},
         conversion: {"_to_old_messages": "to_old_messages", "_to_records": "to_records"},
     }
     before = {(module, name): getattr(module, name) for module, names in named.items() for name in names}
@@ -244,9 +253,22 @@ def check_batch(kernel, lot):
         listed = read()
     with walking(None):
         assert listed == read()
+    check_search(kernel, data, header, lot)
     builder_cases.check_listing(kernel, data, header, lot)
     check_admission(kernel, data, header, lot)
     check_down(kernel, data, header, lot)
+
+
+def check_search(kernel, data, header, lot):
+    """The first record of a time, from anywhere on, in a piece or in all of it."""
+    start = lot.choice((0, 0, lot.randrange(len(data) + 9)))
+    piece = data[: lot.randrange(len(data) + 1)] if lot.random() < 0.5 else data
+    time = lot.choice((-(2**63), 0, 1, 40, 2**62, 2**63 - 1, lot.randrange(100_000)))
+    offset = lot.choice((0, 0, 1, lot.randrange(40), 2**31 - 1))
+    given = (piece, start, header.record_count, time, offset, header.last_offset_delta, lot.random() < 0.5)
+    found, walked = both(kernel, lambda: record_search.find_record(*given))
+    assert found == walked
+    assert (kernel.find_record(*given) is None) == (walked[0] == "raised")
 
 
 def whole_batch(data, header, lot):

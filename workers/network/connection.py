@@ -54,8 +54,10 @@ LARGE_ANSWERS: Final = frozenset(
         ApiKey.DESCRIBE_GROUPS,
         ApiKey.LIST_GROUPS,
         ApiKey.DESCRIBE_PRODUCERS,
+        ApiKey.LIST_OFFSETS,
+        ApiKey.OFFSET_FOR_LEADER_EPOCH,
     }
-)  # whatever the request's size
+)  # whatever the request's size, or the time that it takes (`look_ups.py`)
 
 SHARED_FAILURES: Final = (
     CorruptRing,

@@ -7,10 +7,13 @@ at once, or leave it with one of these (produce ledger, forwarder, fetch purgato
 from __future__ import annotations
 
 import errno
+import logging
 from pathlib import Path
 from random import Random
+from typing import Final
 
 from headrace.clock import Clock
+from headrace.errors import HeadraceError
 from headrace.ids import BrokerId
 from headrace.limits import CONTROL_SILENT_MS_MAX, DESCRIPTORS_RESERVED
 from headrace.log.reading.open_segments import OpenSegments, segments_within
@@ -29,12 +32,15 @@ from headrace.workers.network.fetch_purgatory import FetchPurgatory
 from headrace.workers.network.fetch_sessions import FetchSessions, TopicKey
 from headrace.workers.network.forwarder import Forwarder
 from headrace.workers.network.leader_throttle import LeaderThrottle
+from headrace.workers.network.look_ups import LookUp, LookUps
 from headrace.workers.network.partition_files import PartitionFiles
 from headrace.workers.network.peer_notices import PeerNotices
 from headrace.workers.network.produce_ledger import ProduceLedger
 from headrace.workers.network.ring_sender import RingSender
 from headrace.workers.network.routes import Route, Routes
 from headrace.workers.network.topic_creations import TopicCreations
+
+_log: Final = logging.getLogger(__name__)
 
 
 class Context:
@@ -58,7 +64,9 @@ class Context:
         self._topic_names: dict[bytes, str] | None = None  # by id; once an id was asked for
         self.routes = Routes(wiring.network_count, wiring.partition_count, self.topic_defaults)
         connections_max = self.settings["max.connections"]  # the kernel may give them all to one worker
-        open_segments = OpenSegments(segments_within(descriptors - DESCRIPTORS_RESERVED - connections_max))
+        self.look_ups = LookUps()
+        segments_max = segments_within(descriptors - DESCRIPTORS_RESERVED - connections_max)
+        open_segments = OpenSegments(segments_max, self.look_ups.unindexed)
         self.files = PartitionFiles(wiring.log_dirs, seat.partitions, open_segments)
         self.epochs = EpochFiles(self.files)
         self.sender = RingSender(seat)
@@ -73,7 +81,9 @@ class Context:
         counters = [seat.processes.counters(each) for each in wiring.network_ids]
         self.throttle = LeaderThrottle(self.node_id, rate, seat.counters, counters)
         self.transaction_notices = PeerNotices()  # of transactional producers that were refused
-        self.heavy_requests = 0  # of this cycle (`opening_budget.py`)
+        self.batch_notices = PeerNotices()  # of batches that could not be opened
+        self.heavy_requests = 0  # of this cycle (`opening_budget.py`, `look_ups.py`)
+        self.is_clock_due = False  # a request read files: the time is looked at before the next one
         self.now_ms = clock.monotonic_ns() // 1_000_000  # of this cycle; for deadlines and idle times, no date
 
     def follow_view(self) -> bool:
@@ -103,13 +113,29 @@ class Context:
                     changed[bytes.fromhex(view.topics[name].topic_id)] = indexes
         return changed
 
+    def look_up(self, look_up: LookUp) -> None:
+        """Answer a request in as many turns as it takes. raises what its `step` raises"""
+        self.is_clock_due = True
+        if self.look_ups.begin(look_up, self.now_ms):
+            self.heavy_requests += 1
+
+    def note_unopened(self, segment: Path, offset: int, failure: HeadraceError) -> None:
+        """A batch can't be opened: nobody can read it, and look-ups pass it. That is said once in a while."""
+        if self.batch_notices.is_due(str(segment), str(offset), self.now_ms):
+            _log.warning(
+                "batch can't be opened, look-ups pass it path=%s offset=%d reason=%s", segment, offset, failure
+            )
+
     def note_unread(self, route: Route, failure: Exception) -> None:
         """A look-up in a partition's files failed: where the disk can't read them its log directory failed, in all processes.
 
-        So others lead what lies there; its readers would stop at that place else, and nobody would know (decision 010).
+        So others lead what lies there; its readers would stop at that place else, and nobody would know (decision 010). It is the directory
+        that was read, which the reader knows, or the failure where there was none yet: another one may have a directory of the same name.
         """
         if isinstance(failure, OSError) and failure.errno == errno.EIO:
-            directory = self.files.directory(route.topic, route.index)
+            directory = self.files.open_directory(route)
+            if directory is None and failure.filename is not None:
+                directory = Path(failure.filename)
             if directory is not None:
                 self.note_unreadable(directory, failure)
 

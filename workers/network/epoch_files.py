@@ -5,21 +5,26 @@ it; a leader's epochs change otherwise only with its log start. So what was read
 epoch and log start offset; a file that is newer than the row says nothing else of the epochs before. A leader whose disk was full
 when it was elected notes its epoch with its first append: a file that does not have it yet is read again.
 
-Bound: EPOCH_FILES_MAX partitions, the least recently used go first.
+A file that can't be parsed is not read again while it is the same one: its name has the same inode, size and time.
+
+Bound: EPOCH_FILES_MAX partitions of each kind, the least recently used go first.
 """
 
 from __future__ import annotations
 
+import os
 from collections import OrderedDict
+from pathlib import Path
 
 from headrace.limits import EPOCH_FILES_MAX
-from headrace.log.state.checkpoints import LEADER_EPOCH_FILE, read_leader_epochs
+from headrace.log.state.checkpoints import LEADER_EPOCH_FILE, BadCheckpoint, read_leader_epochs
 from headrace.log.state.leader_epochs import written
 from headrace.shm.partition_table import PartitionRow
 from headrace.workers.network.partition_files import PartitionFiles
 from headrace.workers.network.routes import Route
 
 Epochs = list[tuple[int, int]]  # (epoch, start offset), oldest first
+Identity = tuple[int, int, int]  # of a file: inode, size, time
 
 
 class EpochFiles:
@@ -28,6 +33,7 @@ class EpochFiles:
     def __init__(self, files: PartitionFiles) -> None:
         self._files = files
         self._read: OrderedDict[int, tuple[tuple[int, int, int], Epochs]] = OrderedDict()
+        self._bad: OrderedDict[Path, tuple[Identity, str]] = OrderedDict()  # and why
 
     def written(self, route: Route, row: PartitionRow) -> int:
         """The epoch of the last record in a log here, led or not: not remembered, for a follower's change with what it fetches.
@@ -39,7 +45,7 @@ class EpochFiles:
     def of_follower(self, route: Route, row: PartitionRow) -> Epochs:
         """All epochs of a log here, led or not, in the same way. raises KafkaError, HeadraceError, OSError"""
         reader = self._files.reader(route, row)
-        entries = read_leader_epochs(reader.directory / LEADER_EPOCH_FILE)
+        entries = self._read_file(reader.directory / LEADER_EPOCH_FILE)
         reader.confirm()
         return entries
 
@@ -54,7 +60,7 @@ class EpochFiles:
             self._read.move_to_end(route.slot)
             return held[1]
         reader = self._files.reader(route, row)
-        entries = read_leader_epochs(reader.directory / LEADER_EPOCH_FILE)
+        entries = self._read_file(reader.directory / LEADER_EPOCH_FILE)
         reader.confirm()
         if not entries or entries[-1][0] < row.leader_epoch:
             self._read.pop(route.slot, None)
@@ -64,3 +70,28 @@ class EpochFiles:
         if len(self._read) > EPOCH_FILES_MAX:
             self._read.popitem(last=False)
         return entries
+
+    def _read_file(self, path: Path) -> Epochs:
+        """raises   BadCheckpoint, OSError"""
+        bad = self._bad.get(path)
+        if bad is not None:
+            if bad[0] == _identity(path):
+                raise BadCheckpoint(bad[1])
+            del self._bad[path]
+        identity = _identity(path)
+        try:
+            return read_leader_epochs(path)
+        except BadCheckpoint as failure:
+            self._bad[path] = (identity, str(failure))
+            if len(self._bad) > EPOCH_FILES_MAX:
+                self._bad.popitem(last=False)
+            raise
+
+
+def _identity(path: Path) -> Identity:
+    """Another one after each write: a checkpoint is replaced by a new file. raises OSError"""
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return 0, 0, 0
+    return found.st_ino, found.st_size, found.st_mtime_ns

@@ -10,8 +10,9 @@ Everything is level-triggered. A connection is registered for reading only while
 writing only while its outbox holds something.
 
 A cycle takes NETWORK_REQUESTS_PER_CYCLE_MAX requests at most, CONNECTION_REQUESTS_PER_CYCLE_MAX of one connection, and none
-after NETWORK_CYCLE_MS_MAX. Connections with more to say wait in line: those that got nothing in a cycle come first in the next.
-What one request does wrong closes its connection and no other (`Connection.contain`).
+after NETWORK_CYCLE_MS_MAX. Look-ups that read files have a share of a cycle, and are resumed in later ones (`look_ups.py`). Connections
+with more to say wait in line: those that got nothing in a cycle come first in the next. What one request does wrong closes its connection
+and no other (`Connection.contain`).
 """
 
 from __future__ import annotations
@@ -134,6 +135,7 @@ class NetworkLoop(Process):
         if context.throttle.is_limited:
             context.throttle.tick(context.now_ms)
         context.heavy_requests = 0
+        context.look_ups.begin_cycle()
         self._cycle += 1
         self._is_full = False
         self._requests_left = NETWORK_REQUESTS_PER_CYCLE_MAX
@@ -155,6 +157,8 @@ class NetworkLoop(Process):
             done += context.broker_requests.turn()
         if self._frame_memory.waiting:
             self._frame_memory.admit()
+        if len(context.look_ups):
+            done += context.look_ups.turn(context.now_ms)
         while self._dirty:
             self._settle(self._dirty.pop())
         context.sender.commit()  # settling may have taken more frames
@@ -399,7 +403,9 @@ class NetworkLoop(Process):
         count = 0
         try:
             while connection.has_bytes and connection.can_take_requests and not self.is_draining:
-                if count >= most or context.heavy_requests or (not count & CLOCK_MASK and now_ns() >= ends_ns):
+                is_due = context.is_clock_due or not count & CLOCK_MASK
+                context.is_clock_due = False
+                if count >= most or context.heavy_requests or (is_due and now_ns() >= ends_ns):
                     self._is_full = self._is_full or count < most or self._requests_left <= count
                     (self._served if connection.cycle_requests + count else self._deferred)[connection] = None
                     break
@@ -508,4 +514,5 @@ class NetworkLoop(Process):
         if connection.exchanges:
             context.fetches.drop(connection)
         context.sessions.drop(connection)
+        context.look_ups.drop(connection)
         connection.close()

@@ -72,8 +72,13 @@ class PartitionFiles:
                 if not _is_in(view, self._readers[slot][0]):
                     self._close(slot)
 
+    def open_directory(self, route: Route) -> Path | None:
+        """Where the reader of a partition reads, whatever else has its name; None: it has none."""
+        held = self._readers.get(route.slot)
+        return held[1].directory if held is not None and held[0].key == route.key else None
+
     def directory(self, topic: str, partition: int) -> Path | None:
-        """Where a partition's files are."""
+        """Where a partition's files are. While a replica is moved there may be two of the name."""
         for log_dir in self._log_dirs:
             directory = log_dir / str(TopicPartition(topic, partition))
             if directory.is_dir():

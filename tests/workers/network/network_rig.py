@@ -82,8 +82,8 @@ class NetworkSeat(FakeSeat):
 
     process_id = 0
 
-    def __init__(self, log_dir, settings):
-        super().__init__([log_dir], settings)
+    def __init__(self, log_dirs, settings):
+        super().__init__(log_dirs, settings)
         self.view = FakeView(view_of(("t", 2)))
         self.doorbell = FakeDoorbell()
         self.writers = {PARTITION_WORKER: FakeWriter(), CONTROLLER: FakeWriter()}
@@ -100,8 +100,8 @@ class NetworkSeat(FakeSeat):
 class Rig:
     """A loop and its parts."""
 
-    def __init__(self, log_dir, settings=None, arenas=None):
-        self.seat = NetworkSeat(log_dir, {"socket.send.buffer.bytes": "8192", **(settings or {})})
+    def __init__(self, log_dir, settings=None, arenas=None, log_dirs=None):
+        self.seat = NetworkSeat(log_dirs or [log_dir], {"socket.send.buffer.bytes": "8192", **(settings or {})})
         self.seat.arenas = arenas or {}
         self.clock = FakeClock()
         self.context = Context(self.seat, self.clock, DESCRIPTORS)

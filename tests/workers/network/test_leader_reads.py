@@ -11,7 +11,7 @@ import pytest
 from headrace.checksum import crc32c
 from headrace.errors import ErrorCode
 from headrace.limits import CONTROL_SILENT_MS_MAX
-from headrace.log.reading import reader as reader_module
+from headrace.log.reading import batch_search
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey, response_header_version
 from headrace.protocol.codec import decode_response
@@ -20,8 +20,8 @@ from headrace.protocol.frames import build_request
 from headrace.protocol.message_set import iterate_entries, iterate_entry_records
 from headrace.protocol.record_batch import HEADER_BYTES, LOG_OVERHEAD_BYTES, Record, build_batch, iterate_records
 from headrace.shm.process_table import ProcessState
-from headrace.workers.network import down_conversion, opening_budget
-from headrace.workers.network.handlers import a01_fetch, a02_list_offsets
+from headrace.workers.network import down_conversion, look_ups
+from headrace.workers.network.handlers import a01_fetch
 from tests.support.counted import CountedList, Counter
 from tests.support.fake_seat import view_of
 from tests.workers.network.network_rig import Rig, lead
@@ -207,46 +207,43 @@ def test_times_beyond_64_bits_close_no_reader_s_connection(rig, deltas):
     assert len(list(iterate_records(bytes(fetch(rig, offset=2).records)))) == 1
 
 
+def with_body(plain, largest_ms, body, codec):
+    """A batch with another body and another largest time in its header."""
+    head = bytearray(plain[:HEADER_BYTES])
+    head[8:12] = (HEADER_BYTES - LOG_OVERHEAD_BYTES + len(body)).to_bytes(4, "big")
+    head[21:23] = codec.to_bytes(2, "big")
+    head[35:43] = largest_ms.to_bytes(8, "big")
+    made = head + body
+    made[17:21] = crc32c(bytes(made[21:])).to_bytes(4, "big")
+    return made
+
+
 def promising(count, largest_ms, codec=4):
     """A compressed batch whose header promises a record later than any of its own: nobody opens it before it is stored."""
     plain = build_batch([(None, b"v" * 100)] * count, timestamp_ms=1_000)
-    packed = compress(codec, bytes(plain[HEADER_BYTES:]))
-    head = bytearray(plain[:HEADER_BYTES])
-    head[8:12] = (HEADER_BYTES - LOG_OVERHEAD_BYTES + len(packed)).to_bytes(4, "big")
-    head[21:23] = codec.to_bytes(2, "big")
-    head[35:43] = largest_ms.to_bytes(8, "big")
-    batch = head + packed
-    batch[17:21] = crc32c(bytes(batch[21:])).to_bytes(4, "big")
-    return batch
-
-
-def test_batches_that_promise_a_time_in_vain_are_opened_as_far_as_a_budget_goes(rig, monkeypatch):
-    for _ in range(50):
-        put(rig, promising(100, 9_000))
-    assert list_offset(rig, 5_000).offset == -1, "all of them are opened, and there is no such record"
-    monkeypatch.setattr(opening_budget, "OPENED_BYTES_MAX", 100_000)
-    opened = []
-    real = reader_module.decompress
-    monkeypatch.setattr(reader_module, "decompress", lambda *given: opened.append(1) or real(*given))
-    found = list_offset(rig, 5_000)
-    assert (found.error_code, found.offset, found.timestamp) == (0, 100 * len(opened), 9_000), (
-        "no later than the record"
-    )
-    assert 0 < len(opened) < 5
-    assert list_offset(rig, MAX_TIMESTAMP, version=7).error_code == 0
+    return with_body(plain, largest_ms, compress(codec, bytes(plain[HEADER_BYTES:])), codec)
 
 
 @pytest.mark.parametrize("timestamp", [5_000, MAX_TIMESTAMP])
-def test_one_that_costs_much_ends_the_turn(rig, monkeypatch, timestamp):
-    put(rig, promising(100, 9_000))
-    monkeypatch.setattr(opening_budget, "HEAVY_COST", 10_000)
-    turns = []
-    answer = a02_list_offsets.encode_response
-    monkeypatch.setattr(
-        a02_list_offsets, "encode_response", lambda *given: turns.append(rig.context.heavy_requests) or answer(*given)
-    )
-    list_offset(rig, timestamp, version=7)
-    assert turns == [1]
+def test_batches_that_promise_a_time_in_vain_are_opened_as_far_as_a_budget_goes(rig, monkeypatch, timestamp):
+    """In one turn. The next one goes on, and the answer is the log's."""
+    for _ in range(50):
+        put(rig, promising(100, 9_000))
+    put(rig, build_batch([(None, b"v")], timestamp_ms=6_000))
+    monkeypatch.setattr(look_ups, "LOOK_UP_SHARE_COST", 60_000)
+    opened = [0]
+    real, do_work = batch_search.plain_chunks, rig.loop.do_work
+
+    def count(*given):
+        opened[-1] += 1
+        return real(*given)
+
+    monkeypatch.setattr(batch_search, "plain_chunks", count)
+    monkeypatch.setattr(rig.loop, "do_work", lambda: opened.append(0) or do_work())
+    found = list_offset(rig, timestamp, version=7)
+    assert (found.error_code, found.offset, found.timestamp) == (0, 5_000, 6_000)
+    assert sum(opened) >= 50
+    assert max(opened) < 10
 
 
 def test_offsets_that_a_compressed_batch_makes_up_are_not_passed_on_to_old_readers(rig):

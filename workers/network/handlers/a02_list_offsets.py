@@ -9,8 +9,8 @@ epoch of its last record. The time says that this is so, and the high watermark:
 offset is that in which its record was written. All of a log is local: what is kept here begins at the earliest offset, and nothing lies
 in tiered storage.
 
-A record is looked for in the batches whose headers promise one of that time. What a header says its client wrote, so all of them are
-opened within one budget of the request (`opening_budget.py`). Beyond it the answer is where such a batch begins: no later than the record.
+A record is looked for in slices, and the request waits between them (`look_ups.py`, `log/reading/time_search.py`): the answer is always
+that of the log. Where a look-up may take no longer, the partitions that are left get OFFSET_NOT_AVAILABLE, which clients retry.
 
 Source: Kafka `KafkaApis.handleListOffsetRequest`, `UnifiedLog.fetchOffsetByTimestamp`; KIP-734 for max
 timestamp, KIP-405 and KIP-1005 for tiered storage.
@@ -19,10 +19,12 @@ timestamp, KIP-405 and KIP-1005 for tiered storage.
 from __future__ import annotations
 
 from collections import Counter
-from typing import Final
+from typing import Final, NamedTuple
 
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.log.names import LOG_SUFFIX, path_of
+from headrace.log.reading.time_search import LatestSearch, TimeSearch
+from headrace.log.reading.work_share import WorkShare
 from headrace.log.state.leader_epochs import epoch_of
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
@@ -31,7 +33,7 @@ from headrace.shm.partition_table import PartitionRow
 from headrace.workers.network.context import Context
 from headrace.workers.network.exchange import Exchange
 from headrace.workers.network.handlers.a01_fetch import READ_COMMITTED
-from headrace.workers.network.opening_budget import OpeningBudget
+from headrace.workers.network.look_ups import ROW_COST, LookUp
 from headrace.workers.network.partition_reads import CONSUMER_REPLICA_ID_MAX, may_be_replica, refusal_of
 from headrace.workers.network.routes import Route
 
@@ -55,85 +57,186 @@ _PartitionResponse = messages.ListOffsetsResponse.ListOffsetsPartitionResponse
 _TopicResponse = messages.ListOffsetsResponse.ListOffsetsTopicResponse
 
 
+class _Search(NamedTuple):
+    """A partition whose records are searched.
+
+    row   as of the beginning; the search ends where the log ended then
+    """
+
+    route: Route
+    row: PartitionRow
+    end_offset: int
+    is_follower: bool
+    search: TimeSearch | LatestSearch
+
+
 def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
-    """Answer from the rows; a partition that is named twice is refused, as each look-up may read files."""
+    """Answer from rows and files, in as many turns as that takes."""
     request = decode_request(ApiKey.LIST_OFFSETS, exchange.api_version, body)
-    is_follower = request.replica_id > CONSUMER_REPLICA_ID_MAX
-    is_broker = is_follower and context.broker_requests.is_of_broker(exchange.connection, exchange.api_key)
-    budget = OpeningBudget()
-    times = Counter((topic.name, wanted.partition_index) for topic in request.topics for wanted in topic.partitions)
-    topics = [
-        _TopicResponse(
-            name=topic.name,
-            partitions=[
-                _list_one(context, exchange, request, is_broker, topic.name, wanted, budget)
-                if times[topic.name, wanted.partition_index] == 1
-                else _PartitionResponse(
-                    partition_index=wanted.partition_index, error_code=int(ErrorCode.INVALID_REQUEST)
-                )
-                for wanted in topic.partitions
-            ],
+    context.look_up(_ListOffsets(context, exchange, request))
+
+
+class _ListOffsets(LookUp):
+    """One request; a partition that is named twice is refused, as each look-up may read files."""
+
+    def __init__(self, context: Context, exchange: Exchange, request: messages.ListOffsetsRequest) -> None:
+        self._rows = [(topic.name, wanted) for topic in request.topics for wanted in topic.partitions]
+        super().__init__(exchange.connection, len(self._rows))
+        self._context = context
+        self._exchange = exchange
+        self._request = request
+        self._is_follower = request.replica_id > CONSUMER_REPLICA_ID_MAX
+        self._is_debugging = request.replica_id == DEBUGGING_REPLICA
+        self._is_broker = self._is_follower and context.broker_requests.is_of_broker(
+            exchange.connection, exchange.api_key
         )
-        for topic in request.topics
-    ]
-    context.heavy_requests += budget.is_heavy
-    response = messages.ListOffsetsResponse(topics=topics)
-    exchange.answer_bytes(encode_response(ApiKey.LIST_OFFSETS, exchange.api_version, response))
+        self._times = Counter((topic, wanted.partition_index) for topic, wanted in self._rows)
+        self._answers: list[_PartitionResponse] = []
+        self._search: _Search | None = None  # of the row that is answered next
 
+    def step(self, share: WorkShare) -> bool:
+        """`LookUp.step`."""
+        while len(self._answers) < self.rows:
+            if share.is_spent:
+                return False
+            topic, wanted = self._rows[len(self._answers)]
+            answer = self._go_on(topic, wanted, share)
+            if answer is None:
+                return False
+            self._answers.append(answer)
+        self._answer()
+        return True
 
-def _list_one(
-    context: Context,
-    exchange: Exchange,
-    request: messages.ListOffsetsRequest,
-    is_broker: bool,
-    topic: str,
-    wanted: _Wanted,
-    budget: OpeningBudget,
-) -> _PartitionResponse:
-    index = wanted.partition_index
-    route = context.routes.partition(topic, index)
-    if route is None:
-        return _PartitionResponse(partition_index=index, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    is_follower = request.replica_id > CONSUMER_REPLICA_ID_MAX
-    if is_follower and not (is_broker and may_be_replica(context, route, request.replica_id)):
-        return _PartitionResponse(partition_index=index, error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
-    if wanted.timestamp < 0 and exchange.api_version < FIRST_VERSIONS.get(wanted.timestamp, NO_VERSION):
-        return _PartitionResponse(partition_index=index, error_code=ErrorCode.UNSUPPORTED_VERSION)
-    row = context.seat.partitions.read(route.slot) if route.slot >= 0 else None
-    if row is None:
-        return _PartitionResponse(partition_index=index, error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER)
-    is_debugging = request.replica_id == DEBUGGING_REPLICA
-    error = refusal_of(route, row, wanted.current_leader_epoch, may_follow=is_debugging)
-    if error:
-        return _PartitionResponse(partition_index=index, error_code=int(error))
-    try:
-        if exchange.api_version < VERSION_OF_ONE_OFFSET:
+    def give_up(self) -> None:
+        """`LookUp.give_up`."""
+        for _topic, wanted in self._rows[len(self._answers) :]:
+            self._answers.append(
+                _PartitionResponse(partition_index=wanted.partition_index, error_code=int(self._not_available()))
+            )
+        self._answer()
+
+    def _answer(self) -> None:
+        answers = iter(self._answers)
+        topics = [
+            _TopicResponse(name=topic.name, partitions=[next(answers) for _ in topic.partitions])
+            for topic in self._request.topics
+        ]
+        response = messages.ListOffsetsResponse(topics=topics)
+        self._exchange.answer_bytes(encode_response(ApiKey.LIST_OFFSETS, self._exchange.api_version, response))
+
+    def _not_available(self) -> ErrorCode:
+        """What says that an offset can't be told yet."""
+        is_known = self._exchange.api_version >= VERSION_OF_NOT_AVAILABLE
+        return ErrorCode.OFFSET_NOT_AVAILABLE if is_known else ErrorCode.LEADER_NOT_AVAILABLE
+
+    def _go_on(self, topic: str, wanted: _Wanted, share: WorkShare) -> _PartitionResponse | None:
+        """The answer of a row; None: the share is spent first."""
+        index = wanted.partition_index
+        route = None
+        try:
+            if self._search is None:
+                share.spend(ROW_COST)
+                if self._times[topic, index] > 1:
+                    return _PartitionResponse(partition_index=index, error_code=int(ErrorCode.INVALID_REQUEST))
+                route = self._context.routes.partition(topic, index)
+                if route is None:
+                    return _PartitionResponse(
+                        partition_index=index, error_code=int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+                    )
+                begun = self._begin(route, wanted)
+                if not isinstance(begun, _Search):
+                    return begun
+                self._search = begun
+            else:
+                route = self._search.route
+            answer = self._continue(self._search, wanted, share)
+            if answer is not None:
+                self._search = None
+            return answer
+        except KafkaError as failure:
+            error = int(failure.code)
+        except (HeadraceError, OSError) as failure:
+            if route is not None:
+                self._context.note_unread(route, failure)
+            error = int(ErrorCode.KAFKA_STORAGE_ERROR)
+        self._search = None
+        return _PartitionResponse(partition_index=index, error_code=error)
+
+    def _begin(self, route: Route, wanted: _Wanted) -> _PartitionResponse | _Search:
+        """What rows and epochs answer, or the search that is needed. raises KafkaError, HeadraceError, OSError"""
+        context, index, version = self._context, wanted.partition_index, self._exchange.api_version
+        row = self._row_of(route, wanted)
+        if version < VERSION_OF_ONE_OFFSET:
             offsets = _old_style(context, route, row, wanted)
             return _PartitionResponse(partition_index=index, error_code=0, old_style_offsets=offsets)
-        if is_debugging and wanted.timestamp == LATEST:
-            epoch = context.epochs.written(route, row)
+        if self._is_debugging and wanted.timestamp == LATEST:
             return _PartitionResponse(
                 partition_index=index,
                 error_code=0,
                 timestamp=LOG_EPOCH_MS - 1 - row.high_watermark,
                 offset=row.log_end_offset,
-                leader_epoch=epoch,
+                leader_epoch=context.epochs.written(route, row),
             )
-        is_follower = is_follower or is_debugging
-        end = _end_for(row, request.isolation_level, is_follower=is_follower)
-        timestamp, offset, leader_epoch = _find_offset(context, route, row, end, wanted.timestamp, budget)
-        if not is_follower and row.high_watermark < row.told_end and _may_be_beyond(wanted.timestamp, offset, end[0]):
-            is_told = exchange.api_version >= VERSION_OF_NOT_AVAILABLE
-            error = ErrorCode.OFFSET_NOT_AVAILABLE if is_told else ErrorCode.LEADER_NOT_AVAILABLE
-            return _PartitionResponse(partition_index=index, error_code=int(error))
-    except KafkaError as failure:
-        return _PartitionResponse(partition_index=index, error_code=int(failure.code))
-    except (HeadraceError, OSError) as failure:
-        context.note_unread(route, failure)
-        return _PartitionResponse(partition_index=index, error_code=ErrorCode.KAFKA_STORAGE_ERROR)
-    return _PartitionResponse(
-        partition_index=index, error_code=0, timestamp=timestamp, offset=offset, leader_epoch=leader_epoch
-    )
+        is_follower = self._is_follower or self._is_debugging
+        end_offset, end_segment, end_position = _end_for(row, self._request.isolation_level, is_follower=is_follower)
+        if wanted.timestamp in (EARLIEST, EARLIEST_LOCAL):
+            epoch = epoch_of(context.epochs.entries(route, row), row.log_start_offset)
+            return self._found(wanted, row, (-1, row.log_start_offset, epoch), end_offset, is_follower)
+        if wanted.timestamp == LATEST:
+            return self._found(wanted, row, (-1, end_offset, row.leader_epoch), end_offset, is_follower)
+        if wanted.timestamp == LATEST_TIERED:
+            return self._found(wanted, row, NOT_FOUND, end_offset, is_follower)
+        search: TimeSearch | LatestSearch
+        if wanted.timestamp == MAX_TIMESTAMP:
+            search = LatestSearch(end_segment, end_position, context.note_unopened)
+        else:
+            search = TimeSearch(wanted.timestamp, end_segment, end_position, context.note_unopened)
+        return _Search(route, row, end_offset, is_follower, search)
+
+    def _row_of(self, route: Route, wanted: _Wanted) -> PartitionRow:
+        """The row of a partition that may answer. raises KafkaError"""
+        if self._is_follower and not (
+            self._is_broker and may_be_replica(self._context, route, self._request.replica_id)
+        ):
+            raise KafkaError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+        if wanted.timestamp < 0 and self._exchange.api_version < FIRST_VERSIONS.get(wanted.timestamp, NO_VERSION):
+            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
+        row = self._context.seat.partitions.read(route.slot) if route.slot >= 0 else None
+        if row is None:
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        error = refusal_of(route, row, wanted.current_leader_epoch, may_follow=self._is_debugging)
+        if error:
+            raise KafkaError(ErrorCode(error))
+        return row
+
+    def _continue(self, begun: _Search, wanted: _Wanted, share: WorkShare) -> _PartitionResponse | None:
+        """Search on, where the partition is what it was. raises KafkaError, HeadraceError, OSError"""
+        row = self._row_of(begun.route, wanted)
+        if row.leader_epoch != begun.row.leader_epoch:
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "the log may have been truncated meanwhile")
+        reader = self._context.files.reader(begun.route, row)
+        if not begun.search.step(reader, row.log_start_offset, share):
+            return None
+        found = begun.search.found
+        return self._found(wanted, row, NOT_FOUND if found is None else found, begun.end_offset, begun.is_follower)
+
+    def _found(
+        self, wanted: _Wanted, row: PartitionRow, found: tuple[int, int, int], end_offset: int, is_follower: bool
+    ) -> _PartitionResponse:
+        """
+        found   (timestamp, offset, leader epoch); offset -1 where no record is that late
+        """
+        timestamp, offset, leader_epoch = found
+        may_be_beyond = _may_be_beyond(wanted.timestamp, offset, end_offset)
+        if not is_follower and row.high_watermark < row.told_end and may_be_beyond:
+            raise KafkaError(self._not_available())
+        return _PartitionResponse(
+            partition_index=wanted.partition_index,
+            error_code=0,
+            timestamp=timestamp,
+            offset=offset,
+            leader_epoch=leader_epoch,
+        )
 
 
 def _end_for(row: PartitionRow, isolation_level: int, *, is_follower: bool) -> tuple[int, int, int]:
@@ -150,35 +253,6 @@ def _may_be_beyond(timestamp: int, offset: int, end_offset: int) -> bool:
     return timestamp == LATEST or (
         timestamp not in (EARLIEST, EARLIEST_LOCAL, LATEST_TIERED) and not 0 <= offset < end_offset
     )
-
-
-def _find_offset(
-    context: Context,
-    route: Route,
-    row: PartitionRow,
-    end: tuple[int, int, int],
-    timestamp: int,
-    budget: OpeningBudget,
-) -> tuple[int, int, int]:
-    """(timestamp, offset, leader epoch); offset -1 where no record is that late.
-
-    budget   of the request: how far batches are opened to find a record
-
-    raises   KafkaError, HeadraceError, OSError
-    """
-    if timestamp in (EARLIEST, EARLIEST_LOCAL):
-        return -1, row.log_start_offset, epoch_of(context.epochs.entries(route, row), row.log_start_offset)
-    end_offset, end_segment, end_position = end
-    if timestamp == LATEST:
-        return -1, end_offset, row.leader_epoch
-    if timestamp == LATEST_TIERED:
-        return NOT_FOUND
-    reader = context.files.reader(route, row)
-    if timestamp == MAX_TIMESTAMP:
-        found = reader.max_timestamp(end_segment, end_position, budget)
-    else:
-        found = reader.first_offset_at(timestamp, row.log_start_offset, end_segment, end_position, budget)
-    return found if found is not None else NOT_FOUND
 
 
 def _old_style(context: Context, route: Route, row: PartitionRow, wanted: _Wanted) -> list[int]:
