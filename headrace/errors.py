@@ -249,7 +249,20 @@ class StorageFailed(HeadraceError):
 
 
 class StorageExhausted(StorageFailed):
-    """Out of disk space or file descriptors: the log is reopened when there are some; nothing acknowledged is lost."""
+    """Out of disk space or file descriptors: the log is reopened when there are some; nothing acknowledged is lost.
+
+    wanted_bytes   that have to be free before it is worth trying again; 0: not known
+    """
+
+    wanted_bytes: int = 0
+
+
+class RoomWanted(OSError):
+    """ENOSPC of a disk that was asked for room before anything was written."""
+
+    def __init__(self, code: int, reason: str, place: str, wanted_bytes: int) -> None:
+        super().__init__(code, reason, place)
+        self.wanted_bytes = wanted_bytes
 
 
 class LogDamaged(StorageFailed):
