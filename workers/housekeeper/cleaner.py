@@ -115,6 +115,7 @@ class Cleaner:
         self._next_check_ms = 0  # of the monotonic clock
         self._rested_until_ns = 0
         self._pass: _Pass | None = None
+        self._moving: set[str] | None = None  # names of replicas that move, in this look; None: not read yet
         self._epochs: dict[TopicPartition, tuple[int, int]] = {}  # key, leader epoch at the last look
         self._failures: dict[int, tuple[int, int]] = {}  # slot -> key, failed passes in a row
         self._with_remains: dict[int, tuple[int, bool]] = {}  # slot -> key, whether an older version left empty batches
@@ -146,6 +147,9 @@ class Cleaner:
                 return 0
         return self._go_on(self._pass)
 
+    def _beat(self) -> None:
+        self._seat.beat(self._clock.monotonic_ns())
+
     def close(self) -> None:
         """Give up the pass in progress."""
         if self._pass is not None:
@@ -161,8 +165,9 @@ class Cleaner:
     def _begin(self, now_ms: int) -> None:
         """Start with the dirtiest log that is due."""
         best: tuple[float, Hosted, CompactionPlan] | None = None
+        self._moving = None
         for hosted in self._replicas:
-            self._seat.beat(self._clock.monotonic_ns())
+            self._beat()
             if not hosted.config.is_compacted or not self._replicas.is_current(hosted) or self._is_quarantined(hosted):
                 continue
             plans: list[CompactionPlan] = []
@@ -204,12 +209,14 @@ class Cleaner:
 
     def _is_moving(self, hosted: Hosted) -> bool:
         """Whether the replica is moving to another log directory: its owner would refuse."""
-        stem = aside_stem(str(hosted.name), FUTURE_SUFFIX)
-        return any(True for log_dir in self._log_dirs for _ in log_dir.glob(f"{stem}.*{FUTURE_SUFFIX}"))
+        if self._moving is None:
+            names = [name for log_dir in self._log_dirs for name in _names_in(log_dir)]
+            self._moving = {name.rpartition(".")[0] for name in names if name.endswith(FUTURE_SUFFIX)}
+        return aside_stem(str(hosted.name), FUTURE_SUFFIX) in self._moving
 
     def _plan(self, hosted: Hosted, now_ms: int) -> CompactionPlan | None:
         row = hosted.row
-        facts = segment_facts(hosted.directory, row.log_end_offset)
+        facts = segment_facts(hosted.directory, row.log_end_offset, self._beat)
         if not facts:
             return None
         checkpoint = self._believed_checkpoint(hosted)
@@ -369,3 +376,11 @@ class Cleaner:
             remove_cleaned(running.hosted.directory, self._disk)
         except OSError:
             pass  # gone with its directory, or swept at the next start
+
+
+def _names_in(log_dir: Path) -> list[str]:
+    """Nothing of one that can't be read: its owners find out what is wrong with it."""
+    try:
+        return os.listdir(log_dir)
+    except OSError:
+        return []

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 
+from headrace.clock import Clock
 from headrace.ids import TopicPartition
 from headrace.limits import LAG_ROWS_PER_SCAN_MAX
 from headrace.log.reading.reader import LogReader
@@ -24,8 +25,9 @@ _log = logging.getLogger(__name__)
 class LagScan:
     """Scans the lag table, one after the other, a bounded number of rows each."""
 
-    def __init__(self, seat: Seat, replicas: HostedReplicas) -> None:
+    def __init__(self, seat: Seat, clock: Clock, replicas: HostedReplicas) -> None:
         self._seat = seat
+        self._clock = clock
         self._replicas = replicas
         self._begin = 0  # where the last scan ended
 
@@ -41,6 +43,7 @@ class LagScan:
             each = hosted.get(TopicPartition(row.topic, row.partition))
             if each is None or each.row.high_watermark <= max(row.committed, each.row.log_start_offset):
                 continue
+            self._seat.beat(self._clock.monotonic_ns())
             reader = readers.get(each.name)
             if reader is None:
                 reader = readers[each.name] = LogReader(each.directory)

@@ -70,6 +70,7 @@ class SegmentSync:
         quarantine: Quarantine,
     ) -> None:
         self._seat = seat
+        self._clock = clock
         self._replicas = replicas
         self._owners = owners
         self._checkpoints = checkpoints
@@ -86,6 +87,7 @@ class SegmentSync:
         for name, one in serving.items():
             if self._done.get(name) == _what_counts(one.row):
                 continue
+            self._seat.beat(self._clock.monotonic_ns())
             hosted = self._replicas.place(one)
             if hosted is not None:
                 is_news |= self._forget_other(hosted)

@@ -93,7 +93,7 @@ class Housekeeper(duty_cycle.Process):
         self._disk = WatchedDisk(seat, clock)
         self._checkpoints = Checkpoints(self._disk)
         self._sync = SegmentSync(seat, clock, self._replicas, self._owners, self._checkpoints, self._quarantine)
-        self._lags = LagScan(seat, self._replicas)
+        self._lags = LagScan(seat, clock, self._replicas)
         dates = ExpiryClock(clock, SteadyDate(seat.processes.words))
         policy = load_policy(settings["headrace.retention.policy"])
         self._retention = RetentionScan(
