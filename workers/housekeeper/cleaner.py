@@ -46,6 +46,7 @@ from headrace.log.retention import SegmentFacts
 from headrace.log.state.checkpoints import CLEANER_OFFSET_FILE, LEADER_EPOCH_FILE, BadCheckpoint, read_leader_epochs
 from headrace.protocol.compression import CompressionError
 from headrace.protocol.record_batch import CorruptRecord
+from headrace.runtime.failed_directory import report_unreadable
 from headrace.settings import Settings
 from headrace.shm.counters import BYTES_COMPACTED, PARTITIONS_UNCLEANABLE, SEGMENTS_COMPACTED
 from headrace.shm.seat import Seat
@@ -202,6 +203,7 @@ class Cleaner:
         try:
             plan = self._plan(hosted, now_ms)
         except (OSError, BadCheckpoint) as failure:
+            report_unreadable(self._seat, hosted.log_dir, failure)
             _log.warning("compaction skipped partition=%s reason=%s", hosted.name, failure)
             return
         if plan is not None and not self._is_moving(hosted) and not has_swap(hosted.directory):
@@ -291,7 +293,8 @@ class Cleaner:
             self._finish(running)
         except (SwapRefused, OSError) as failure:
             self._rest()
-            if not running.is_untimely and getattr(failure, "errno", None) != errno.ENOSPC:
+            is_reported = report_unreadable(self._seat, running.hosted.log_dir, failure)
+            if not (is_reported or running.is_untimely or getattr(failure, "errno", None) == errno.ENOSPC):
                 self._note_failure(running.hosted, failure)
             self._drop(running)
         except Fenced:

@@ -28,6 +28,7 @@ from headrace.log.reading.segment_facts import segment_facts
 from headrace.log.retention import RetentionPolicy, SegmentFacts, expired_segments
 from headrace.log.segments.segment_deletion import remove_retired
 from headrace.log.state.checkpoints import OFFSET_MAX
+from headrace.runtime.failed_directory import report_unreadable
 from headrace.shm.counters import SEGMENTS_DELETED
 from headrace.shm.messages import DeletionRule
 from headrace.shm.seat import Seat
@@ -159,6 +160,10 @@ class RetentionScan:
             facts = segment_facts(hosted.directory, row.log_end_offset, self._beat)
         except FileNotFoundError:
             return  # deleted, or moved to another log directory, since the replicas were listed
+        except OSError as failure:
+            if not report_unreadable(self._seat, hosted.log_dir, failure):
+                raise
+            return
         now_ms = self._dates.now_ms()
         try:
             bases = self._policy(facts, config, row.log_start_offset, now_ms)
