@@ -269,6 +269,17 @@ class LogDamaged(StorageFailed):
     """A log's files contradict its offsets: that replica alone goes out of service, its directory stays."""
 
 
+class LogShort(LogDamaged):
+    """A log has lost something that was published below where it was just cut: it is opened and reported as any other is.
+
+    published   up to where it was published, and agrees with its leader's
+    """
+
+    def __init__(self, reason: str, published: int) -> None:
+        super().__init__(reason)
+        self.published = published
+
+
 def is_exhausted(failure: Exception) -> bool:
     """Whether it passes when something is given back: a full disk, too many open files."""
     is_system = isinstance(failure, OSError) and failure.errno in EXHAUSTED

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Final
 
 from headrace.clock import Clock
-from headrace.errors import HeadraceError, StorageFailed, is_exhausted
+from headrace.errors import HeadraceError, LogShort, StorageFailed, is_exhausted
 from headrace.ids import TopicPartition
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk, storage_failure
@@ -407,9 +407,10 @@ class PartitionLog:
 
         is_mapped   readers were told of what goes: they may have mapped it, and keep that file
         returns     whether anything was cut
-        raises      StorageFailed
+        raises      StorageFailed; LogShort, where what is left was found to be damaged: it ends before that
         """
         self._latch.check()
+        is_short = False
         try:
             if offset >= self.log_end_offset:
                 self.epochs.truncate_from_end(self.log_end_offset)
@@ -419,13 +420,17 @@ class PartitionLog:
             else:
                 segment, position = self._cut_place(offset)
                 self._truncation.cut(offset, segment, position, self.log_start_offset, is_mapped=is_mapped)
-                self._reload(segment, position)
+                is_short = self._reload(segment, position)
             assert self.log_end_offset <= offset, (self.log_end_offset, offset)
             self.epochs.truncate_from_end(self.log_end_offset)
         except OSError as failure:
             self._latch.fail("truncation", failure, is_torn=self._truncation.has_begun)
         except HeadraceError as failure:
             self._latch.fail("truncation", OSError(str(failure)), is_torn=self._truncation.has_begun)
+        if is_short:
+            raise LogShort(
+                f"{self.directory} is damaged below offset {offset}, and ends at {self.log_end_offset}", offset
+            )
         return True
 
     def restart_at(self, offset: int) -> None:
@@ -517,8 +522,13 @@ class PartitionLog:
         )
         return loader.load(checkpoint)
 
-    def _reload(self, segment: int, position: int) -> None:
-        """After a truncation: the log is whole up to (segment, position), and ends there. raises OSError"""
+    def _reload(self, segment: int, position: int) -> bool:
+        """After a truncation: the log is whole up to (segment, position), and ends there. raises OSError
+
+        It follows another replica, so it is never the sole one.
+
+        returns   whether it is not, and ends before that
+        """
         checkpoint = LogCheckpoint(
             recovery_point=self.recovery_point, trusted=(segment, position), log_start_offset=self.log_start_offset
         )
@@ -529,6 +539,8 @@ class PartitionLog:
         self._tail.bytes_since_snapshot = loaded.bytes_replayed
         self._reader.refresh(self.segments_version)
         self._truncation.has_begun = False
+        self.was_cut |= loaded.was_cut
+        return loaded.was_cut
 
     def _cut_place(self, offset: int) -> tuple[int, int]:
         """(segment, position) where the log ends that is cut to an offset. raises CorruptSegment or OSError

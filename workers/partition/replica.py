@@ -25,7 +25,7 @@ from bisect import bisect_right
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from headrace.errors import HeadraceError, LogDamaged, StorageExhausted, StorageFailed
+from headrace.errors import HeadraceError, LogDamaged, LogShort, StorageExhausted, StorageFailed
 from headrace.ids import NO_LEADER, PartitionKey, TopicPartition
 from headrace.limits import APPEND_PLACES_MAX
 from headrace.log.config import LogConfig
@@ -534,7 +534,15 @@ class Replica:
                 self.high_watermark = before  # else the next try would cut what the row still offers
                 raise
         self._forget_places()
-        log.truncate_to(offset, is_mapped=is_mapped)
+        try:
+            log.truncate_to(offset, is_mapped=is_mapped)
+        except LogShort:
+            self._publish_cut()
+            raise
+        self._publish_cut()
+
+    def _publish_cut(self) -> None:
+        log = self.log
         self.high_watermark = min(max(self.high_watermark, log.log_start_offset), log.log_end_offset)
         self.publish()
 

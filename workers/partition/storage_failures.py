@@ -9,6 +9,8 @@ Runs in: a partition worker.
     a directory without room    its replicas refuse appends until there is some (`log_directories.py`)
     an I/O error                the directory is offline, in all processes, and every replica in it until the node is restarted
     contradictory files         that replica alone is offline; the stop is not a clean one
+    a truncation that finds     the replica is given up as well, its log opened and reported
+    damage in what is left
 
 Who writes what: `Replica.is_full` is written here alone.
 
@@ -22,7 +24,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from headrace.errors import HeadraceError, LogDamaged, StorageExhausted, StorageFailed
+from headrace.errors import HeadraceError, LogDamaged, LogShort, StorageExhausted, StorageFailed
 from headrace.ids import TopicPartition
 from headrace.limits import REOPEN_INTERVAL_MS, REOPEN_SHARE
 from headrace.log.disk import Disk, storage_failure
@@ -39,7 +41,7 @@ class StorageFailures:
     """Over the replicas of one worker, by slot.
 
     unclean    partitions whose log could not be closed, or not be recovered: while there is one, the stop is not clean
-    on_short   called with a replica whose log was opened again and ends before what was published, and where that ended
+    on_short   called with a replica whose log was opened again, or cut, and ends before what was published, and where that ended
     """
 
     def __init__(
@@ -76,7 +78,10 @@ class StorageFailures:
             self._exhausted[replica.slot] = replica
             self._wanted[replica.slot] = failure.wanted_bytes
             return
-        if isinstance(failure, LogDamaged):
+        if isinstance(failure, LogShort):
+            replica.log.abandon()
+            self._open_short(replica, replica.log.log_end_offset, failure.published)
+        elif isinstance(failure, LogDamaged):
             self.lose_replica(replica, failure)
         else:
             self.lose_directory(replica.log.directory.parent, failure)
@@ -149,6 +154,13 @@ class StorageFailures:
         self._exhausted.pop(slot, None)
         self._wanted.pop(slot, None)
 
+    def _open_short(self, replica: Replica, end_offset: int, published: int) -> None:
+        _log.error(
+            "log ends before what was published, its replica has no role until that is reported"
+            " partition=%s end_offset=%d published=%d", replica.partition, end_offset, published,
+        )  # fmt: skip
+        self._on_short(replica, published)
+
     def _reopen(self, replica: Replica) -> None:
         old = replica.log
         if old.directory.parent in self._directories.full:
@@ -182,11 +194,7 @@ class StorageFailures:
         published = max(replica.high_watermark, old.log_end_offset if log.was_cut else 0)
         if log.log_end_offset < published:
             log.abandon()
-            _log.error(
-                "log ends before what was published, its replica has no role until that is reported"
-                " partition=%s end_offset=%d published=%d", replica.partition, log.log_end_offset, published,
-            )  # fmt: skip
-            self._on_short(replica, published)
+            self._open_short(replica, log.log_end_offset, published)
             return
         try:
             replica.resume(log)
