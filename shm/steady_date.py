@@ -6,7 +6,7 @@ It begins with the wall clock's date, follows the monotonic clock, and makes up 
 monotonic clock is the machine's. So a process that is made in place of another one reads the date that its predecessor read.
 
 A start believes the wall clock, unless the life before it was killed. Then the regions of that life are still there, and the new life
-goes on with their date (`kept_offset_ns`): a supervisor that is killed is no reason to believe a date that its node did not.
+continues with their date (`kept_offset_ns`): a supervisor that is killed is no reason to believe a date that its node did not.
 
 Runs in: the supervisor alone writes it, at the start and at each tick; every process reads it. The word is stored and loaded whole.
 """

@@ -19,10 +19,13 @@ USES = {
     "headrace/compiled_build.py": (1, "whether a file has changed: compared, never subtracted"),
     "headrace/compiled_core.py": (1, "whether a file has changed: compared, never subtracted"),
     "headrace/kernel_build.py": (1, "whether a file has changed: compared, never subtracted"),
-    "log/compaction/compaction.py": (2, "how old a segment is: which producers may be known to the owner still"),
+    "log/compaction/compaction.py": (
+        2,
+        "how old a segment is, by the steady date: which producers may be known to the owner still",
+    ),
     "log/disk.py": (2, "a file keeps the time of its last write"),
     "log/inspection/log_dir_check.py": (1, "whether a file has changed: compared, never subtracted"),
-    "log/reading/segment_facts.py": (2, "retention of records without timestamps"),
+    "log/reading/segment_facts.py": (2, "retention of records without timestamps, against the steady date"),
     "log/recovery/log_loader.py": (
         1,
         "dates in producers' snapshots: they only rank producers beyond the bound of all, none expires by them",

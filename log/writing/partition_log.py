@@ -111,6 +111,7 @@ class PartitionLog:
         loaded = self._load(checkpoint)
         self.log_start_offset = loaded.start_offset
         self.was_cut = loaded.was_cut or self._loss.is_set
+        self._is_short = False  # as the last truncation has found
         self.segments = segments = SegmentList(directory, loaded, clock, disk, latch)
         self._sync = SyncState(
             directory, segments, self._mark, self.epochs, disk, clock, latch, loaded.recovery_point, is_begun=is_begun
@@ -407,10 +408,10 @@ class PartitionLog:
 
         is_mapped   readers were told of what goes: they may have mapped it, and keep that file
         returns     whether anything was cut
-        raises      StorageFailed; LogShort, where what is left was found to be damaged: it ends before that
+        raises      StorageFailed; for what is left see `check_cut`
         """
         self._latch.check()
-        is_short = False
+        self._is_short = False
         try:
             if offset >= self.log_end_offset:
                 self.epochs.truncate_from_end(self.log_end_offset)
@@ -420,18 +421,21 @@ class PartitionLog:
             else:
                 segment, position = self._cut_place(offset)
                 self._truncation.cut(offset, segment, position, self.log_start_offset, is_mapped=is_mapped)
-                is_short = self._reload(segment, position)
+                self._reload(segment, position)
             assert self.log_end_offset <= offset, (self.log_end_offset, offset)
             self.epochs.truncate_from_end(self.log_end_offset)
         except OSError as failure:
             self._latch.fail("truncation", failure, is_torn=self._truncation.has_begun)
         except HeadraceError as failure:
             self._latch.fail("truncation", OSError(str(failure)), is_torn=self._truncation.has_begun)
-        if is_short:
+        return True
+
+    def check_cut(self, offset: int) -> None:
+        """After a truncation to an offset. raises LogShort, where what is left was found to be damaged, and ends before that"""
+        if self._is_short:
             raise LogShort(
                 f"{self.directory} is damaged below offset {offset}, and ends at {self.log_end_offset}", offset
             )
-        return True
 
     def restart_at(self, offset: int) -> None:
         """Drop every record; the log begins and ends at `offset`: a follower whose leader begins after its end.
@@ -522,12 +526,10 @@ class PartitionLog:
         )
         return loader.load(checkpoint)
 
-    def _reload(self, segment: int, position: int) -> bool:
+    def _reload(self, segment: int, position: int) -> None:
         """After a truncation: the log is whole up to (segment, position), and ends there. raises OSError
 
         It follows another replica, so it is never the sole one.
-
-        returns   whether it is not, and ends before that
         """
         checkpoint = LogCheckpoint(
             recovery_point=self.recovery_point, trusted=(segment, position), log_start_offset=self.log_start_offset
@@ -540,7 +542,7 @@ class PartitionLog:
         self._reader.refresh(self.segments_version)
         self._truncation.has_begun = False
         self.was_cut |= loaded.was_cut
-        return loaded.was_cut
+        self._is_short = loaded.was_cut
 
     def _cut_place(self, offset: int) -> tuple[int, int]:
         """(segment, position) where the log ends that is cut to an offset. raises CorruptSegment or OSError

@@ -96,7 +96,7 @@ class OpeningQueue:
     def try_again(self, has_room: Callable[[Path, int], bool]) -> None:
         """There may be room again.
 
-        has_room   whether a directory has so many bytes free
+        has_room   whether a directory has this number of bytes free
         """
         for slot in self.postponed:
             wanted = self._wanted.get(slot)

@@ -25,7 +25,7 @@ from bisect import bisect_right
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from headrace.errors import HeadraceError, LogDamaged, LogShort, StorageExhausted, StorageFailed
+from headrace.errors import HeadraceError, LogDamaged, StorageExhausted, StorageFailed
 from headrace.ids import NO_LEADER, PartitionKey, TopicPartition
 from headrace.limits import APPEND_PLACES_MAX
 from headrace.log.config import LogConfig
@@ -523,9 +523,8 @@ class Replica:
         return taken
 
     def truncate(self, offset: int) -> None:
-        """Cut the log back to where its leader's agrees with it. raises StorageFailed: tell `fail`"""
-        log = self.log
-        is_mapped = offset < self.high_watermark
+        """Cut the log back to where its leader's agrees with it. raises StorageFailed, LogShort: tell `fail`"""
+        log, is_mapped = self.log, offset < self.high_watermark
         if is_mapped and log.failure is None:  # readers go by the row, so it is the first to say so
             before, self.high_watermark = self.high_watermark, max(offset, log.log_start_offset)
             try:
@@ -534,17 +533,10 @@ class Replica:
                 self.high_watermark = before  # else the next try would cut what the row still offers
                 raise
         self._forget_places()
-        try:
-            log.truncate_to(offset, is_mapped=is_mapped)
-        except LogShort:
-            self._publish_cut()
-            raise
-        self._publish_cut()
-
-    def _publish_cut(self) -> None:
-        log = self.log
+        log.truncate_to(offset, is_mapped=is_mapped)
         self.high_watermark = min(max(self.high_watermark, log.log_start_offset), log.log_end_offset)
         self.publish()
+        log.check_cut(offset)
 
     def restart_at(self, offset: int) -> None:
         """Drop every record, and begin at an offset of the leader's log. raises StorageFailed: tell `fail`"""

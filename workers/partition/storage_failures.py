@@ -9,8 +9,7 @@ Runs in: a partition worker.
     a directory without room    its replicas refuse appends until there is some (`log_directories.py`)
     an I/O error                the directory is offline, in all processes, and every replica in it until the node is restarted
     contradictory files         that replica alone is offline; the stop is not a clean one
-    a truncation that finds     the replica is given up as well, its log opened and reported
-    damage in what is left
+    a damaged log that was cut  the replica is given up as well, its log opened and reported
 
 Who writes what: `Replica.is_full` is written here alone.
 
@@ -137,7 +136,7 @@ class StorageFailures:
         self._next_reopen_ms = max(self._next_reopen_ms, monotonic_ms + REOPEN_SHARE * took_ms)
 
     def has_room(self, log_dir: Path, wanted_bytes: int) -> bool:
-        """Whether a log directory has so many bytes free. One that can't be asked is tried: that says what is wrong with it."""
+        """Whether a log directory has this much room. One that can't be asked is tried: that says what is wrong with it."""
         try:
             return self._disk.free_bytes(log_dir) >= wanted_bytes
         except OSError:
