@@ -6,12 +6,15 @@ from headrace.shm.steady_date import SteadyDate
 MS_NS = 1_000_000
 
 
-class FakeDate(SteadyDate):
-    """words   what a process table has of it"""
+class FakeDate:
+    """words    what a process table has of it
+    steady   the date in them
+    """
 
     def __init__(self, wall_ms=0, monotonic_ms=0):
         self.words = memoryview(bytearray(PROCESS_ROWS)).cast("Q")
-        super().__init__(self.words)
+        self.steady = SteadyDate(self.words)
+        self.at_ms, self.begin, self.turn = self.steady.at_ms, self.steady.begin, self.steady.turn
         self.begin(wall_ms * MS_NS, monotonic_ms * MS_NS)
 
     def turn_by(self, clock):

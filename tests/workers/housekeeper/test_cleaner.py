@@ -105,7 +105,7 @@ class House:
         quarantine = Quarantine(self.clock)
         dirs = [self.directory]
         return Cleaner(
-            self.seat, self.clock, ExpiryClock(self.clock, FakeDate()), self.replicas, self.owners, dirs, Checkpoints(),
+            self.seat, self.clock, ExpiryClock(self.clock, FakeDate().steady), self.replicas, self.owners, dirs, Checkpoints(),
             quarantine,
         )  # fmt: skip
 

@@ -161,7 +161,7 @@ def test_a_date_that_is_set_forward_deletes_nothing_at_once(tmp_path, caplog):
 def test_the_date_that_is_left_counts_once_it_is_set_back():
     clock = FakeClock()
     steady = FakeDate(clock.ms, clock.ms)
-    dates = ExpiryClock(clock, steady)
+    dates = ExpiryClock(clock, steady.steady)
     begun_ms = clock.now_ms()
     clock.step_ms = 9 * DAY_MS
     clock.ms += 10_000

@@ -437,7 +437,7 @@ def look(pair, config, policy=expired_segments, now_ms=NOW_MS + 1000):
     quarantine = Quarantine(pair.maker.clock)
     clock, replicas = pair.maker.clock, Replicas([pair.hosted()])
     RetentionScan(
-        pair.seat, clock, ExpiryClock(clock, FakeDate()), replicas, pair.owners, policy, quarantine,
+        pair.seat, clock, ExpiryClock(clock, FakeDate().steady), replicas, pair.owners, policy, quarantine,
         lambda _hosted: OFFSET_MAX, set,
     ).run()  # fmt: skip
     pair.serve()
