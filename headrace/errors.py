@@ -249,11 +249,35 @@ class StorageFailed(HeadraceError):
 
 
 class StorageExhausted(StorageFailed):
-    """Out of disk space or file descriptors: the log is reopened when there are some; nothing acknowledged is lost."""
+    """Out of disk space or file descriptors: the log is reopened when there are some; nothing acknowledged is lost.
+
+    wanted_bytes   that have to be free before it is worth trying again; 0: not known
+    """
+
+    wanted_bytes: int = 0
+
+
+class RoomWanted(OSError):
+    """ENOSPC of a disk that was asked for room before anything was written."""
+
+    def __init__(self, code: int, reason: str, place: str, wanted_bytes: int) -> None:
+        super().__init__(code, reason, place)
+        self.wanted_bytes = wanted_bytes
 
 
 class LogDamaged(StorageFailed):
     """A log's files contradict its offsets: that replica alone goes out of service, its directory stays."""
+
+
+class LogShort(LogDamaged):
+    """A log has lost something that was published below where it was just cut: it is opened and reported as any other is.
+
+    published   up to where it was published, and agrees with its leader's
+    """
+
+    def __init__(self, reason: str, published: int) -> None:
+        super().__init__(reason)
+        self.published = published
 
 
 def is_exhausted(failure: Exception) -> bool:

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from headrace.errors import EXHAUSTED, TOO_MANY_FILES, StorageExhausted, StorageFailed
+from headrace.errors import EXHAUSTED, TOO_MANY_FILES, RoomWanted, StorageExhausted, StorageFailed
 from headrace.limits import IOV_MAX
 
 Buffer = bytes | bytearray | memoryview
@@ -33,8 +33,12 @@ def storage_failure(what: str, failure: OSError, *, is_sync: bool = False) -> St
               many open files is what its `open` says)
     """
     passing = TOO_MANY_FILES if is_sync else EXHAUSTED
-    kind = StorageExhausted if failure.errno in passing else StorageFailed
-    return kind(f"{what}: {failure}")
+    if failure.errno not in passing:
+        return StorageFailed(f"{what}: {failure}")
+    exhausted = StorageExhausted(f"{what}: {failure}")
+    if isinstance(failure, RoomWanted):
+        exhausted.wanted_bytes = failure.wanted_bytes
+    return exhausted
 
 
 class Disk:

@@ -1,13 +1,13 @@
 """The supervisor: creates the shared memory, forks the node's processes, restarts those that die, stops them in order.
 
 Runs in: the process that `headrace start` or `headrace dev` began. It has no threads and touches no data; of
-the process table it writes pids, starts, exit codes, generations and the clean-stop word. Its loop sleeps on
+the process table it writes pids, starts, exit codes, generations, the clean-stop word and the steady date. Its loop sleeps on
 the signal inbox:
 
     SIGCHLD          waitpid of its own pids -> renew the fabric -> restart (restart_policy)
     SIGTERM, SIGINT  stop role by role (stop_plan)
     SIGHUP           reload the settings (`headrace start`), or stop (`headrace dev`: the terminal is gone)
-    every tick       heartbeats, watchdog, status
+    every tick       heartbeats, watchdog, status, steady date
 
 A child that ends with 78 (EX_CONFIG) ends the node: a restart would not help. One that dies again and again before
 the node has served ends it with 1, so that its parent knows. Should the supervisor itself be killed, its children
@@ -25,6 +25,7 @@ import time
 from collections.abc import Callable, Collection
 
 from headrace import exit_codes
+from headrace.clock import read_monotonic_ns, read_wall_ns
 from headrace.errors import HeadraceError, NotAvailable
 from headrace.limits import DEATHS_BEFORE_READY_MAX, FORK_RETRY_MS, LEAVE_MS_MAX, RENEWAL_POLL_MS, STOP_STEP_MS
 from headrace.node import restart_policy, status
@@ -341,6 +342,7 @@ class Supervisor:
 
     def _look(self, now_ms: int) -> None:
         """End what hangs; tell the service manager how we are, unless something hangs."""
+        self._fabric.date.turn(read_wall_ns(), read_monotonic_ns())
         if self._on_tick is not None:
             self._on_tick(now_ms)
         if self._kill_hung():

@@ -9,6 +9,7 @@ Source: Kafka `LogDirFailureChannel`.
 
 from __future__ import annotations
 
+import errno
 import logging
 from pathlib import Path
 from typing import Final
@@ -27,3 +28,10 @@ def report_failed(seat: Seat, log_dir: Path, failure: OSError | StorageFailed) -
     _log.error("log directory offline path=%s reason=%s", log_dir, failure)
     seat.report_offline_dirs(seat.wiring.log_dir_bit(str(log_dir)))
     return True
+
+
+def report_unreadable(seat: Seat, log_dir: Path, failure: Exception) -> bool:
+    """What a pass over the segments of a log met: an I/O error is its log directory's failure. False for anything else (decision 091)."""
+    if not isinstance(failure, OSError) or failure.errno != errno.EIO:
+        return False
+    return report_failed(seat, log_dir, failure)

@@ -26,6 +26,7 @@ import time
 import uuid
 from typing import Final
 
+from headrace.clock import read_monotonic_ns, read_wall_ns
 from headrace.errors import StorageFailed
 from headrace.limits import RENEWAL_RETRY_MS
 from headrace.settings import Settings
@@ -35,6 +36,7 @@ from headrace.shm.fence import check_machine
 from headrace.shm.process_table import ProcessTable
 from headrace.shm.region import SHM_DIRECTORY, Region, RegionError, region_prefix, rename, sweep, unlink
 from headrace.shm.ring_sizes import RingSizes, bound_bytes, cluster_rows, ring_sizes, shm_bytes, view_region_bytes
+from headrace.shm.steady_date import SteadyDate, kept_offset_ns
 from headrace.shm.wiring import Role, Wiring
 
 PROCESSES: Final = "processes"
@@ -47,11 +49,15 @@ _log: Final = logging.getLogger(__name__)
 
 
 class Fabric:
-    """The regions and doorbells of a node's boot."""
+    """The regions and doorbells of a node's boot.
+
+    date   the steady date of this life, to be turned now and then
+    """
 
     def __init__(self, wiring: Wiring, processes: ProcessTable, regions: list[Region]) -> None:
         self.wiring = wiring
         self.processes = processes
+        self.date = SteadyDate(processes.words)
         self._regions = regions
         self._names: dict[tuple[int, int], str] = {}  # of the ring that each (writer, reader) has, or will hand on
         self._void_since: dict[int, int] = {}  # process id -> epoch since which its last generation is void
@@ -77,6 +83,7 @@ class Fabric:
         bound = bound_bytes(settings, SHM_DIRECTORY)
         sizes = ring_sizes(settings, bound)
         prefix = region_prefix(settings["broker.id"], settings["log.dirs"][0])
+        kept_ns = kept_offset_ns(prefix, PROCESSES)
         sweep(prefix)
         wiring = Wiring(
             prefix=prefix,
@@ -110,6 +117,7 @@ class Fabric:
                 elif what == LAG:
                     layout.lay_out_lag(regions[-1].words, settings["headrace.lag.rows.max"])
             fabric = cls(wiring, ProcessTable(regions[0]), regions)
+            fabric.date.begin(read_wall_ns(), read_monotonic_ns(), kept_ns)
             for process_id in range(count):
                 fabric.processes.raise_generation(process_id)
             arenas = [(process_id, process_id) for process_id in range(count) if wiring.arena_bytes(process_id)]

@@ -21,7 +21,7 @@ region, of the row or of the message:
                      8  body                  padded to 8
 
     processes      128  epoch, clean stop,    supervisor
-                        leaving
+                        leaving, steady date  (steady_date.py)
                    256  row of process 0, row of process 1, ...
 
     process row      0  generation, pid, starts, exit code    supervisor
@@ -87,6 +87,7 @@ KIND_MAX: Final = 255
 PROCESS_EPOCH: Final = HEADER_BYTES
 PROCESS_CLEAN_STOP: Final = PROCESS_EPOCH + WORD
 PROCESS_LEAVING: Final = PROCESS_CLEAN_STOP + WORD
+PROCESS_STEADY_DATE: Final = PROCESS_LEAVING + WORD
 PROCESS_ROWS: Final = HEADER_BYTES + LINE
 PROCESS_GENERATION: Final = 0
 PROCESS_PID: Final = 1
@@ -134,6 +135,7 @@ assert KIND_MAX < 1 << 32
 assert PROCESS_EXIT_CODE < PROCESS_PARKED < PROCESS_STATE < PROCESS_OFFLINE_DIRS < PROCESS_FOLLOWED
 assert PROCESS_FOLLOWED < PROCESS_AWAY_SINCE < PROCESS_RELEASED < PROCESS_COUNTERS
 assert PROCESS_ROWS % LINE == 0
+assert PROCESS_STEADY_DATE + WORD <= PROCESS_ROWS
 assert (PROCESS_ROW_WORDS * WORD) % LINE == 0  # the supervisor's words of a row share no line with another row
 assert PARTITION_ROWS % LINE == 0
 assert PARTITION_ROW_BYTES % LINE == 0

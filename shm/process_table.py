@@ -1,6 +1,7 @@
 """Who runs: one row a process, one word of epoch for all.
 
-The supervisor writes generation, pid, starts and exit code of each row, the epoch and the clean-stop word;
+The supervisor writes generation, pid, starts and exit code of each row, the epoch, the clean-stop word and the
+steady date (`steady_date.py`);
 each process writes its own parked word, heartbeat, state and counters. The epoch moves whenever any
 generation does, so that a process learns of a peer's death by one load a cycle.
 """

@@ -43,6 +43,7 @@ from headrace.controller.agent.opened_report import OpenedReport
 from headrace.controller.agent.other_ends import Questions
 from headrace.controller.agent.owed_elections import OwedElections, Register
 from headrace.controller.agent.pending_response import PendingResponse
+from headrace.controller.agent.short_logs import ShortLogs
 from headrace.controller.cluster.known_cluster import KnownCluster, Topic, is_another
 from headrace.controller.zookeeper import held_znodes, znodes
 from headrace.controller.zookeeper.errors import ZkConflict, ZkError
@@ -113,6 +114,7 @@ class Holds:
         self._fresh: set[Place] = set()  # suspects since this life began, for no other reason
         self._well = LOG_WAS_CLOSED  # what owners say of logs that lost nothing
         self._missing = MissingLogs(known, zk, has_new_directory)
+        self._short = ShortLogs(known, zk, tasks)
         self._ahead = AheadReplicas(known, zk)
         self._stored: set[str] = set()  # znodes of ours that were read, or written
         self._unread: set[str] = set()  # those that can't be read
@@ -296,6 +298,8 @@ class Holds:
         )
         self._dirty.add(topic.name)
         if held.is_sole:
+            if place not in self._fresh:  # of these it was begun before they were opened
+                self._short.report(place)
             report_loss(place, held.end_offset, held, "the partition has no other replica")
             self._drop(place)
         elif is_new:
@@ -358,7 +362,7 @@ class Holds:
     def _has_work(self) -> bool:
         return bool(
             self._known.held or self._dirty or self._unstored or self._elections or self._has_event or self._accepted
-            or self._missing
+            or self._missing or self._short
         )  # fmt: skip
 
     def _follow(self, places: Iterable[Place]) -> None:
@@ -419,6 +423,7 @@ class Holds:
         self._next_ms = began_ms + CHECK_MS
         if self._missing:
             await self._settle_missing()
+        await self._short.settle()
         await self._store()
         places = [place for place, one in self._known.held.items() if not one.is_sole]
         await read_held_states(self._zk, self._known, {*places, *self._elections.places})
@@ -433,7 +438,7 @@ class Holds:
             self._next_ms = began_ms + took_ms + min(max(CHECK_MS, PAUSE_FACTOR * took_ms), HELD_CHECK_MS_MAX)
 
     async def _store(self) -> None:
-        """Have ZooKeeper say what is held; then owners are answered, but for missing logs not judged yet. raises ZkError"""
+        """Have ZooKeeper say what is held; then owners are answered, but for what is not settled yet. raises ZkError"""
         unstored, self._unstored = self._unstored, []
         names = iter(sorted(self._dirty))
 
@@ -454,7 +459,7 @@ class Holds:
         except BaseException:
             self._unstored += unstored
             raise
-        unsettled = self._missing.topics
+        unsettled = self._missing.topics | self._short.topics
         for token in unstored:
             token.is_stored = unsettled.isdisjoint(token.names)
         self._unstored += [token for token in unstored if not token.is_stored]

@@ -8,7 +8,9 @@ Source: Kafka `LogSegment.largestTimestamp`, `readLargestTimestamp`.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 from headrace.log.index_layout import TIME_ENTRY
 from headrace.log.names import LOG_SUFFIX, TIME_INDEX_SUFFIX, path_of, segment_bases
@@ -17,15 +19,21 @@ from headrace.log.reading.segment_file import CorruptSegment, SegmentFile
 from headrace.log.retention import SegmentFacts
 from headrace.protocol.record_batch import HEADER_BYTES, MAGIC_POSITION, MAGIC_V2, parse_header
 
+SEGMENTS_PER_BEAT: Final = 500
 
-def segment_facts(directory: Path, log_end_offset: int) -> list[SegmentFacts]:
+
+def segment_facts(directory: Path, log_end_offset: int, beat: Callable[[], object] | None = None) -> list[SegmentFacts]:
     """The facts of a log that its owner may be changing just now: segments that go meanwhile are left out.
 
+    beat     called after each SEGMENTS_PER_BEAT: a log may have tens of thousands
     raises   OSError
     """
     bases = segment_bases(directory)
     facts = []
-    for base, end_offset in zip(bases, [*bases[1:], max([log_end_offset, *bases[-1:]])], strict=True):
+    ends = [*bases[1:], max([log_end_offset, *bases[-1:]])]
+    for number, (base, end_offset) in enumerate(zip(bases, ends, strict=True), 1):
+        if beat is not None and not number % SEGMENTS_PER_BEAT:
+            beat()
         try:
             status = os.stat(path_of(directory, base, LOG_SUFFIX))
         except FileNotFoundError:

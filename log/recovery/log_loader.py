@@ -18,7 +18,8 @@ have made (`state/compacted_offset.py`); a log that has no other replica keeps i
 A batch that was known to be whole (below the recovery point, or published by an owner of this boot) and is damaged was not torn
 by a crash. What follows it is kept (`damaged_rest.py`): put aside, and, where there is no other replica, in the log from the next
 whole batch on. The recovery point lags, and may be missing. So the torn end of a crash is looked for in the last segment that was
-written: where a later one has a whole batch, and there is no other replica, a damaged batch counts as one that was whole.
+written: where a later one has a whole batch, and there is no other replica, a damaged batch counts as one that was whole. So it does
+in the last segment of a log that was synced before each answer, where a whole batch follows it.
 
 What lies below the log's start is no part of it: damage and holes there (segments were deleted, and the machine lost some of the
 renames) say nothing of what follows. A log that ends below its start (records were deleted up to an offset that was lost) is reset
@@ -56,7 +57,15 @@ from headrace.log.names import (
 )
 from headrace.log.reading.aborted_transactions import check_transaction_index
 from headrace.log.reading.index_reader import IndexReader
-from headrace.log.recovery.damaged_rest import begin_split, check_room, finish_split, next_batch, put_aside_rest
+from headrace.log.recovery.damaged_rest import (
+    begin_split,
+    check_room,
+    find_copy,
+    finish_split,
+    has_whole_batch,
+    next_batch,
+    put_aside_rest,
+)
 from headrace.log.recovery.epoch_scan import contradiction, epochs_in
 from headrace.log.recovery.recovery import Progress, Recovery
 from headrace.log.recovery.replay import NEVER_OFFSET, ProducerReplay
@@ -138,7 +147,8 @@ class LogLoader:
     ) -> None:
         """What the log is made of, and where a loss is noted.
 
-        was_synced   nothing was answered before it was synced: the torn end of the last segment is no loss
+        was_synced   nothing was answered before it was synced: the torn end of the last segment is no loss, where nothing whole
+                     follows it
         """
         self._directory = directory
         self._config = config
@@ -352,12 +362,18 @@ class LogLoader:
         def before_cut(position: int, next_offset: int) -> None:
             is_synced = position < known_end or next_offset < opening.recovery_point
             is_within = not is_synced and self._has_batch(later)
-            if is_synced or is_within or not (self._was_synced or self._is_published):
+            is_followed = (
+                self._was_synced
+                and not (is_synced or is_within)
+                and has_whole_batch(segment, position, next_offset, self._disk)
+            )
+            if is_synced or is_within or is_followed or not (self._was_synced or self._is_published):
                 self._note_loss()
             elif not self._was_synced:
                 self._was_cut = True
-            if is_synced or (is_within and opening.is_sole):
-                self._keep_rest(segment, position, next_offset, is_synced=is_synced, is_sole=opening.is_sole)
+            if is_synced or is_followed or (is_within and opening.is_sole):
+                what = "synced batch" if is_synced else "batch before whole ones"
+                self._keep_rest(segment, position, next_offset, what, is_sole=opening.is_sole)
 
         recovery = Recovery(
             segment,
@@ -398,21 +414,24 @@ class LogLoader:
                     return True
         return False
 
-    def _keep_rest(self, segment: Segment, position: int, next_offset: int, *, is_synced: bool, is_sole: bool) -> None:
+    def _keep_rest(self, segment: Segment, position: int, next_offset: int, what: str, *, is_sole: bool) -> None:
         """What was whole is damaged: nothing of it goes before it is kept. raises OSError
 
-        is_synced   that is known; else whole batches in later segments say so
+        what   is damaged
         """
         self._is_rotten = True
         found = next_batch(segment, position, next_offset, self._disk) if is_sole else None
-        check_room(segment, position, 1 if found is None else 2, self._disk)
+        begun = find_copy(segment, position, next_offset, self._disk)
+        wanted = segment.size_bytes - position - (begun.size_bytes if begun is not None else 0)
+        wanted += segment.size_bytes - found[0] if found is not None else 0
+        check_room(segment.directory, wanted, self._disk)
         if found is not None:
             self._split_at = found[1]
             begin_split(segment, found[0], found[1], self._disk)
-        place = put_aside_rest(segment, position, next_offset, self._disk)
+        place = put_aside_rest(segment, position, next_offset, self._disk, begun)
         _log.error(
             "%s is damaged, %s file=%s position=%d offset=%d kept_in=%s",
-            "synced batch" if is_synced else "batch before later segments",
+            what,
             "acknowledged records are lost, what follows it stays in the log"
             if found is not None
             else "the log is cut there; nothing of ours removes what followed, see headrace dump-log",

@@ -140,7 +140,7 @@ class ProducerReplay:
         raises   OSError
         """
         if self._next_offset < 0:
-            start = self._producers.load(min(offset, self._untrusted_from), self._now_ms)
+            start = self._producers.load(min(offset, self._untrusted_from))
             self._producers.expire(self._producers.now_ms)
             self._next_offset = start
             self._recall(start, end_segment, end_position)

@@ -11,13 +11,14 @@ Runs in: the partition worker that owns the log, while it opens it.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 from headrace.log.disk import Disk
-from headrace.log.names import STRAY_SUFFIX, SUFFIXES, aside_name, path_of
+from headrace.log.names import STRAY_SUFFIX, SUFFIXES, aside_name, aside_stem, path_of
 
 _COPY: Final = re.compile(r"\.[0-9a-f]{32}-future$")
 
@@ -42,6 +43,15 @@ def put_aside(directory: Path, bases: list[int], disk: Disk, note: Callable[[Pat
     disk.sync_directory(target)
     disk.sync_directory(directory)
     return target
+
+
+def directories_aside(directory: Path) -> list[Path]:
+    """Where what left this log before is, in no order that says anything. raises OSError"""
+    beginning = aside_stem(_COPY.sub("", directory.name), STRAY_SUFFIX) + "."
+    names = [
+        name for name in os.listdir(directory.parent) if name.startswith(beginning) and name.endswith(STRAY_SUFFIX)
+    ]
+    return [directory.with_name(name) for name in sorted(names)]
 
 
 def make_aside(directory: Path, disk: Disk, note: Callable[[Path, Disk], object]) -> Path:

@@ -63,7 +63,7 @@ class ProducerBudget:
         excess = sum([len(producers) for producers in logs]) - self.producers_max
         if excess > 0:
             evicted = nsmallest(excess + share, _ages(logs, newest))
-            for _time, _place, producer_id, producers in evicted:
+            for _time, _date, _place, producer_id, producers in evicted:
                 del producers[producer_id]
             excess -= len(evicted)
         self._room = (
@@ -71,21 +71,25 @@ class ProducerBudget:
         )  # more than the bound have a transaction open: don't count each time
 
 
-Ages = Iterator[tuple[int, int, int, OrderedDict[int, Producer]]]
+Ages = Iterator[tuple[int, int, int, int, OrderedDict[int, Producer]]]
 
 
 def _ages(logs: list[OrderedDict[int, Producer]], newest: Producer | None) -> Ages:
-    """(when it was last seen, id of the log, id of the producer, producers of the log) of all that may be evicted."""
+    """(when it was last seen, the date of its last batch, id of the log, id of the producer, producers of the log).
+
+    Of all that may be evicted. The date tells those of one opening apart, which were all seen then.
+    """
     for producers in logs:
         for producer_id, producer in producers.items():
             if producer.txn_first_offset < 0 and producer is not newest:
-                yield producer.seen_ms, id(producers), producer_id, producers
+                yield producer.seen_ms, producer.last_timestamp_ms, id(producers), producer_id, producers
 
 
 class ProducerState:
     """The producers of one log, least recently active first; `snapshots` are those of them in its directory.
 
-    now_ms   of the monotonic clock, as of this call into the log: ages count by it, so that none ends because the date was set
+    now_ms   of the monotonic clock, as of this call into the log: ages count by it, so that none ends because the date was set,
+             in whatever process the log is opened again
     """
 
     def __init__(
@@ -255,20 +259,19 @@ class ProducerState:
         self._ongoing.clear()
         self._unreplicated.clear()
 
-    def load(self, limit: int, date_ms: int) -> int:
+    def load(self, limit: int) -> int:
         """Take the newest good snapshot at or below an offset.
 
-        A snapshot has dates: so old is a producer that this process has not seen. Of one that it has seen, it knows better.
+        A snapshot has dates alone, and one of them may have been wrong: the producer's, or ours. So a producer that this process has
+        not seen is seen now. Its date says no more than which one goes first beyond the bound of all (`ProducerBudget`).
 
-        date_ms   of now
         returns   the offset from which batches have to be replayed
         """
         seen_ms = {producer_id: producer.seen_ms for producer_id, producer in self.producers.items()}
         self.clear()
         self.producers = self.snapshots.load(limit)
         for producer_id, producer in self.producers.items():
-            by_date_ms = self.now_ms - max(0, date_ms - producer.last_timestamp_ms)
-            producer.seen_ms = seen_ms.get(producer_id, by_date_ms)
+            producer.seen_ms = seen_ms.get(producer_id, self.now_ms)
         self._budget.logs[id(self.producers)] = self.producers
         self._budget.take(len(self.producers))
         open_transactions = [(one.txn_first_offset, name) for name, one in self.producers.items()]

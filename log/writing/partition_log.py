@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Final
 
 from headrace.clock import Clock
-from headrace.errors import HeadraceError, StorageFailed, is_exhausted
+from headrace.errors import HeadraceError, LogShort, StorageFailed, is_exhausted
 from headrace.ids import TopicPartition
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk, storage_failure
@@ -111,6 +111,7 @@ class PartitionLog:
         loaded = self._load(checkpoint)
         self.log_start_offset = loaded.start_offset
         self.was_cut = loaded.was_cut or self._loss.is_set
+        self._is_short = False  # as the last truncation has found
         self.segments = segments = SegmentList(directory, loaded, clock, disk, latch)
         self._sync = SyncState(
             directory, segments, self._mark, self.epochs, disk, clock, latch, loaded.recovery_point, is_begun=is_begun
@@ -407,9 +408,10 @@ class PartitionLog:
 
         is_mapped   readers were told of what goes: they may have mapped it, and keep that file
         returns     whether anything was cut
-        raises      StorageFailed
+        raises      StorageFailed; for what is left see `check_cut`
         """
         self._latch.check()
+        self._is_short = False
         try:
             if offset >= self.log_end_offset:
                 self.epochs.truncate_from_end(self.log_end_offset)
@@ -427,6 +429,13 @@ class PartitionLog:
         except HeadraceError as failure:
             self._latch.fail("truncation", OSError(str(failure)), is_torn=self._truncation.has_begun)
         return True
+
+    def check_cut(self, offset: int) -> None:
+        """After a truncation to an offset. raises LogShort, where what is left was found to be damaged, and ends before that"""
+        if self._is_short:
+            raise LogShort(
+                f"{self.directory} is damaged below offset {offset}, and ends at {self.log_end_offset}", offset
+            )
 
     def restart_at(self, offset: int) -> None:
         """Drop every record; the log begins and ends at `offset`: a follower whose leader begins after its end.
@@ -518,7 +527,10 @@ class PartitionLog:
         return loader.load(checkpoint)
 
     def _reload(self, segment: int, position: int) -> None:
-        """After a truncation: the log is whole up to (segment, position), and ends there. raises OSError"""
+        """After a truncation: the log is whole up to (segment, position), and ends there. raises OSError
+
+        It follows another replica, so it is never the sole one.
+        """
         checkpoint = LogCheckpoint(
             recovery_point=self.recovery_point, trusted=(segment, position), log_start_offset=self.log_start_offset
         )
@@ -529,6 +541,8 @@ class PartitionLog:
         self._tail.bytes_since_snapshot = loaded.bytes_replayed
         self._reader.refresh(self.segments_version)
         self._truncation.has_begun = False
+        self.was_cut |= loaded.was_cut
+        self._is_short = loaded.was_cut
 
     def _cut_place(self, offset: int) -> tuple[int, int]:
         """(segment, position) where the log ends that is cut to an offset. raises CorruptSegment or OSError

@@ -18,6 +18,8 @@ from headrace.node import stop_plan, supervisor
 from headrace.settings import Settings
 from headrace.shm.fabric import Fabric
 from headrace.shm.process_table import ProcessState
+from headrace.shm.region import Region
+from headrace.shm.steady_date import SteadyDate
 from headrace.shm.wiring import Role
 from tests.node import fake_processes as fakes
 from tests.support.altered import altered
@@ -647,4 +649,20 @@ def test_a_process_that_can_not_be_forked_for_now_is_started_later(fork_node, mo
     os.kill(node.child(PARTITION), signal.SIGKILL)
     wait_until(lambda: node.starts(PARTITION) == 2, node.log)
     assert node.log().count("process not started, retried") == 4
+    assert node.stop() == 0
+
+
+def test_the_steady_date_follows_the_wall_clock(fork_node):
+    """Of a supervisor that does not turn it a date that was wrong at the start would stay."""
+    node = fork_node()
+    node.wait_ready()
+    name = next(name for name in node.regions() if name.endswith("-processes"))
+    region = Region.attach(f"/{name}")
+    date = SteadyDate(region.words)
+    hour_ns = 3_600_000_000_000
+    date.begin(time.time_ns() - hour_ns, time.monotonic_ns())
+    node.wait_for_looks(2)
+    behind_ms = time.time_ns() // 1_000_000 - date.at_ms(time.monotonic_ns())
+    assert 3_500_000 < behind_ms < 3_600_000 - 50
+    region.close()
     assert node.stop() == 0

@@ -11,6 +11,7 @@ from headrace.shm.layout import partition_region_bytes
 from headrace.shm.partition_table import PartitionTable
 from headrace.shm.process_table import ProcessState
 from headrace.shm.wiring import Wiring
+from tests.support.fake_date import FakeDate
 
 TOPIC_ID = "00112233445566778899aabbccddeeff"
 
@@ -71,7 +72,9 @@ class FakeSeat:
         self.partitions = PartitionTable(Memory(partition_region_bytes(64)), 64)
         self.counters = Counters(memoryview(bytearray(8 * 48)).cast("Q"), 0)
         self.controller_state, self.away_since_ms, self.controller_beat_ns = ProcessState.READY, 0, 2**62
+        self.date = FakeDate()
         self.processes = SimpleNamespace(
+            words=self.date.words,
             counters=lambda process_id: self.counters,
             state=lambda process_id: self.controller_state,
             away_since_ms=lambda process_id: self.away_since_ms,

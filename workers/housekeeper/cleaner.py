@@ -46,6 +46,7 @@ from headrace.log.retention import SegmentFacts
 from headrace.log.state.checkpoints import CLEANER_OFFSET_FILE, LEADER_EPOCH_FILE, BadCheckpoint, read_leader_epochs
 from headrace.protocol.compression import CompressionError
 from headrace.protocol.record_batch import CorruptRecord
+from headrace.runtime.failed_directory import report_unreadable
 from headrace.settings import Settings
 from headrace.shm.counters import BYTES_COMPACTED, PARTITIONS_UNCLEANABLE, SEGMENTS_COMPACTED
 from headrace.shm.seat import Seat
@@ -115,6 +116,7 @@ class Cleaner:
         self._next_check_ms = 0  # of the monotonic clock
         self._rested_until_ns = 0
         self._pass: _Pass | None = None
+        self._moving: set[str] | None = None  # names of replicas that move, in this look; None: not read yet
         self._epochs: dict[TopicPartition, tuple[int, int]] = {}  # key, leader epoch at the last look
         self._failures: dict[int, tuple[int, int]] = {}  # slot -> key, failed passes in a row
         self._with_remains: dict[int, tuple[int, bool]] = {}  # slot -> key, whether an older version left empty batches
@@ -146,6 +148,9 @@ class Cleaner:
                 return 0
         return self._go_on(self._pass)
 
+    def _beat(self) -> None:
+        self._seat.beat(self._clock.monotonic_ns())
+
     def close(self) -> None:
         """Give up the pass in progress."""
         if self._pass is not None:
@@ -161,8 +166,9 @@ class Cleaner:
     def _begin(self, now_ms: int) -> None:
         """Start with the dirtiest log that is due."""
         best: tuple[float, Hosted, CompactionPlan] | None = None
+        self._moving = None
         for hosted in self._replicas:
-            self._seat.beat(self._clock.monotonic_ns())
+            self._beat()
             if not hosted.config.is_compacted or not self._replicas.is_current(hosted) or self._is_quarantined(hosted):
                 continue
             plans: list[CompactionPlan] = []
@@ -197,6 +203,7 @@ class Cleaner:
         try:
             plan = self._plan(hosted, now_ms)
         except (OSError, BadCheckpoint) as failure:
+            report_unreadable(self._seat, hosted.log_dir, failure)
             _log.warning("compaction skipped partition=%s reason=%s", hosted.name, failure)
             return
         if plan is not None and not self._is_moving(hosted) and not has_swap(hosted.directory):
@@ -204,12 +211,14 @@ class Cleaner:
 
     def _is_moving(self, hosted: Hosted) -> bool:
         """Whether the replica is moving to another log directory: its owner would refuse."""
-        stem = aside_stem(str(hosted.name), FUTURE_SUFFIX)
-        return any(True for log_dir in self._log_dirs for _ in log_dir.glob(f"{stem}.*{FUTURE_SUFFIX}"))
+        if self._moving is None:
+            names = [name for log_dir in self._log_dirs for name in _names_in(log_dir)]
+            self._moving = {name.rpartition(".")[0] for name in names if name.endswith(FUTURE_SUFFIX)}
+        return aside_stem(str(hosted.name), FUTURE_SUFFIX) in self._moving
 
     def _plan(self, hosted: Hosted, now_ms: int) -> CompactionPlan | None:
         row = hosted.row
-        facts = segment_facts(hosted.directory, row.log_end_offset)
+        facts = segment_facts(hosted.directory, row.log_end_offset, self._beat)
         if not facts:
             return None
         checkpoint = self._believed_checkpoint(hosted)
@@ -284,7 +293,8 @@ class Cleaner:
             self._finish(running)
         except (SwapRefused, OSError) as failure:
             self._rest()
-            if not running.is_untimely and getattr(failure, "errno", None) != errno.ENOSPC:
+            is_reported = report_unreadable(self._seat, running.hosted.log_dir, failure)
+            if not (is_reported or running.is_untimely or getattr(failure, "errno", None) == errno.ENOSPC):
                 self._note_failure(running.hosted, failure)
             self._drop(running)
         except Fenced:
@@ -369,3 +379,11 @@ class Cleaner:
             remove_cleaned(running.hosted.directory, self._disk)
         except OSError:
             pass  # gone with its directory, or swept at the next start
+
+
+def _names_in(log_dir: Path) -> list[str]:
+    """Nothing of one that can't be read: its owners find out what is wrong with it."""
+    try:
+        return os.listdir(log_dir)
+    except OSError:
+        return []

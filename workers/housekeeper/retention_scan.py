@@ -7,7 +7,8 @@ decides (`workers/partition/upkeep.py`). The files it dropped are removed here w
                 on disk is beyond already
     ask again   a moment later: that checkpoint is written, once for all logs, and the same is asked for: the files go
 
-A disk without room for the checkpoint gets it by the deletion: there the files go without.
+A disk without room for the checkpoint gets it by the deletion: there the files go without. A request has SEGMENTS_PER_REQUEST_MAX at
+most: of a log with more that go, the next ones are asked for a moment after these went.
 
 Source: Kafka `LogManager.cleanupLogs`, `LogManager.deleteLogs`.
 """
@@ -21,11 +22,13 @@ from typing import NamedTuple
 
 from headrace.clock import Clock
 from headrace.errors import ErrorCode
+from headrace.limits import SEGMENTS_PER_REQUEST_MAX
 from headrace.log.config import LogConfig
 from headrace.log.reading.segment_facts import segment_facts
 from headrace.log.retention import RetentionPolicy, SegmentFacts, expired_segments
 from headrace.log.segments.segment_deletion import remove_retired
 from headrace.log.state.checkpoints import OFFSET_MAX
+from headrace.runtime.failed_directory import report_unreadable
 from headrace.shm.counters import SEGMENTS_DELETED
 from headrace.shm.messages import DeletionRule
 from headrace.shm.seat import Seat
@@ -33,21 +36,26 @@ from headrace.workers.expiry_clock import ExpiryClock
 from headrace.workers.housekeeper.hosted import Hosted, HostedReplicas
 from headrace.workers.housekeeper.owners import Owners
 from headrace.workers.housekeeper.quarantine import Quarantine
+from headrace.workers.watched_disk import WatchedDisk
 
 NO_ROLL_MS = -1
 ROLL_NOW_MS = 2**63 - 1
+NOT_ASKED = -1  # a log start that is below each one on disk
 
 _log = logging.getLogger(__name__)
 
 
 class _Deletion(NamedTuple):
-    """What was asked of an owner.
+    """What is asked of an owner at once.
 
-    end_offset   where the last of the segments ends
+    going        the segments, oldest first
+    rest         those that go after these
+    end_offset   where the last of `going` ends
     """
 
     hosted: Hosted
-    bases: list[int]
+    going: list[SegmentFacts]
+    rest: list[SegmentFacts]
     roll_before_ms: int
     rule: DeletionRule
     youngest_ms: int
@@ -85,6 +93,7 @@ class RetentionScan:
         self._owed: dict[
             int, tuple[_Deletion, int]
         ] = {}  # by slot; the log start that was on disk when it was asked for
+        self._disk = WatchedDisk(seat, clock)
         self._without_retired: dict[int, tuple[int, int, int]] = {}  # slot -> key, generation, version of its segments
         self._retired: dict[
             int, tuple[int, dict[str, int]]
@@ -94,7 +103,7 @@ class RetentionScan:
         """Ask for what has expired; returns how many logs could be scanned."""
         asked = 0
         for hosted in self._replicas:
-            self._seat.beat(self._clock.monotonic_ns())
+            self._beat()
             if self._replicas.is_current(hosted):
                 key = ("retention", hosted.slot, hosted.row.key)
                 asked += self._quarantine.run(key, hosted.name, self._look_at, hosted)
@@ -121,7 +130,7 @@ class RetentionScan:
             if before.get(slot) == version:
                 self._without_retired[slot] = version
                 continue
-            self._seat.beat(self._clock.monotonic_ns())
+            self._beat()
             hosted = self._replicas.place(serving)
             if hosted is not None:
                 key, names = seen.get(slot, (-1, {}))
@@ -134,7 +143,9 @@ class RetentionScan:
         self._retired[hosted.slot] = (hosted.row.key, seen)
         monotonic_ms = self._clock.monotonic_ns() // 1_000_000
         try:
-            removed = remove_retired(hosted.directory, seen, monotonic_ms, hosted.config.file_delete_delay_ms)
+            removed = remove_retired(
+                hosted.directory, seen, monotonic_ms, hosted.config.file_delete_delay_ms, self._disk
+            )
         except FileNotFoundError:
             return  # deleted, or moved to another log directory, since the replicas were listed
         if not seen:
@@ -146,42 +157,57 @@ class RetentionScan:
     def _look_at(self, hosted: Hosted) -> None:
         row, config = hosted.row, hosted.config
         try:
-            facts = segment_facts(hosted.directory, row.log_end_offset)
+            facts = segment_facts(hosted.directory, row.log_end_offset, self._beat)
         except FileNotFoundError:
             return  # deleted, or moved to another log directory, since the replicas were listed
+        except OSError as failure:
+            if not report_unreadable(self._seat, hosted.log_dir, failure):
+                raise
+            return
         now_ms = self._dates.now_ms()
         try:
             bases = self._policy(facts, config, row.log_start_offset, now_ms)
         except Exception as failure:  # code of others
             _log.error("retention policy failed partition=%s reason=%r", hosted.name, failure)
             return
-        if not bases or not facts:
+        wanted = set(bases)
+        going = [one for one in facts if one.base_offset in wanted]
+        if not going:
             return
         roll_before_ms = NO_ROLL_MS
         if bases[-1] == facts[-1].base_offset:
             is_by_time = config.retention_ms >= 0 and now_ms - facts[-1].largest_timestamp_ms > config.retention_ms
             roll_before_ms = now_ms - config.retention_ms if is_by_time else ROLL_NOW_MS
+        self._ask(self._first_of(hosted, going, roll_before_ms, now_ms), self._durable_start(hosted))
 
-        going = [one for one in facts if one.base_offset in set(bases)]
-        youngest_ms = max((one.largest_timestamp_ms for one in going), default=-1)
-        rule = self._rule_of(going, config, row.log_start_offset, now_ms)
-        end_offset = max((one.end_offset for one in going), default=0)
-        deletion = _Deletion(hosted, bases, roll_before_ms, rule, youngest_ms, end_offset)
-        self._ask(deletion, self._durable_start(hosted))
+    def _first_of(self, hosted: Hosted, segments: list[SegmentFacts], roll_before_ms: int, now_ms: int) -> _Deletion:
+        """As many of the segments that go as one request has. The active one is the last of all."""
+        going, rest = segments[:SEGMENTS_PER_REQUEST_MAX], segments[SEGMENTS_PER_REQUEST_MAX:]
+        youngest_ms = max(one.largest_timestamp_ms for one in going)
+        rule = self._rule_of(going, hosted.config, hosted.row.log_start_offset, now_ms)
+        end_offset = max(one.end_offset for one in going)
+        return _Deletion(hosted, going, rest, roll_before_ms, rule, youngest_ms, end_offset)
+
+    def _beat(self) -> None:
+        self._seat.beat(self._clock.monotonic_ns())
 
     def _ask(self, deletion: _Deletion, durable_start: int) -> None:
-        hosted, bases = deletion.hosted, deletion.bases
+        hosted, bases = deletion.hosted, [one.base_offset for one in deletion.going]
+        roll_before_ms = NO_ROLL_MS if deletion.rest else deletion.roll_before_ms
 
         def on_answer(error: ErrorCode | None) -> None:
             if error == ErrorCode.NONE and durable_start < deletion.end_offset:
                 self._owed[hosted.slot] = (deletion, durable_start)
             elif error == ErrorCode.NONE:
                 self._seat.counters.add(SEGMENTS_DELETED, len(bases))
+                if deletion.rest:
+                    following = self._first_of(hosted, deletion.rest, deletion.roll_before_ms, self._dates.now_ms())
+                    self._owed[hosted.slot] = (following, NOT_ASKED)
             elif error is not None:
                 _log.warning("segments not deleted partition=%s error=%s", hosted.name, error.name)
 
         self._owners.delete_segments(
-            hosted, bases, deletion.roll_before_ms, on_answer, deletion.rule, deletion.youngest_ms, durable_start
+            hosted, bases, roll_before_ms, on_answer, deletion.rule, deletion.youngest_ms, durable_start
         )
 
     def _rule_of(

@@ -70,6 +70,7 @@ class SegmentSync:
         quarantine: Quarantine,
     ) -> None:
         self._seat = seat
+        self._clock = clock
         self._replicas = replicas
         self._owners = owners
         self._checkpoints = checkpoints
@@ -77,6 +78,7 @@ class SegmentSync:
         self._disk = WatchedDisk(seat, clock)
         self._known: dict[TopicPartition, _Synced] = {}
         self._told: dict[TopicPartition, _Synced] = {}  # the same, as their owners were told
+        self._taken_back: dict[Path, dict[TopicPartition, tuple[str, int]]] = {}  # cleaner offsets that say too much
         self._done: dict[TopicPartition, tuple[int, ...]] = {}  # what their row said when nothing was left to do
 
     def run(self) -> bool:
@@ -86,10 +88,12 @@ class SegmentSync:
         for name, one in serving.items():
             if self._done.get(name) == _what_counts(one.row):
                 continue
+            self._seat.beat(self._clock.monotonic_ns())
             hosted = self._replicas.place(one)
             if hosted is not None:
                 is_news |= self._forget_other(hosted)
                 self._quarantine.run(("sync", hosted.slot, hosted.row.key), name, self._sync, hosted)
+        self._write_taken_back()
         return is_news
 
     def _forget_other(self, hosted: Hosted) -> bool:
@@ -109,12 +113,18 @@ class SegmentSync:
         ):
             return False
         if cleaned > row.recovery_point:
-            try:
-                entry = {hosted.name: (hosted.topic_id, row.recovery_point)}
-                self._checkpoints.write(hosted.log_dir, CLEANER_OFFSET_FILE, entry)
-            except OSError as failure:
-                _log.error("checkpoint not written directory=%s reason=%s", hosted.log_dir, failure)
+            entries = self._taken_back.setdefault(hosted.log_dir, {})
+            entries[hosted.name] = (hosted.topic_id, row.recovery_point)
         return True
+
+    def _write_taken_back(self) -> None:
+        """Once for each directory: after a crash that may be thousands of logs, and each write has the rows of all."""
+        taken_back, self._taken_back = self._taken_back, {}
+        for log_dir, entries in taken_back.items():
+            try:
+                self._checkpoints.write(log_dir, CLEANER_OFFSET_FILE, entries)
+            except OSError as failure:
+                _log.error("checkpoint not written directory=%s reason=%s", log_dir, failure)
 
     def _synced(self, hosted: Hosted) -> _Synced:
         """What is known of the log that its owner has now."""

@@ -44,6 +44,7 @@ from headrace.runtime.failed_directory import report_failed
 from headrace.runtime.mailbox import Mailbox
 from headrace.shm.counters import CLOSING_STEPS
 from headrace.shm.seat import Seat
+from headrace.shm.steady_date import SteadyDate
 from headrace.workers.expiry_clock import ExpiryClock
 from headrace.workers.housekeeper.checkpoints import Checkpoints
 from headrace.workers.housekeeper.clean_marker import unclosed_log
@@ -92,8 +93,8 @@ class Housekeeper(duty_cycle.Process):
         self._disk = WatchedDisk(seat, clock)
         self._checkpoints = Checkpoints(self._disk)
         self._sync = SegmentSync(seat, clock, self._replicas, self._owners, self._checkpoints, self._quarantine)
-        self._lags = LagScan(seat, self._replicas)
-        dates = ExpiryClock(clock)
+        self._lags = LagScan(seat, clock, self._replicas)
+        dates = ExpiryClock(clock, SteadyDate(seat.processes.words))
         policy = load_policy(settings["headrace.retention.policy"])
         self._retention = RetentionScan(
             seat, clock, dates, self._replicas, self._owners, policy, self._quarantine,

@@ -34,6 +34,7 @@ from headrace.protocol.record_batch import HEADER_BYTES
 from headrace.runtime.deadlines import NEVER, Deadlines
 from headrace.shm.cluster_view import Changes
 from headrace.shm.seat import Seat
+from headrace.shm.steady_date import SteadyDate
 from headrace.workers.coordinators.coordinator import (
     NO_ROOM,
     Appended,
@@ -119,7 +120,7 @@ class CoordinatorHost(Generic[C]):
     ) -> None:
         self.by_partition: dict[int, Hosted[C]] = {}
         self.waiting: dict[Replica, Hosted[C]] = {}
-        self.clock = SteadyClock(now_ms)
+        self.clock = SteadyClock(now_ms, SteadyDate(seat.processes.words))
         self.timers: Deadlines[Hosted[C], Any] = Deadlines(COORDINATOR_TIMERS_MAX)
         self._lacks_timer = False  # what the present event wanted found no room
         self._kind = kind

@@ -4,14 +4,16 @@
     2  coordinators   `__consumer_offsets`: every group of a consumer waits for one of them
     3  others         in the order of the view
 
-What can't be opened for want of room is postponed: it is retried now and then, until one fails again.
+What can't be opened for want of room is postponed: it is retried now and then, until one fails again. Where it said how much room it
+wants, it waits until there is so much: a try that is refused in the end has read the log before.
 
 Runs in: a partition worker. Pure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 from headrace.shm.partition_table import PartitionRow
 
@@ -24,11 +26,12 @@ class OpeningQueue:
     postponed   by slot, what their row said before the first try, and whether it was torn
     """
 
-    __slots__ = ("_lanes", "postponed")
+    __slots__ = ("_lanes", "_wanted", "postponed")
 
     def __init__(self) -> None:
         self._lanes: tuple[dict[int, None], dict[int, None], dict[int, None]] = ({}, {}, {})
         self.postponed: dict[int, tuple[PartitionRow, bool]] = {}
+        self._wanted: dict[int, tuple[Path, int]] = {}  # of these, the bytes that a directory is to have free
 
     def __len__(self) -> int:
         return sum(map(len, self._lanes))
@@ -68,22 +71,37 @@ class OpeningQueue:
 
     def discard(self, slot: int) -> None:
         """It needs no opening any more."""
-        self.postponed.pop(slot, None)
+        self.settle(slot)
         self._leave(slot)
 
-    def postpone(self, slot: int, row: PartitionRow, is_torn: bool) -> bool:
-        """There was no room for it; returns whether that is news. Where it is not, the others that wait for room wait on."""
-        is_news = self.postponed.pop(slot, None) is None
+    def settle(self, slot: int) -> bool:
+        """It waits for no room any more; returns whether it did."""
+        self._wanted.pop(slot, None)
+        return self.postponed.pop(slot, None) is not None
+
+    def postpone(self, slot: int, row: PartitionRow, is_torn: bool, wanted: tuple[Path, int] | None = None) -> bool:
+        """There was no room for it; returns whether that is news. Where it is not, the others that wait for room wait on.
+
+        wanted   the bytes that have to be free in a directory before it can be opened; None: not known
+        """
+        is_news = not self.settle(slot)
+        if wanted is not None:
+            self._wanted[slot] = wanted
         self.postponed[slot] = (row, is_torn)  # the last one now: another is tried first the next time
         if not is_news:
             for other in self.postponed:
                 self._leave(other)
         return is_news
 
-    def try_again(self) -> None:
-        """There may be room again."""
+    def try_again(self, has_room: Callable[[Path, int], bool]) -> None:
+        """There may be room again.
+
+        has_room   whether a directory has this number of bytes free
+        """
         for slot in self.postponed:
-            self.add(slot)
+            wanted = self._wanted.get(slot)
+            if wanted is None or has_room(*wanted):
+                self.add(slot)
 
     def _leave(self, slot: int) -> None:
         for lane in self._lanes:

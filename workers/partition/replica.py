@@ -523,9 +523,8 @@ class Replica:
         return taken
 
     def truncate(self, offset: int) -> None:
-        """Cut the log back to where its leader's agrees with it. raises StorageFailed: tell `fail`"""
-        log = self.log
-        is_mapped = offset < self.high_watermark
+        """Cut the log back to where its leader's agrees with it. raises StorageFailed, LogShort: tell `fail`"""
+        log, is_mapped = self.log, offset < self.high_watermark
         if is_mapped and log.failure is None:  # readers go by the row, so it is the first to say so
             before, self.high_watermark = self.high_watermark, max(offset, log.log_start_offset)
             try:
@@ -537,6 +536,7 @@ class Replica:
         log.truncate_to(offset, is_mapped=is_mapped)
         self.high_watermark = min(max(self.high_watermark, log.log_start_offset), log.log_end_offset)
         self.publish()
+        log.check_cut(offset)
 
     def restart_at(self, offset: int) -> None:
         """Drop every record, and begin at an offset of the leader's log. raises StorageFailed: tell `fail`"""

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Final
 
 from headrace.clock import Clock
-from headrace.errors import HeadraceError, StorageFailed, is_exhausted
+from headrace.errors import HeadraceError, StorageExhausted, StorageFailed, is_exhausted
 from headrace.ids import PartitionKey, TopicPartition
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk, storage_failure
@@ -117,6 +117,7 @@ class ReplicaOpener:
         if not is_ours or (is_torn and row.state not in IN_SERVICE):
             self._publish_state(slot, partition.key, RowState.LOADING, generation=0)
         directory = None
+        begun_ns = self._clock.monotonic_ns()
         try:
             may_be_first = partition.leader_epoch == 0 or self._node_id not in partition.isr
             is_first = is_new and may_be_first
@@ -132,7 +133,11 @@ class ReplicaOpener:
             )
         except Exception as failure:  # ours to mend where it is neither Headrace's nor the system's; the others open
             if is_exhausted(failure):
-                if self._queue.postpone(slot, row, is_torn):
+                wanted_bytes = failure.wanted_bytes if isinstance(failure, StorageExhausted) else 0
+                wanted = (directory.parent, wanted_bytes) if directory is not None and wanted_bytes else None
+                now_ns = self._clock.monotonic_ns()
+                self._failures.note_try(now_ns // 1_000_000, (now_ns - begun_ns) // 1_000_000)
+                if self._queue.postpone(slot, row, is_torn, wanted):
                     _log.error("log not opened, retried later partition=%s reason=%s", name, failure)
             else:
                 self._note_unopened(name, directory, failure)
@@ -140,7 +145,7 @@ class ReplicaOpener:
                 self.unfound[slot] = partition.key
             self._publish_state(slot, partition.key, RowState.OFFLINE, self._seat.generation)
             return None
-        if self._queue.postponed.pop(slot, None) is not None:
+        if self._queue.settle(slot):
             _log.warning("log writable again partition=%s", name)
         self._seat.counters.add(LOGS_OPENED, 1)
         self._failures.unclean.discard(name)

@@ -76,7 +76,7 @@ class Replicas:
         self.disk = disk or WatchedDisk(seat, clock)
         self.directories = LogDirectories(seat, self.disk)
         self.logs = LogOpener(seat, clock, self.disk)
-        self.failures = StorageFailures(self.by_slot, self.directories, self.logs, self._open_again)
+        self.failures = StorageFailures(self.by_slot, self.directories, self.logs, self.disk, self._open_again)
         self.on_opened: Callable[[Replica, PartitionView], None] = _ignore
         self.node_id: int = seat.wiring.settings["broker.id"]
         self._seat = seat
@@ -277,8 +277,11 @@ class Replicas:
         self.failures.check_directories(monotonic_ms)
         is_waiting = self.failures.has_exhausted or self._unopened.postponed or self.has_owed
         if is_waiting and self.failures.is_retry_due(monotonic_ms):
-            self._unopened.try_again()
+            self._unopened.try_again(self.failures.has_room)
+            begun_ns = self._clock.monotonic_ns()
             self.failures.reopen_logs()
+            ended_ns = self._clock.monotonic_ns()
+            self.failures.note_try(ended_ns // 1_000_000, (ended_ns - begun_ns) // 1_000_000)
             self._opener.sync_names()
             self._delete_all(set(), is_first_view=False)
 

@@ -9,7 +9,7 @@ the wall clock, as in Kafka: a worker that started under a wrong one must not ke
 from __future__ import annotations
 
 from headrace.limits import COORDINATOR_CYCLE_MS_MAX
-from headrace.workers.expiry_clock import steady_after
+from headrace.shm.steady_date import SteadyDate
 
 
 class SteadyClock:
@@ -20,10 +20,11 @@ class SteadyClock:
     expiry_ms   by which retention is over: a clock that is set forward expires nothing at once, nor does one that was ahead
     """
 
-    __slots__ = ("_monotonic_ms", "_steady_ms", "date_ms", "expiry_ms", "now_ms")
+    __slots__ = ("_monotonic_ms", "_steady", "date_ms", "expiry_ms", "now_ms")
 
-    def __init__(self, date_ms: int) -> None:
-        self.now_ms = self.date_ms = self.expiry_ms = self._steady_ms = date_ms
+    def __init__(self, date_ms: int, steady: SteadyDate) -> None:
+        self.now_ms = self.date_ms = self.expiry_ms = date_ms
+        self._steady = steady
         self._monotonic_ms = -1
 
     def turn(self, wall_ms: int, monotonic_ms: int, *, is_watched: bool) -> None:
@@ -37,5 +38,5 @@ class SteadyClock:
         if is_watched:
             elapsed_ms = min(elapsed_ms, COORDINATOR_CYCLE_MS_MAX)
         self.now_ms += elapsed_ms
-        self._steady_ms = steady_after(self._steady_ms, wall_ms, elapsed_ms)
-        self.date_ms, self.expiry_ms = wall_ms, min(wall_ms, self._steady_ms)
+        self.date_ms = wall_ms
+        self.expiry_ms = min(wall_ms, self._steady.at_ms(monotonic_ms * 1_000_000))

@@ -2,12 +2,14 @@
 
 Runs in: a partition worker.
 
-    a log without room          reads continue, appends are refused; reopened each REOPEN_INTERVAL_MS, when its directory
-                                is not full: what it had published is whole. If that is not so (the disk damaged it meanwhile), the
-                                replica is given up, and its log is opened and reported as any other is (`replica_opener.py`)
+    a log without room          reads continue, appends are refused; reopened each REOPEN_INTERVAL_MS, or more seldom where that
+                                takes long, when its directory has the room that it wants: what it had published is whole.
+                                If that is not so (the disk damaged it meanwhile), the replica is given up, and its log is
+                                opened and reported as any other is (`replica_opener.py`)
     a directory without room    its replicas refuse appends until there is some (`log_directories.py`)
     an I/O error                the directory is offline, in all processes, and every replica in it until the node is restarted
     contradictory files         that replica alone is offline; the stop is not a clean one
+    a damaged log that was cut  the replica is given up as well, its log opened and reported
 
 Who writes what: `Replica.is_full` is written here alone.
 
@@ -21,10 +23,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from headrace.errors import HeadraceError, LogDamaged, StorageExhausted, StorageFailed
+from headrace.errors import HeadraceError, LogDamaged, LogShort, StorageExhausted, StorageFailed
 from headrace.ids import TopicPartition
-from headrace.limits import REOPEN_INTERVAL_MS
-from headrace.log.disk import storage_failure
+from headrace.limits import REOPEN_INTERVAL_MS, REOPEN_SHARE
+from headrace.log.disk import Disk, storage_failure
 from headrace.log.recovery.log_loader import LogCheckpoint
 from headrace.shm.partition_table import RowState
 from headrace.workers.partition.log_directories import LogDirectories
@@ -38,7 +40,7 @@ class StorageFailures:
     """Over the replicas of one worker, by slot.
 
     unclean    partitions whose log could not be closed, or not be recovered: while there is one, the stop is not clean
-    on_short   called with a replica whose log was opened again and ends before what was published, and where that ended
+    on_short   called with a replica whose log was opened again, or cut, and ends before what was published, and where that ended
     """
 
     def __init__(
@@ -46,14 +48,17 @@ class StorageFailures:
         replicas: dict[int, Replica],
         directories: LogDirectories,
         logs: LogOpener,
+        disk: Disk,
         on_short: Callable[[Replica, int], None],
     ) -> None:
         self.unclean: set[TopicPartition] = set()
         self._replicas = replicas
         self._directories = directories
         self._logs = logs
+        self._disk = disk
         self._on_short = on_short
         self._exhausted: dict[int, Replica] = {}  # replicas whose log ran out of room
+        self._wanted: dict[int, int] = {}  # of these, the bytes that have to be free, where that is known
         self._next_reopen_ms = 0
 
     @property
@@ -70,8 +75,12 @@ class StorageFailures:
                 _log.error("log full, reads continue partition=%s reason=%s", replica.partition, failure)
             replica.is_full = True
             self._exhausted[replica.slot] = replica
+            self._wanted[replica.slot] = failure.wanted_bytes
             return
-        if isinstance(failure, LogDamaged):
+        if isinstance(failure, LogShort):
+            replica.log.abandon()
+            self._open_short(replica, replica.log.log_end_offset, failure.published)
+        elif isinstance(failure, LogDamaged):
             self.lose_replica(replica, failure)
         else:
             self.lose_directory(replica.log.directory.parent, failure)
@@ -111,7 +120,7 @@ class StorageFailures:
         directory = replica.log.directory.parent
         replica.is_full = directory in self._directories.full or replica.slot in self._exhausted
         if directory not in self._directories.usable:
-            self._exhausted.pop(replica.slot, None)
+            self.forget(replica.slot)
             replica.take_out(f"log directory {directory} is offline")
             replica.log.abandon()
 
@@ -122,14 +131,34 @@ class StorageFailures:
         self._next_reopen_ms = monotonic_ms + REOPEN_INTERVAL_MS
         return True
 
+    def note_try(self, monotonic_ms: int, took_ms: int) -> None:
+        """A log was tried in vain, and was read for so long: the next try waits until that is one part in REOPEN_SHARE of the time."""
+        self._next_reopen_ms = max(self._next_reopen_ms, monotonic_ms + REOPEN_SHARE * took_ms)
+
+    def has_room(self, log_dir: Path, wanted_bytes: int) -> bool:
+        """Whether a log directory has this much room. One that can't be asked is tried: that says what is wrong with it."""
+        try:
+            return self._disk.free_bytes(log_dir) >= wanted_bytes
+        except OSError:
+            return True
+
     def reopen_logs(self) -> None:
-        """Try the logs that ran out of room."""
-        for replica in list(self._exhausted.values()):
-            self._reopen(replica)
+        """Try the logs that ran out of room, and may have it now."""
+        for slot, replica in list(self._exhausted.items()):
+            if self.has_room(replica.log.directory.parent, self._wanted.get(slot, 0)):
+                self._reopen(replica)
 
     def forget(self, slot: int) -> None:
         """The replica is not held any more, or has its log elsewhere."""
         self._exhausted.pop(slot, None)
+        self._wanted.pop(slot, None)
+
+    def _open_short(self, replica: Replica, end_offset: int, published: int) -> None:
+        _log.error(
+            "log ends before what was published, its replica has no role until that is reported"
+            " partition=%s end_offset=%d published=%d", replica.partition, end_offset, published,
+        )  # fmt: skip
+        self._on_short(replica, published)
 
     def _reopen(self, replica: Replica) -> None:
         old = replica.log
@@ -155,20 +184,16 @@ class StorageFailures:
             self.take(replica, failure)
             return
         except HeadraceError as failure:
-            del self._exhausted[replica.slot]
+            self.forget(replica.slot)
             self.lose_replica(replica, failure)
             return
         replica.is_full = False
-        del self._exhausted[replica.slot]
+        self.forget(replica.slot)
         # Where nothing was damaged, a follower's log may be shorter for a truncation that ran out of room.
         published = max(replica.high_watermark, old.log_end_offset if log.was_cut else 0)
         if log.log_end_offset < published:
             log.abandon()
-            _log.error(
-                "log ends before what was published, its replica has no role until that is reported"
-                " partition=%s end_offset=%d published=%d", replica.partition, log.log_end_offset, published,
-            )  # fmt: skip
-            self._on_short(replica, published)
+            self._open_short(replica, log.log_end_offset, published)
             return
         try:
             replica.resume(log)

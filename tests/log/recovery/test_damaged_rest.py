@@ -206,7 +206,7 @@ def test_nothing_is_copied_where_there_is_no_room_for_all_of_it(maker, monkeypat
     offset = last_segment(log) + 3
     damage(maker, log, offset)
     rest = path_of(maker.directory, last_segment(log), LOG_SUFFIX).stat().st_size - 3 * SIZE
-    monkeypatch.setattr(maker.disk, "free_bytes", lambda _directory: 2 * rest - 1)
+    monkeypatch.setattr(maker.disk, "free_bytes", lambda _directory: 2 * rest - SIZE - 1)
     written_to = []
     write = maker.disk.pwritev
 
@@ -219,7 +219,7 @@ def test_nothing_is_copied_where_there_is_no_room_for_all_of_it(maker, monkeypat
         reopened(maker, log, is_sole=True)
     assert not [path for path in written_to if "-stray" in path or path.endswith(".cut")]
     assert not strays(maker)
-    monkeypatch.setattr(maker.disk, "free_bytes", lambda _directory: 2 * rest)
+    monkeypatch.setattr(maker.disk, "free_bytes", lambda _directory: 2 * rest - SIZE)
     assert read(reopened(maker, log, is_sole=True)) == [one for one in range(100) if one != offset]
 
 

@@ -17,6 +17,8 @@ from headrace.protocol.record_batch import TRANSACTIONAL_BIT
 from tests.support.fake_clock import NOW_MS
 from tests.support.log_fixtures import batch
 
+DAY_MS = 86_400_000
+
 LAST = 2**31 - 1
 
 
@@ -88,6 +90,34 @@ def test_no_producer_expires_because_the_date_was_set_and_none_outlives_its_time
     assert log.producers.expire(maker.clock.ms) == 0
     maker.clock.ms += 200
     assert log.producers.expire(maker.clock.ms) == 2
+
+
+@pytest.mark.parametrize("step_ms", [2 * DAY_MS, -2 * DAY_MS])
+def test_no_producer_is_forgotten_by_an_opening_because_the_date_was_set(maker, step_ms):
+    """Its last batch was not answered, since the worker was killed, or the answer was lost: it comes again."""
+    config = LogConfig(segment_bytes=1000)
+    log = maker.open(config)
+    append(log, one(7, 0), one(7, 1))
+    while log.end_segment == 0:  # the roll takes a snapshot
+        log.append_as_leader([batch()], 0, NOW_MS)
+    place, end = (log.end_segment, log.end_position), log.log_end_offset
+    log.abandon()
+    maker.clock.step_ms = step_ms
+    again = maker.open(config, trusted=place)
+    assert append(again, one(7, 1)) == [(0, 1)], "a duplicate"
+    assert again.log_end_offset == end
+
+
+def test_of_producers_that_an_opening_found_the_longest_idle_go_first(tmp_path):
+    state = ProducerState(tmp_path, Disk())
+    for number in range(40):
+        state.update(number, 0, 0, 0, number, NOW_MS - 1000 * (number % 20))
+    state.write_snapshot(40, [0], is_durable=False)
+    again = ProducerState(tmp_path, Disk(), budget=ProducerBudget(32))
+    again.now_ms = 5000
+    again.load(40)
+    left = {number % 20 for number in again.producers}
+    assert left == set(range(max(left) + 1)), "those of the latest dates stay"
 
 
 def test_a_marker_is_a_sign_of_life_of_its_producer(maker):
@@ -179,7 +209,7 @@ def test_snapshots_that_are_read_are_bounded_too(tmp_path):
     budget = ProducerBudget(100)
     states = [ProducerState(directory, Disk(), budget=budget) for directory in directories]
     for state in states:
-        assert state.load(50, NOW_MS) == 50
+        assert state.load(50) == 50
     assert sum(len(state.producers) for state in states) <= 100
 
 
@@ -215,7 +245,7 @@ def test_snapshots_say_what_the_state_was(tmp_path):
     state.end_transaction(4, 5, 9, 901, True, NOW_MS + 301)
     state.write_snapshot(903, [], is_durable=True)
     again = ProducerState(tmp_path, Disk())
-    assert again.load(1000, NOW_MS) == 903
+    assert again.load(1000) == 903
     assert list(again.producers) == list(state.producers)
     for producer_id, producer in state.producers.items():
         read = again.producers[producer_id]

@@ -24,6 +24,7 @@ from headrace.workers.housekeeper.hosted import Hosted
 from headrace.workers.housekeeper.quarantine import Quarantine
 from tests.support.compaction_fixtures import batches_of, in_transaction, keyed, records_of, write_segments
 from tests.support.fake_clock import FakeClock
+from tests.support.fake_date import FakeDate
 from tests.support.log_fixtures import LogMaker
 
 CONFIG = LogConfig(is_compacted=True, dirty_ratio_min=0.01)
@@ -104,8 +105,9 @@ class House:
         quarantine = Quarantine(self.clock)
         dirs = [self.directory]
         return Cleaner(
-            self.seat, self.clock, ExpiryClock(self.clock), self.replicas, self.owners, dirs, Checkpoints(), quarantine
-        )
+            self.seat, self.clock, ExpiryClock(self.clock, FakeDate().steady), self.replicas, self.owners, dirs, Checkpoints(),
+            quarantine,
+        )  # fmt: skip
 
     def add(self, topic, *segments, config=CONFIG):
         maker = LogMaker(self.directory)

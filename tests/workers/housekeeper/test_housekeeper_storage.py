@@ -97,6 +97,7 @@ class Owner:
 class Processes:
     def __init__(self, seat):
         self.seat = seat
+        self.words = seat.date.words
         self.is_clean = True
 
     def is_clean_stop(self):

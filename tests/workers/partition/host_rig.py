@@ -19,6 +19,7 @@ from headrace.workers.partition.groups import Groups
 from headrace.workers.partition.known_topics import KnownTopics
 from headrace.workers.partition.moved_replicas import MovedReplicas
 from headrace.workers.partition.replica import Replica
+from tests.support.fake_date import FakeDate
 from tests.support.log_fixtures import LogMaker
 from tests.workers.coordinators.group_fixtures import lag_table
 
@@ -60,6 +61,7 @@ class Rig:
         self.lags = lag_table(8)
         self.lead()
         self.counted = []
+        self.date = FakeDate()
         self.settings = Settings({key.replace("_", "."): str(value) for key, value in settings.items()})
         self.host = self.new_host()
 
@@ -68,6 +70,7 @@ class Rig:
             wiring=SimpleNamespace(settings=self.settings, index=lambda process_id: process_id),
             process_id=0,
             lags=self.lags,
+            processes=self.date,
             counters=SimpleNamespace(add=lambda index, count: self.counted.append(index)),
         )
         answers = SimpleNamespace(flush=lambda: 0)

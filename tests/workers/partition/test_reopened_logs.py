@@ -7,7 +7,7 @@ import errno
 
 import pytest
 
-from headrace.errors import StorageFailed
+from headrace.errors import LogShort, StorageFailed
 from headrace.log.names import LOG_SUFFIX, path_of
 from headrace.shm.partition_table import RowState
 from tests.support.fake_clock import NOW_MS
@@ -97,3 +97,39 @@ def test_a_killed_owners_log_is_compared_with_all_that_was_published_not_with_th
     assert again.is_doubted
     (opened,) = node.replicas.take_opened()
     assert (opened.end_offset, opened.high_watermark) == (4, 10)
+
+
+def truncated(replica, offset):
+    """As its follower's state does (`followed.py`)."""
+    with pytest.raises(LogShort) as short:
+        replica.truncate(offset)
+    replica.fail(short.value)
+
+
+def test_a_log_that_a_truncation_finds_damaged_has_no_role_until_that_was_reported(node, caplog):
+    """Elected before it has fetched the rest again, it would lead without records that it has acknowledged."""
+    replica = led(node, 1, 2)
+    damage(replica, 2, LENGTH)
+    truncated(replica, 7)
+    assert replica.state is RowState.DELETED
+    assert "end_offset=2 published=7" in caplog.text
+    look_and_open(node)
+    again = node.replicas.by_slot[0]
+    assert again is not replica
+    assert again.is_doubted
+    assert not again.is_leader
+    assert not node.seat.mask
+    (opened,) = node.replicas.take_opened()
+    assert (opened.replica, opened.end_offset, opened.high_watermark, opened.was_cut) == (again, 2, 7, True)
+    node.replicas.trust(again)
+    assert again.append([batch()], NOW_MS) == [(0, 2, -1)]
+
+
+def test_readers_are_never_offered_what_such_a_truncation_lost(node):
+    replica = led(node)
+    assert replica.high_watermark == 10
+    damage(replica, 2, LENGTH)
+    with pytest.raises(LogShort):
+        replica.truncate(7)
+    row = node.row(0)
+    assert (row.log_end_offset, row.high_watermark) == (2, 2)

@@ -27,6 +27,7 @@ from headrace.workers.partition.coordinator_host import CoordinatorHost
 from headrace.workers.partition.known_topics import KnownTopics
 from headrace.workers.partition.moved_replicas import MovedReplicas
 from headrace.workers.partition.replica import Replica
+from tests.support.fake_date import FakeDate
 from tests.support.log_fixtures import LogMaker
 from tests.workers.partition.host_rig import NODE, Rig, Rows, fail
 
@@ -196,7 +197,7 @@ class BallotBench:
 
 @pytest.fixture
 def ballots(tmp_path, rig):
-    seat = SimpleNamespace(wiring=SimpleNamespace(settings=rig.settings), process_id=0)
+    seat = SimpleNamespace(wiring=SimpleNamespace(settings=rig.settings), process_id=0, processes=FakeDate())
     return BallotBench(tmp_path / "ballots", seat)
 
 

@@ -34,6 +34,7 @@ from headrace.workers.partition.replication.record_deletions import RecordDeleti
 from headrace.workers.partition.upkeep import Upkeep, _move_log_start
 from tests.support.compaction_fixtures import compaction_of
 from tests.support.fake_clock import NOW_MS
+from tests.support.fake_date import FakeDate
 from tests.support.log_fixtures import LogMaker, batch
 
 OWNER = 1
@@ -436,8 +437,9 @@ def look(pair, config, policy=expired_segments, now_ms=NOW_MS + 1000):
     quarantine = Quarantine(pair.maker.clock)
     clock, replicas = pair.maker.clock, Replicas([pair.hosted()])
     RetentionScan(
-        pair.seat, clock, ExpiryClock(clock), replicas, pair.owners, policy, quarantine, lambda _hosted: OFFSET_MAX, set
-    ).run()
+        pair.seat, clock, ExpiryClock(clock, FakeDate().steady), replicas, pair.owners, policy, quarantine,
+        lambda _hosted: OFFSET_MAX, set,
+    ).run()  # fmt: skip
     pair.serve()
 
 

@@ -273,9 +273,16 @@ class Fetcher:
         session, options = self._session, self._options
         versions = options.versions
         if self._touched:
-            for followed in self._touched:
-                session.want(followed, followed.wish(versions.truncates_on_fetch))
+            touched = list(self._touched)
             self._touched.clear()
+            for followed in touched:
+                if followed.is_out:  # with the directory of one before it, just now
+                    continue
+                wish = followed.wish(versions.truncates_on_fetch)
+                if isinstance(wish, FollowerEvent):
+                    self._settle(followed, wish)
+                else:
+                    session.want(followed, wish)
         if not session:
             return 0
         is_by_id = versions.fetch >= VERSION_OF_IDS and session.can_go_by_id()

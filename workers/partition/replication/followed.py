@@ -35,6 +35,7 @@ from typing import Final
 from headrace.errors import HeadraceError, StorageExhausted, StorageFailed
 from headrace.ids import NO_EPOCH
 from headrace.leader_eras import era_of
+from headrace.log.disk import storage_failure
 from headrace.log.state.compacted_offset import compacted_offset
 from headrace.log.state.leader_epochs import epoch_of
 from headrace.log.writing.follower_append import OffsetsOutOfOrder
@@ -117,14 +118,22 @@ class Followed(Subject):
         return role == (RowState.FOLLOWER, self.leader_epoch, self.leader)
 
     @property
+    def is_out(self) -> bool:
+        """Whether its replica is out of service."""
+        return self.replica.state is RowState.OFFLINE
+
+    @property
     def is_doubting(self) -> bool:
         """Whether a batch is compared before it is said where the logs part."""
         return self.doubted != _NO_OFFSET
 
-    def wish(self, says_last_epoch: bool) -> Wish:
-        """What a fetch of it asks for now."""
+    def wish(self, says_last_epoch: bool) -> Wish | FollowerEvent:
+        """What a fetch of it asks for now; what happened, where the batch that is compared can't be read."""
         log = self.replica.log
-        self.proof = self._proof(says_last_epoch)
+        try:
+            self.proof = self._proof(says_last_epoch)
+        except StorageFailed as failure:
+            return self._refused(failure)
         if self.proof is not None:
             self.proof_end = log.log_end_offset
             epoch = NO_EPOCH
@@ -266,7 +275,10 @@ class Followed(Subject):
 
     def _is_asked_again(self, start_offset: int, end_offset: int) -> bool:
         """Whether the proof is asked for again: the leader has a record at our last batch, for which there was no room in its answer."""
-        own = self._proof(says_last_epoch=False)
+        try:
+            own = self._proof(says_last_epoch=False)
+        except StorageFailed:
+            return True  # the next fetch asks for it again, and finds the same
         if own is None or not start_offset <= own.base_offset < end_offset:
             return False
         self.has_record = True
@@ -279,11 +291,13 @@ class Followed(Subject):
         return None if self.is_proven else self._last_batch(says_last_epoch)
 
     def _batch_before(self, offset: int, says_last_epoch: bool) -> RecordBatchHeader | None:
-        """Ours that has the record before an offset, as `_last_batch`."""
+        """Ours that has the record before an offset, as `_last_batch`. raises StorageFailed: what can't be read is not proven"""
         log = self.replica.log
         try:
             header = log.header_before(offset)
-        except (HeadraceError, OSError) as failure:
+        except OSError as failure:
+            raise storage_failure(str(log.directory), failure) from None
+        except HeadraceError as failure:
             _log.warning("batch not compared with the leader's %s reason=%s", self._place(), failure)
             return None
         if header is None or header.magic != MAGIC_V2:
@@ -336,7 +350,11 @@ class Followed(Subject):
         if self._is_refused(offset, is_another):
             if is_another or _may_be_compacted(replica.log) or offset <= replica.log.log_start_offset:
                 return self._refuse(offset)
-            if offset == self.doubted or self._batch_before(offset, says_last_epoch=False) is None:
+            try:
+                is_compared = offset == self.doubted or self._batch_before(offset, says_last_epoch=False) is None
+            except StorageFailed as failure:
+                return self._refused(failure)
+            if is_compared:
                 return self._refuse(self._lowest_parting(offset - 1))  # there is nothing to compare
             self.doubted, self.has_record = offset, False
             return None

@@ -3,10 +3,13 @@
 Holds: workers/partition/replication/followed.py
 """
 
+import errno
+
 import pytest
 
 from headrace.ids import NO_LEADER
 from headrace.protocol.apis import ApiKey
+from headrace.shm.partition_table import RowState
 from headrace.workers.partition.replication.follower_states import FollowerState
 from tests.support.log_fixtures import all_bytes
 from tests.workers.partition.replication.log_leader import LedLog, LogLeader
@@ -418,3 +421,44 @@ def test_an_epoch_in_which_we_wrote_nothing_is_no_other_history(stage, written, 
     assert rig.log.epochs.entries == [one for one in led.log.epochs.entries if one[1] < rig.log.log_end_offset]
     assert not stage.told()
     assert "may be lost" not in caplog.text
+
+
+def refuse_to_read(log, monkeypatch, code):
+    def fail(_offset):
+        raise OSError(code, "injected")
+
+    monkeypatch.setattr(log, "header_before", fail)
+
+
+def test_a_last_batch_that_can_not_be_read_is_no_proof_but_its_directorys_failure(stage, monkeypatch, caplog):
+    rig, led = stage.rig, stage.led
+    led.lead(1)
+    led.append(20, size=120)
+    before = all_bytes(rig.log)
+    refuse_to_read(rig.log, monkeypatch, errno.EIO)
+    rig.follow(leader=1, epoch=1)
+    rig.turn_until(lambda: rig.node.seat.mask)
+    for _ in range(20):
+        rig.turn()
+    assert rig.replica.state is RowState.OFFLINE
+    assert all_bytes(rig.log) == before
+    assert "log directory offline" in caplog.text
+
+
+def test_where_no_descriptor_is_left_it_is_compared_later_and_nothing_is_fetched_before(stage, monkeypatch):
+    rig, led = stage.rig, stage.led
+    led.lead(1)
+    led.append(20, size=120)
+    before = all_bytes(rig.log)
+    with monkeypatch.context() as patch:
+        refuse_to_read(rig.log, patch, errno.EMFILE)
+        rig.follow(leader=1, epoch=1)
+        rig.turn_until(lambda: rig.state is FollowerState.WAITING)
+        for _ in range(20):
+            rig.turn()
+    assert all_bytes(rig.log) == before
+    assert not rig.node.seat.mask
+    rig.clock.ms += 60_000
+    rig.turn_until(lambda: rig.state is FollowerState.FAILED)
+    assert all_bytes(rig.log) == before
+    assert stage.told()
