@@ -14,6 +14,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import ClassVar, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -35,9 +36,11 @@ class Outcome(NamedTuple):
 class Broker(NamedTuple):
     """What a suite is run against."""
 
-    bootstrap: str
+    bootstrap: str  # empty: the suite starts nodes of `headrace.testing`
     zookeeper: str
     count: int = 1  # of a cluster
+    apart: tuple[str, ...] = ()  # addresses of the other clusters, where a suite wants several
+    settings: Mapping[str, str] = MappingProxyType({})  # of each broker
 
     @property
     def replication_factor(self) -> int:
@@ -55,6 +58,8 @@ class Suite(ABC):
     name = ""
     deadline_s = 900.0
     settings: ClassVar[dict[str, str]] = {}  # of the broker, beside those that all suites have
+    clusters = 1  # how many it wants, apart from each other
+    on_testing = False  # whether it can start nodes of `headrace.testing`
 
     @property
     def folder(self) -> Path:
