@@ -6,13 +6,10 @@ one module that the tests import, and wants a directory where it could find Kafk
 
 from __future__ import annotations
 
-import shutil
-import sys
-import tarfile
 from collections.abc import Mapping
 
-from tests.foreign.python_suite import PythonSuite
-from tests.foreign.suite import KAFKA_VERSION, Broker, brought
+from tests.foreign.python_suite import PythonSuite, unpack
+from tests.foreign.suite import KAFKA_VERSION, Broker
 
 VERSION = "3.0.12"
 SERVICES = '''"""Services of the tests: a broker that runs already, and none that they could start."""
@@ -42,16 +39,9 @@ class KafkaPython(PythonSuite):
     prefix = "test.integration."
 
     def bring_source(self) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:"]
-        brought([*command, f"kafka-python=={VERSION}"], self.folder)
-        with tarfile.open(self.folder / f"kafka_python-{VERSION}.tar.gz") as archive:
-            archive.extractall(self.folder, filter="data")
-        made = self.folder / f"kafka_python-{VERSION}"
-        (made / "test" / "__init__.py").touch()
-        (made / "test" / "service.py").write_text(SERVICES)
-        shutil.rmtree(self.source, ignore_errors=True)
-        made.rename(self.source)
+        unpack("kafka-python", VERSION, self.source)
+        (self.source / "test" / "__init__.py").touch()
+        (self.source / "test" / "service.py").write_text(SERVICES)
 
     def environment(self, broker: Broker) -> Mapping[str, str]:
         return {**super().environment(broker), "KAFKA_VERSION": KAFKA_VERSION, "KAFKA_ROOT": str(self.folder)}

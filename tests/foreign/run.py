@@ -35,10 +35,11 @@ from tests.foreign.aiokafka import Aiokafka
 from tests.foreign.brokers import Brokers
 from tests.foreign.kafka_python import KafkaPython
 from tests.foreign.kafka_tools import KafkaTools
+from tests.foreign.kazoo import Kazoo
 from tests.foreign.kgo import Kgo
 from tests.foreign.librdkafka import Librdkafka
 from tests.foreign.quixstreams import Quixstreams
-from tests.foreign.suite import BUILD, FAILED, PASSED, SKIPPED, Broker, NotBrought, Outcome, Suite, shortened
+from tests.foreign.suite import BUILD, FAILED, PASSED, SKIPPED, TESTING, Broker, NotBrought, Outcome, Suite, shortened
 from tests.foreign.trogdor import Trogdor
 
 SUITES: tuple[Suite, ...] = (
@@ -47,12 +48,12 @@ SUITES: tuple[Suite, ...] = (
     KafkaPython(),
     Aiokafka(),
     Quixstreams(),
+    Kazoo(),
     KafkaTools(),
     Trogdor(),
 )
 NAMES = [suite.name for suite in SUITES]
 PEERS = {"headrace": Headrace, "kafka": Kafka}
-TESTING = "testing"  # the suite starts its nodes itself
 OURS = ("headrace", TESTING)
 SETTINGS = {"num.partitions": "4", "auto.create.topics.enable": "true", "group.initial.rebalance.delay.ms": "0"}
 DIFFERENCES = Path(__file__).with_name("differences.toml")
@@ -67,12 +68,10 @@ def main() -> int:
     if unknown := set(arguments.suites) - set(NAMES):
         parser.error(f"no such suite: {', '.join(sorted(unknown))} (there are {', '.join(NAMES)})")
     chosen = [suite for suite in SUITES if not arguments.suites or suite.name in arguments.suites]
-    if arguments.peer == TESTING:
-        if unable := {suite.name for suite in chosen if not suite.on_testing}.intersection(arguments.suites):
-            parser.error(
-                f"--peer {TESTING}: not for {', '.join(sorted(unable))}: only suites in Python start nodes by it"
-            )
-        chosen = [suite for suite in chosen if suite.on_testing]
+    unable = {suite.name for suite in chosen if arguments.peer not in suite.peers}
+    if unable.intersection(arguments.suites) and not arguments.compare:
+        parser.error(f"--peer {arguments.peer}: not for {', '.join(sorted(unable))}")
+    chosen = [suite for suite in chosen if suite.name not in unable or arguments.compare]
     is_whole = True
     if not arguments.compare:
         for suite in chosen:
@@ -116,8 +115,8 @@ def run(suite: Suite, peer: str, brokers: int) -> bool:
 def running(suite: Suite, peer: str, brokers: int, kept: Path) -> Iterator[Broker]:
     """What a suite is run against. The brokers' logs go to `kept` when they end."""
     settings = {**SETTINGS, **suite.settings}
-    if peer == TESTING:
-        yield Broker("", "", brokers, settings=settings)
+    if peer == TESTING or not suite.clusters:
+        yield Broker(peer, count=brokers, settings=settings)
         return
     with tempfile.TemporaryDirectory(prefix="headrace-foreign-") as directory, ExitStack() as servers:
         servers.callback(_keep_logs, Path(directory), kept)
@@ -131,7 +130,7 @@ def running(suite: Suite, peer: str, brokers: int, kept: Path) -> Iterator[Broke
             server.start()
             started.append(server)
         apart = tuple(server.bootstrap for server in started[1:])
-        yield Broker(started[0].bootstrap, started[0].zookeeper, brokers, apart, settings)
+        yield Broker(peer, started[0].bootstrap, started[0].zookeeper, brokers, apart, settings)
 
 
 def _keep_logs(directory: Path, kept: Path) -> None:

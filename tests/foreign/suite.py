@@ -21,6 +21,8 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 BUILD = ROOT / "build" / "foreign"
 KAFKA_VERSION = "3.9.0"  # what the peer is, and what clients that ask for a version are told
 
+TESTING = "testing"  # the peer that a suite starts itself, by `headrace.testing`
+
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 SAID_CHARS_MAX = 300
 
@@ -36,8 +38,9 @@ class Outcome(NamedTuple):
 class Broker(NamedTuple):
     """What a suite is run against."""
 
-    bootstrap: str  # empty: the suite starts nodes of `headrace.testing`
-    zookeeper: str
+    peer: str
+    bootstrap: str = ""  # empty: the suite starts its servers
+    zookeeper: str = ""
     count: int = 1  # of a cluster
     apart: tuple[str, ...] = ()  # addresses of the other clusters, where a suite wants several
     settings: Mapping[str, str] = MappingProxyType({})  # of each broker
@@ -58,8 +61,8 @@ class Suite(ABC):
     name = ""
     deadline_s = 900.0
     settings: ClassVar[dict[str, str]] = {}  # of the broker, beside those that all suites have
-    clusters = 1  # how many it wants, apart from each other
-    on_testing = False  # whether it can start nodes of `headrace.testing`
+    clusters = 1  # how many it wants, apart from each other; 0: it starts its servers itself
+    peers: ClassVar[tuple[str, ...]] = ("headrace", "kafka")  # what it can be run against
 
     @property
     def folder(self) -> Path:
