@@ -26,6 +26,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -192,10 +193,12 @@ def explain(suites: list[Suite], brokers: int) -> bool:
     return unexplained == 0
 
 
-def _reason(known: list[dict[str, str]], suite: str, test: str) -> str | None:
+def _reason(known: list[dict[str, Any]], suite: str, test: str) -> str | None:
     for entry in known:
-        if entry["suite"] == suite and test.startswith(entry["test"]):
-            return entry["reason"]
+        if entry["suite"] != suite:
+            continue
+        if test in entry.get("tests", ()) or ("test" in entry and test.startswith(entry["test"])):
+            return str(entry["reason"])
     return None
 
 
