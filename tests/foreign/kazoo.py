@@ -45,7 +45,6 @@ class Kazoo(PythonSuite):
             "ZOOKEEPER_VERSION": ZOOKEEPER_VERSION,
             "ZOOKEEPER_CLASSPATH": "" if broker.peer == TESTING else ":".join(map(str, jars("kafka"))),
             "ZOOKEEPER_PORT_OFFSET": str(_free_ports()),
-            "CI": "true",  # it believes the version only there
         }
 
 
