@@ -35,7 +35,7 @@ from headrace.settings import (
 
 COMPARED_KEYS = ("min.compaction.lag.ms", "max.compaction.lag.ms")
 CHANGE_LIFETIME_MS = 15 * 60_000  # Kafka's
-SHOWN_CHARACTERS_MAX = 20  # of a value in a message
+SHOWN_CHARACTERS = 20  # of a value in a message
 
 _log = logging.getLogger(__name__)
 
@@ -90,7 +90,7 @@ def check_configs(configs: dict[str, str | None]) -> dict[str, str]:
 
 
 def _short(value: str) -> str:
-    return value if len(value) <= SHOWN_CHARACTERS_MAX else f"{value[:SHOWN_CHARACTERS_MAX]}..."
+    return value if len(value) <= SHOWN_CHARACTERS else f"{value[:SHOWN_CHARACTERS]}..."
 
 
 def replaced(wanted: Sequence[tuple[str, str | None]], check: Check = check_configs) -> dict[str, str]:

@@ -35,7 +35,7 @@ class KafkaPython(PythonSuite):
     name = "kafka-python"
     packages = ("pytest==9.0.2", "pytest-mock==3.15.1", "pytest-timeout==2.4.0")
     tests = "test/integration"
-    fixtures = "foreign_kafka_python"
+    fixtures = "foreign_fixtures.for_kafka_python"
     prefix = "test.integration."
 
     def bring_source(self) -> None:

@@ -3,8 +3,8 @@
     build/foreign/SUITE/venv       the suite's own pins, and Headrace (editable, pins of constraints.txt)
     build/foreign/SUITE/source     the suite; one line at the end of its conftest.py takes our fixtures in the place of its own
 
-The suite's fixtures start Docker containers. Ours (`fixtures/`) start nodes by `headrace.testing` (PEER=testing), or take the addresses
-of brokers that run already. They also leave out tests that need no broker.
+The suite's fixtures start Docker containers. Ours (`fixtures/foreign_fixtures/`) start nodes by `headrace.testing` (PEER=testing), or take
+the addresses of brokers that run already. They also leave out tests that need no broker.
 
 Where a source distribution has no tests, they come from a clone of the repository at the same version: `build/foreign/sources/NAME`, or
 NAME or OWNER+NAME/repo in the folder that FOREIGN_SOURCES names. Only `git archive` reads it.

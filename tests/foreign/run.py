@@ -32,14 +32,14 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.nodes import Headrace, Kafka, Server
-from tests.foreign.aiokafka import Aiokafka
+from tests.foreign.aiokafka_suite import Aiokafka
 from tests.foreign.brokers import Brokers
 from tests.foreign.kafka_python import KafkaPython
 from tests.foreign.kafka_tools import KafkaTools
-from tests.foreign.kazoo import Kazoo
+from tests.foreign.kazoo_suite import Kazoo
 from tests.foreign.kgo import Kgo
 from tests.foreign.librdkafka import Librdkafka
-from tests.foreign.quixstreams import Quixstreams
+from tests.foreign.quixstreams_suite import Quixstreams
 from tests.foreign.suite import BUILD, FAILED, PASSED, SKIPPED, TESTING, Broker, NotBrought, Outcome, Suite, shortened
 from tests.foreign.trogdor import Trogdor
 

@@ -32,7 +32,7 @@ class Kazoo(PythonSuite):
         "pytest-timeout==2.4.0",
     )
     tests = "kazoo/tests"
-    fixtures = "foreign_kazoo"
+    fixtures = "foreign_fixtures.for_kazoo"
     prefix = "kazoo.tests."
 
     def bring_source(self) -> None:

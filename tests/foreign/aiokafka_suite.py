@@ -25,7 +25,7 @@ class Aiokafka(PythonSuite):
         "pytest-timeout==2.4.0",
     )
     options = ("--docker-image", f"headrace/kafka:2.13_{KAFKA_VERSION}", "--no-pull")
-    fixtures = "foreign_aiokafka"
+    fixtures = "foreign_fixtures.for_aiokafka"
 
     def bring_source(self) -> None:
         extract("aio-libs/aiokafka", f"v{VERSION}", ("tests", "pyproject.toml"), self.source)

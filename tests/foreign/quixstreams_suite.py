@@ -23,7 +23,7 @@ class Quixstreams(PythonSuite):
         "--ignore=tests/test_quixstreams/test_sinks",
         "--ignore=tests/test_quixstreams/test_dataframe/test_joins/test_lookup_postgres.py",
     )
-    fixtures = "foreign_quixstreams"
+    fixtures = "foreign_fixtures.for_quixstreams"
     prefix = "tests.test_quixstreams."
 
     def bring_source(self) -> None:
