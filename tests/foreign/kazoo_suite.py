@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Mapping
+from typing import ClassVar
 
 from bench.peers import jars
 from tests.foreign.python_suite import PythonSuite, unpack
@@ -20,7 +21,7 @@ PORTS = 5  # that its harness takes for a server, one after the other
 class Kazoo(PythonSuite):
     name = "kazoo"
     clusters = 0
-    peers = (TESTING, "kafka")
+    peers: ClassVar[tuple[str, ...]] = (TESTING, "kafka")
     packages = (
         f"kazoo=={VERSION}",
         "eventlet==0.40.3",

@@ -49,7 +49,7 @@ INSTALLED = ".installed"  # what the virtual environment was made of
 class PythonSuite(Suite):
     """One suite that pytest runs."""
 
-    peers = ("headrace", TESTING, "kafka")
+    peers: ClassVar[tuple[str, ...]] = ("headrace", TESTING, "kafka")
     packages: ClassVar[tuple[str, ...]] = ()  # with their versions
     tests = "tests"  # what pytest is given
     options: ClassVar[tuple[str, ...]] = ()
