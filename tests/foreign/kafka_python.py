@@ -7,6 +7,7 @@ one module that the tests import, and wants a directory where it could find Kafk
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import ClassVar
 
 from tests.foreign.python_suite import PythonSuite, unpack
 from tests.foreign.suite import KAFKA_VERSION, Broker
@@ -33,6 +34,9 @@ class SpawnedService:
 
 class KafkaPython(PythonSuite):
     name = "kafka-python"
+    settings: ClassVar[dict[str, str]] = {
+        "group.min.session.timeout.ms": "1000"
+    }  # of its own brokers, which are not in the distribution
     packages = ("pytest==9.0.2", "pytest-mock==3.15.1", "pytest-timeout==2.4.0")
     tests = "test/integration"
     fixtures = "foreign_fixtures.for_kafka_python"
