@@ -27,6 +27,7 @@ class Kazoo(PythonSuite):
         "eventlet==0.40.3",
         "gevent==25.9.1",
         "objgraph==3.6.2",
+        "pure-sasl==0.6.2",
         "pyjks==20.0.0",
         "pyopenssl==24.2.1",
         "pytest==9.0.2",
