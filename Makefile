@@ -167,7 +167,7 @@ mirror-chaos: $(STAMP) ## KILLS=200 of a mirror, both nodes' processes and ZooKe
 client-chaos: $(STAMP) ## FAULTS=1000 of nodes and of our own clients, SEED=7, judged: nothing lost, nothing doubled, in order (some twenty minutes)
 	$(BIN)/python -m tests.chaos.client_campaign --faults $(FAULTS) $(if $(SEED),--seed $(SEED))
 
-foreign: $(STAMP) ## other people's suites against a node, or PEER=kafka; BROKERS=3; SUITES="kgo trogdor" (needs mvn, go, cargo, gcc)
+foreign: $(STAMP) ## other people's suites against a node, or PEER=kafka, PEER=testing; BROKERS=3; SUITES="kgo trogdor" (needs mvn, go, cargo, gcc)
 	$(BIN)/python -m tests.foreign.run --peer $(PEER) --brokers $(BROKERS) $(SUITES)
 
 readme: $(STAMP) ## every fenced command of README.md and docs/operations.md, word for word, in a fresh clone

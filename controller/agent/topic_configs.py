@@ -35,6 +35,7 @@ from headrace.settings import (
 
 COMPARED_KEYS = ("min.compaction.lag.ms", "max.compaction.lag.ms")
 CHANGE_LIFETIME_MS = 15 * 60_000  # Kafka's
+SHOWN_CHARACTERS = 20  # of a value in a message
 
 _log = logging.getLogger(__name__)
 
@@ -66,19 +67,30 @@ def check_overrides(overrides: Mapping[str, str], settings: Settings) -> None:
 
 
 def check_configs(configs: dict[str, str | None]) -> dict[str, str]:
-    """The overrides without nulls. raises   KafkaError INVALID_CONFIG"""
+    """The overrides without nulls.
+
+    raises   KafkaError INVALID_CONFIG; for an unknown key it begins as Kafka's `LogConfig.validateNames` words it, which clients look for
+    """
     kept = {}
     for key, value in configs.items():
         if value is None:
             raise KafkaError(ErrorCode.INVALID_CONFIG, f"Null value not supported for topic configs: {key}")
+        if key not in TOPIC_SETTINGS:
+            raise KafkaError(
+                ErrorCode.INVALID_CONFIG, f"Unknown topic config name: {key}, with value {_short(value)!r}"
+            )
         try:
             if len(value) > CONFIG_VALUE_LENGTH_MAX:
-                raise ConfigError(key, f"{value[:20]}...", f"{CONFIG_VALUE_LENGTH_MAX} characters at most")
+                raise ConfigError(key, _short(value), f"{CONFIG_VALUE_LENGTH_MAX} characters at most")
             check_topic_value(key, value)
         except ConfigError as failure:
             raise KafkaError(ErrorCode.INVALID_CONFIG, str(failure)) from None
         kept[key] = value
     return kept
+
+
+def _short(value: str) -> str:
+    return value if len(value) <= SHOWN_CHARACTERS else f"{value[:SHOWN_CHARACTERS]}..."
 
 
 def replaced(wanted: Sequence[tuple[str, str | None]], check: Check = check_configs) -> dict[str, str]:
@@ -192,7 +204,7 @@ def _edited(key: str, operation: Operation, value: str, overrides: Mapping[str, 
     """A list with elements added or taken out; it starts from what holds now."""
     broker_key = key if key in DYNAMIC_KEYS else TOPIC_SETTINGS.get(key)
     if broker_key is None:
-        raise KafkaError(ErrorCode.INVALID_CONFIG, f"unknown configuration key {key!r}")
+        raise KafkaError(ErrorCode.INVALID_CONFIG, f"Unknown config name: {key}, with value {_short(value)!r}")
     if broker_setting(broker_key).kind is not Kind.LIST:
         raise KafkaError(ErrorCode.INVALID_CONFIG, f"{key} is no list: {operation.name.lower()} can't be")
     inherited = settings.text(broker_key) or ""

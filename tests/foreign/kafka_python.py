@@ -6,23 +6,11 @@ one module that the tests import, and wants a directory where it could find Kafk
 
 from __future__ import annotations
 
-import sys
-import tarfile
-import xml.etree.ElementTree as ElementTree
-from pathlib import Path
+from collections.abc import Mapping
+from typing import ClassVar
 
-from tests.foreign.suite import (
-    FAILED,
-    KAFKA_VERSION,
-    PASSED,
-    SKIPPED,
-    Broker,
-    Outcome,
-    Suite,
-    brought,
-    shortened,
-    watched,
-)
+from tests.foreign.python_suite import PythonSuite, unpack
+from tests.foreign.suite import KAFKA_VERSION, Broker
 
 VERSION = "3.0.12"
 SERVICES = '''"""Services of the tests: a broker that runs already, and none that they could start."""
@@ -44,58 +32,20 @@ class SpawnedService:
 '''
 
 
-class KafkaPython(Suite):
+class KafkaPython(PythonSuite):
     name = "kafka-python"
+    settings: ClassVar[dict[str, str]] = {
+        "group.min.session.timeout.ms": "1000"
+    }  # of its own brokers, which are not in the distribution
+    packages = ("pytest==9.0.2", "pytest-mock==3.15.1", "pytest-timeout==2.4.0")
+    tests = "test/integration"
+    fixtures = "foreign_fixtures.for_kafka_python"
+    prefix = "test.integration."
 
-    @property
-    def _source(self) -> Path:
-        return self.folder / f"kafka_python-{VERSION}"
+    def bring_source(self) -> None:
+        unpack("kafka-python", VERSION, self.source)
+        (self.source / "test" / "__init__.py").touch()
+        (self.source / "test" / "service.py").write_text(SERVICES)
 
-    def bring(self) -> None:
-        if self._source.is_dir():
-            return
-        self.folder.mkdir(parents=True, exist_ok=True)
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:"]
-        brought([*command, f"kafka-python=={VERSION}"], self.folder)
-        with tarfile.open(self.folder / f"kafka_python-{VERSION}.tar.gz") as archive:
-            archive.extractall(self.folder, filter="data")
-        (self._source / "test" / "__init__.py").touch()
-        (self._source / "test" / "service.py").write_text(SERVICES)
-
-    def run(self, broker: Broker, output: Path) -> list[Outcome]:
-        report = output.with_suffix(".xml")
-        report.unlink(missing_ok=True)
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "test/integration",
-            "-p",
-            "no:cacheprovider",
-            "--timeout=120",
-            "--timeout-method=signal",
-        ]
-        environment = {
-            "KAFKA_URI": f"kafka://{broker.bootstrap}",
-            "KAFKA_VERSION": KAFKA_VERSION,
-            "KAFKA_ROOT": str(self.folder),
-            "PYTHONPATH": str(self._source),
-        }
-        watched([*command, f"--junitxml={report}"], self._source, output, self.deadline_s, environment)
-        return outcomes(report.read_text()) if report.exists() else [Outcome("all", FAILED, "no report")]
-
-
-def outcomes(report: str) -> list[Outcome]:
-    """What a JUnit report says."""
-    found = []
-    for case in ElementTree.fromstring(report).iter("testcase"):
-        test = f"{case.get('classname', '').rpartition('.')[2]}.{case.get('name')}"
-        failure = case.find("failure") if case.find("failure") is not None else case.find("error")
-        skipped = case.find("skipped")
-        if failure is not None:
-            found.append(Outcome(test, FAILED, shortened(failure.get("message") or failure.text or "")))
-        elif skipped is not None:
-            found.append(Outcome(test, SKIPPED, shortened(skipped.get("message") or "")))
-        else:
-            found.append(Outcome(test, PASSED))
-    return found
+    def environment(self, broker: Broker) -> Mapping[str, str]:
+        return {**super().environment(broker), "KAFKA_VERSION": KAFKA_VERSION, "KAFKA_ROOT": str(self.folder)}

@@ -1,6 +1,7 @@
 """`make foreign`: other people's suites against one broker, as a table; and what differs from the other broker's table.
 
     python -m tests.foreign.run                      against a node of this checkout
+    python -m tests.foreign.run --peer testing       against nodes that the suites start by `headrace.testing`, as a user's tests do
     python -m tests.foreign.run --peer kafka         against Apache Kafka 3.9
     python -m tests.foreign.run --brokers 3          against three of them, topics with three replicas
     python -m tests.foreign.run kgo trogdor          these suites alone
@@ -22,23 +23,39 @@ import tempfile
 import time
 import tomllib
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
 from bench.nodes import Headrace, Kafka, Server
+from tests.foreign.aiokafka_suite import Aiokafka
 from tests.foreign.brokers import Brokers
 from tests.foreign.kafka_python import KafkaPython
 from tests.foreign.kafka_tools import KafkaTools
+from tests.foreign.kazoo_suite import Kazoo
 from tests.foreign.kgo import Kgo
 from tests.foreign.librdkafka import Librdkafka
-from tests.foreign.suite import BUILD, FAILED, PASSED, SKIPPED, Broker, NotBrought, Outcome, Suite, shortened
+from tests.foreign.quixstreams_suite import Quixstreams
+from tests.foreign.suite import BUILD, FAILED, PASSED, SKIPPED, TESTING, Broker, NotBrought, Outcome, Suite, shortened
 from tests.foreign.trogdor import Trogdor
 
-SUITES: tuple[Suite, ...] = (Kgo(), Librdkafka(), KafkaPython(), KafkaTools(), Trogdor())
+SUITES: tuple[Suite, ...] = (
+    Kgo(),
+    Librdkafka(),
+    KafkaPython(),
+    Aiokafka(),
+    Quixstreams(),
+    Kazoo(),
+    KafkaTools(),
+    Trogdor(),
+)
 NAMES = [suite.name for suite in SUITES]
 PEERS = {"headrace": Headrace, "kafka": Kafka}
+OURS = ("headrace", TESTING)
 SETTINGS = {"num.partitions": "4", "auto.create.topics.enable": "true", "group.initial.rebalance.delay.ms": "0"}
 DIFFERENCES = Path(__file__).with_name("differences.toml")
 
@@ -52,6 +69,10 @@ def main() -> int:
     if unknown := set(arguments.suites) - set(NAMES):
         parser.error(f"no such suite: {', '.join(sorted(unknown))} (there are {', '.join(NAMES)})")
     chosen = [suite for suite in SUITES if not arguments.suites or suite.name in arguments.suites]
+    unable = {suite.name for suite in chosen if arguments.peer not in suite.peers}
+    if unable.intersection(arguments.suites) and not arguments.compare:
+        parser.error(f"--peer {arguments.peer}: not for {', '.join(sorted(unable))}")
+    chosen = [suite for suite in chosen if suite.name not in unable or arguments.compare]
     is_whole = True
     if not arguments.compare:
         for suite in chosen:
@@ -80,27 +101,43 @@ def run(suite: Suite, peer: str, brokers: int) -> bool:
     except (NotBrought, OSError, SystemExit) as failure:
         _console.print(f"{suite.name}: not brought: {failure}", style="red", markup=False)
         return False
-    with tempfile.TemporaryDirectory(prefix="headrace-foreign-") as directory:
-        settings = {**SETTINGS, **suite.settings}
-        server: Server | Brokers = (
-            PEERS[peer](Path(directory), settings)
-            if brokers == 1
-            else Brokers(Path(directory), peer, brokers, settings)
-        )
-        begun = time.monotonic()
-        try:
-            server.start()
-            _console.print(f"{suite.name}: running against {peer} at {server.bootstrap}, output in {output}")
-            outcomes = suite.run(Broker(server.bootstrap, server.zookeeper, brokers), output)
-        finally:
-            server.stop()
-            for log in Path(directory).glob("**/broker.log"):
-                of = "" if log.parent == Path(directory) else f"-{log.parent.name}"
-                (output.parent / f"broker{of}.log").write_bytes(log.read_bytes())
+    begun = time.monotonic()
+    with running(suite, peer, brokers, output.parent) as broker:
+        where = broker.bootstrap or "nodes that it starts"
+        _console.print(f"{suite.name}: running against {peer} at {where}, output in {output}")
+        outcomes = suite.run(broker, output)
     duration_s = time.monotonic() - begun
     kept.write_text(json.dumps({"duration_s": round(duration_s), "outcomes": outcomes}, indent=1))
     _console.print(f"{suite.name}: {_counts(outcomes)} in {duration_s:.0f} s")
     return True
+
+
+@contextmanager
+def running(suite: Suite, peer: str, brokers: int, kept: Path) -> Iterator[Broker]:
+    """What a suite is run against. The brokers' logs go to `kept` when they end."""
+    settings = {**SETTINGS, **suite.settings}
+    if peer == TESTING or not suite.clusters:
+        yield Broker(peer, count=brokers, settings=settings)
+        return
+    with tempfile.TemporaryDirectory(prefix="headrace-foreign-") as directory, ExitStack() as servers:
+        servers.callback(_keep_logs, Path(directory), kept)
+        started = []
+        for number in range(suite.clusters):
+            folder = Path(directory, f"cluster-{number}")
+            server: Server | Brokers = (
+                PEERS[peer](folder, settings) if brokers == 1 else Brokers(folder, peer, brokers, settings)
+            )
+            servers.callback(server.stop)
+            server.start()
+            started.append(server)
+        apart = tuple(server.bootstrap for server in started[1:])
+        yield Broker(peer, started[0].bootstrap, started[0].zookeeper, brokers, apart, settings)
+
+
+def _keep_logs(directory: Path, kept: Path) -> None:
+    for log in directory.glob("**/broker.log"):
+        of = "-".join(log.parent.relative_to(directory).parts)
+        (kept / f"broker-{of}.log").write_bytes(log.read_bytes())
 
 
 def kept_outcomes(suite: Suite, place: str) -> tuple[list[Outcome], int] | None:
@@ -137,27 +174,31 @@ def explain(suites: list[Suite], brokers: int) -> bool:
     known = tomllib.loads(DIFFERENCES.read_text()).get("difference", [])
     unexplained = 0
     for suite in suites:
-        ours, theirs = (kept_outcomes(suite, _place(peer, brokers)) for peer in ("headrace", "kafka"))
-        if ours is None or theirs is None:
-            missing = "headrace" if ours is None else "kafka"
+        theirs = kept_outcomes(suite, _place("kafka", brokers))
+        ours = {place: kept_outcomes(suite, place) for place in (_place(peer, brokers) for peer in OURS)}
+        if theirs is None or not any(ours.values()):
+            missing = "kafka" if theirs is None else "headrace"
             _console.print(f"{suite.name}: nothing to compare with, it was not run against {missing}")
             continue
         passes_there = {outcome.test for outcome in theirs[0] if outcome.result == PASSED}
-        for outcome in ours[0]:
-            if outcome.result == PASSED or outcome.test not in passes_there:
-                continue
-            reason = _reason(known, suite.name, outcome.test)
-            unexplained += reason is None
-            text = f"differs {suite.name} {outcome.test}: {reason or f'NO REASON KNOWN: {outcome.said}'}"
-            _console.print(text, style=None if reason else "red", markup=False, highlight=False)
+        for place, kept in ours.items():
+            for outcome in kept[0] if kept else ():
+                if outcome.result == PASSED or outcome.test not in passes_there:
+                    continue
+                reason = _reason(known, suite.name, outcome.test)
+                unexplained += reason is None
+                text = f"differs {place} {suite.name} {outcome.test}: {reason or f'NO REASON KNOWN: {outcome.said}'}"
+                _console.print(text, style=None if reason else "red", markup=False, highlight=False)
     _console.print(f"differences without a reason: {unexplained}")
     return unexplained == 0
 
 
-def _reason(known: list[dict[str, str]], suite: str, test: str) -> str | None:
+def _reason(known: list[dict[str, Any]], suite: str, test: str) -> str | None:
     for entry in known:
-        if entry["suite"] == suite and test.startswith(entry["test"]):
-            return entry["reason"]
+        if entry["suite"] != suite:
+            continue
+        if test in entry.get("tests", ()) or ("test" in entry and test.startswith(entry["test"])):
+            return str(entry["reason"])
     return None
 
 
@@ -171,7 +212,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="make foreign", description=__doc__.split("\n\n")[0], formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("suites", nargs="*", metavar="SUITE", help="all, if none is named: " + ", ".join(NAMES))
-    parser.add_argument("--peer", choices=PEERS, default="headrace", help="what the suites run against")
+    parser.add_argument("--peer", choices=(*PEERS, TESTING), default="headrace", help="what the suites run against")
     parser.add_argument("--brokers", type=int, default=1, help="how many, in one cluster")
     parser.add_argument("--compare", action="store_true", help="run nothing, compare what was kept")
     return parser

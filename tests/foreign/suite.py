@@ -14,11 +14,14 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import ClassVar, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BUILD = ROOT / "build" / "foreign"
 KAFKA_VERSION = "3.9.0"  # what the peer is, and what clients that ask for a version are told
+
+TESTING = "testing"  # the peer that a suite starts itself, by `headrace.testing`
 
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 SAID_CHARS_MAX = 300
@@ -35,9 +38,12 @@ class Outcome(NamedTuple):
 class Broker(NamedTuple):
     """What a suite is run against."""
 
-    bootstrap: str
-    zookeeper: str
+    peer: str
+    bootstrap: str = ""  # empty: the suite starts its servers
+    zookeeper: str = ""
     count: int = 1  # of a cluster
+    apart: tuple[str, ...] = ()  # addresses of the other clusters, where a suite wants several
+    settings: Mapping[str, str] = MappingProxyType({})  # of each broker
 
     @property
     def replication_factor(self) -> int:
@@ -55,6 +61,8 @@ class Suite(ABC):
     name = ""
     deadline_s = 900.0
     settings: ClassVar[dict[str, str]] = {}  # of the broker, beside those that all suites have
+    clusters = 1  # how many it wants, apart from each other; 0: it starts its servers itself
+    peers: ClassVar[tuple[str, ...]] = ("headrace", "kafka")  # what it can be run against
 
     @property
     def folder(self) -> Path:

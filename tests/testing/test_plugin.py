@@ -1,4 +1,4 @@
-"""The plugin in a session of its own: the program of docs/testing.md runs as a user's tests would."""
+"""The plugin in a session of its own: the programs of docs/testing.md run as a user's tests would."""
 
 import os
 import subprocess
@@ -31,9 +31,9 @@ def run(directory, text, *options):
     return subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, timeout=200)
 
 
-def test_the_program_of_the_page_runs(tmp_path):
-    [program] = programs()
-    done = run(tmp_path, program, "-q")
+@pytest.mark.parametrize("program", programs(), ids=["fixtures", "settings"])
+def test_a_program_of_the_page_runs_where_each_warning_is_an_error(tmp_path, program):
+    done = run(tmp_path, program, "-q", "-W", "error")
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"{program.count('def test_')} passed" in done.stdout
 

@@ -5,7 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.controller.agent import topic_configs
-from headrace.controller.agent.topic_configs import Operation, alter, changed, check_overrides, purge, replaced
+from headrace.controller.agent.topic_configs import (
+    Operation,
+    alter,
+    changed,
+    check_configs,
+    check_overrides,
+    purge,
+    replaced,
+)
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import Node as Znode
 from headrace.controller.zookeeper.errors import ZkConflict, ZkLost
@@ -61,6 +69,13 @@ def test_what_can_not_be_is_refused_with_its_key(change, code):
     with pytest.raises(KafkaError, match=change[0].replace(".", r"\.")) as failure:
         changed({}, [change], SETTINGS)
     assert failure.value.code is code
+
+
+@pytest.mark.parametrize("value", ["1", "1" * 300])
+def test_an_unknown_key_is_refused_in_the_words_of_kafka(value):
+    """quixstreams' tests look for them."""
+    with pytest.raises(KafkaError, match=r"Unknown topic config name: no\.such\.key, with value '1{1,20}(\.\.\.)?'"):
+        check_configs({"retention.ms": "1", "no.such.key": value})
 
 
 def test_a_key_that_stands_twice_is_refused():
