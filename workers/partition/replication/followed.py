@@ -245,6 +245,7 @@ class Followed(Subject):
             return 0, self.refuse_doubt()  # its batch could not be read
         end_offset = replica.log.log_end_offset
         try:
+            replica.log.note_history(self.leader_epoch)
             if len(records) and end_offset == replica.log.log_start_offset:
                 self._begin_in_batch(records)
             taken = replica.follow(records, high_watermark, log_start_offset, now_ms)
@@ -405,7 +406,7 @@ class Followed(Subject):
     @property
     def _is_later_era(self) -> bool:
         """Whether somebody has decided since that another history counts."""
-        return era_of(self.leader_epoch) > era_of(self.replica.log.epochs.latest)
+        return era_of(self.leader_epoch) > era_of(self.replica.log.known_epoch)
 
     def _is_refused(self, offset: int, is_another: bool, is_compared: bool) -> bool:
         """Whether a cut is the sign of a state of the past, and of nothing that was ever decided."""

@@ -283,3 +283,63 @@ def test_a_proof_brings_one_batch_and_says_nothing_of_where_the_follower_is(stag
     assert rows[0] == (3, size, NO_LOG_START)
     assert rows[1] == (4, 1 << 20, 0)
     assert sizes[0] == size
+
+
+# Eras of which no record says that they began
+
+
+@pytest.mark.parametrize("base", [1, ERA], ids=["the first era", "a later one"])
+@pytest.mark.parametrize("is_restarted", [False, True], ids=["running", "restarted"])
+def test_a_mark_counts_within_the_era_in_which_it_was_taken(stage, base, is_restarted):
+    """Nothing was written since that era began. A leader of the same era lacks what is committed: a restored ISR."""
+    rig = stage.rig
+    first, _leader = stage.broker()
+    second, _other = stage.broker()
+    first.lead(1).append(10)
+    copy(second, first.log)
+    first.append(3)
+    stage.follow(1, base + 1, first)
+    rig.settle()
+    assert rig.replica.high_watermark == 13
+    before = all_bytes(rig.log)
+    if is_restarted:
+        rig.killed()
+    second.lead(base + 2)
+    rig.follow(leader=2, epoch=base + 2)
+    until_failed(rig)
+    assert reported(rig) == [(10, base + 2)]
+    assert all_bytes(rig.log) == before
+
+
+def test_a_leader_of_a_later_era_may_still_have_it_cut(stage, caplog):
+    rig = stage.rig
+    first, _leader = stage.broker()
+    second, _other = stage.broker()
+    first.lead(1).append(10)
+    copy(second, first.log)
+    first.append(3)
+    stage.follow(1, ERA + 1, first)
+    rig.settle()
+    second.lead(2 * ERA).append(1)
+    rig.follow(leader=2, epoch=2 * ERA)
+    rig.follow_until(second)
+    assert not reported(rig)
+    assert "acknowledged records may be lost partition=t-0 first_offset=10" in caplog.text
+
+
+def test_a_state_of_an_earlier_era_is_of_the_past_though_no_record_says_so(stage):
+    """We led the era's first epoch and wrote nothing. What we had not fetched before comes from the next leader, and our entry goes."""
+    rig = stage.rig
+    led, _leader = stage.broker()
+    led.lead(1).append(10)
+    stage.follow(1, 1, led)
+    led.append(3)
+    rig.follow(leader=0, epoch=ERA)
+    led.lead(ERA + 1)
+    rig.follow(leader=1, epoch=ERA + 1)
+    rig.follow_until(led)
+    assert rig.log.epochs.entries == [(1, 0)]
+    rig.killed()
+    rig.follow(leader=NO_LEADER, epoch=3)
+    [ahead] = [one.ahead for one in rig.node.replicas.moved.take_ahead()]
+    assert (ahead.parted_at, ahead.epoch, ahead.latest_epoch) == (13, 1, ERA)
