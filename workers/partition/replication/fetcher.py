@@ -156,7 +156,7 @@ class Fetcher:
         peer, self._peer = self._peer, None
         self._forget_asked()
         if peer is not None:
-            self._session.reset(is_known=False)
+            self._restart_session(is_known=False)
             self._peers.close(peer)
 
     def add(self, followed: Followed) -> None:
@@ -296,6 +296,12 @@ class Fetcher:
             return 0
         return 1
 
+    def _restart_session(self, *, is_known: bool = True) -> None:
+        """The next request names all partitions. The leader may have begun anew, with less than it said to have."""
+        self._session.reset(is_known=is_known)
+        for followed in self._partitions:
+            followed.has_record = False
+
     def _build(self, is_by_id: bool) -> messages.FetchRequest:
         session, options = self._session, self._options
         topics, forgotten = session.build(is_by_id)
@@ -315,12 +321,13 @@ class Fetcher:
         self._asked = None
         session = self._session
         if answer is None:
-            session.reset()
+            self._restart_session()
             if outcome is Outcome.ANSWERED:
                 self._pause(FETCH_PAUSE_FIRST_MS)
             return
         reason = session.answered(answer)
         if reason:
+            self._restart_session()
             _log.info("fetch session restarts leader=%d reason=%s", self.leader, reason)
             self._pause(answer.throttle_ms)
             return

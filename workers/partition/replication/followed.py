@@ -75,7 +75,8 @@ class Followed(Subject):
     proof_offset           where it is asked for: its base offset, or where the leader's log begins within it
     leader_start           where the leader's log begins, as it said when an offset was out of range; 0: it was not asked
     is_proven              whether that was tried since the log was cut last
-    has_record             the leader has a record at the proof: an answer without one had no room for it
+    has_record             the leader has a record at the proof: an answer without one had no room for it. Not known of a leader that may
+                           have begun anew since, and have lost it
     doubted                a cut to this offset was refused, and the batch before it is compared first; _NO_OFFSET: none was
     is_parted_below        the leader has an earlier epoch in the place of our last batch: the next proof is asked by our epoch. If the
                            leader has that all the same, it began elsewhere there, and was given twice

@@ -285,6 +285,36 @@ def test_a_proof_brings_one_batch_and_says_nothing_of_where_the_follower_is(stag
     assert sizes[0] == size
 
 
+def test_a_leader_that_had_our_last_record_and_lost_it_says_again_where_its_log_ends(stage):
+    """There was no room for the proof, and the leader has a record there. Its process begins anew without it, in the same epoch."""
+    rig = stage.rig
+    stage.give((1, 10))
+    led, leader = stage.broker()
+    copy(led, rig.log)
+    led.high_watermark = 5
+    led.lead(2)
+
+    def without_room(key, answer):
+        if key != ApiKey.FETCH:
+            return answer
+        rows = [
+            topic._replace(partitions=[part._replace(records=b"") for part in topic.partitions])
+            for topic in answer.responses
+        ]
+        return answer._replace(responses=rows)
+
+    leader.alter = without_room
+    rig.follow(leader=1, epoch=2)
+    until(rig, lambda: rig.fetchers.by_slot[0].has_record and rig.state is FollowerState.FETCHING)
+    led.restart(lost_from=9)
+    leader.forget_sessions()
+    for session in leader.node.sessions:
+        session.reset()
+    leader.alter = lambda _key, answer: answer
+    until(rig, lambda: rig.log.log_end_offset == 9)
+    assert not reported(rig)
+
+
 # Eras of which no record says that they began
 
 
