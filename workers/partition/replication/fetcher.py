@@ -156,7 +156,8 @@ class Fetcher:
         peer, self._peer = self._peer, None
         self._forget_asked()
         if peer is not None:
-            self._restart_session(is_known=False)
+            self._session.reset(is_known=False)
+            self._doubt_all()
             self._peers.close(peer)
 
     def add(self, followed: Followed) -> None:
@@ -242,6 +243,7 @@ class Fetcher:
             try:
                 if outcome is not Outcome.ANSWERED:
                     answer = None
+                    self._doubt_all()
                 else:
                     answer = decode_response(api_key, version, body) if read is None else read(version, body)
             except BadFrame as failure:
@@ -296,11 +298,11 @@ class Fetcher:
             return 0
         return 1
 
-    def _restart_session(self, *, is_known: bool = True) -> None:
-        """The next request names all partitions. The leader may have begun anew, with less than it said to have."""
-        self._session.reset(is_known=is_known)
+    def _doubt_all(self) -> None:
+        """The connection was lost: the leader may have restarted in the same epoch, with less than it had, and may have other records there now."""
         for followed in self._partitions:
-            followed.has_record = False
+            followed.doubt()
+            self.touch(followed)
 
     def _build(self, is_by_id: bool) -> messages.FetchRequest:
         session, options = self._session, self._options
@@ -321,13 +323,12 @@ class Fetcher:
         self._asked = None
         session = self._session
         if answer is None:
-            self._restart_session()
+            session.reset()
             if outcome is Outcome.ANSWERED:
                 self._pause(FETCH_PAUSE_FIRST_MS)
             return
         reason = session.answered(answer)
         if reason:
-            self._restart_session()
             _log.info("fetch session restarts leader=%d reason=%s", self.leader, reason)
             self._pause(answer.throttle_ms)
             return

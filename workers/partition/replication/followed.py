@@ -76,7 +76,7 @@ class Followed(Subject):
     leader_start           where the leader's log begins, as it said when an offset was out of range; 0: it was not asked
     is_proven              whether that was tried since the log was cut last
     has_record             the leader has a record at the proof: an answer without one had no room for it. Not known of a leader that may
-                           have begun anew since, and have lost it
+                           have restarted since, and have lost it
     doubted                a cut to this offset was refused, and the batch before it is compared first; _NO_OFFSET: none was
     is_parted_below        the leader has an earlier epoch in the place of our last batch: the next proof is asked by our epoch. If the
                            leader has that all the same, it began elsewhere there, and was given twice
@@ -210,6 +210,11 @@ class Followed(Subject):
         """The batch before a refused cut can't be compared: the logs part where its epoch begins, or before."""
         return self._refuse(self._lowest_parting(self.doubted - 1))
 
+    def doubt(self) -> None:
+        """The leader may have lost what it had, and have other records there now: our last batch is compared again."""
+        self.has_record = self.is_proven = False
+        self.replica.is_unproven = True
+
     def refuse_epoch(self, offset: int, on_cut: Callable[[Replica], None]) -> FollowerEvent:
         """The epoch of the batch at an offset was given twice, and the logs part there at the latest."""
         self.is_parted_below, self.is_proven = False, True
@@ -266,7 +271,7 @@ class Followed(Subject):
             return 0, FollowerEvent.GIVEN_UP
 
     def _cut_misfit(self, records: memoryview, on_cut: Callable[[Replica], None]) -> FollowerEvent:
-        """The leader has a batch that begins before our end and goes on after it. So the place of our last batch is another one's.
+        """The leader has a batch that begins before our end and ends after it. So the place of our last batch is another one's.
 
         records   that begin with it; none, where we took what comes before it from the same leader. Its log is damaged then
         """
@@ -406,7 +411,7 @@ class Followed(Subject):
 
     @property
     def _is_later_era(self) -> bool:
-        """Whether somebody has decided since that another history counts."""
+        """Whether it was decided since that another history counts."""
         return era_of(self.leader_epoch) > era_of(self.replica.log.known_epoch)
 
     def _is_refused(self, offset: int, is_another: bool, is_compared: bool) -> bool:

@@ -43,7 +43,7 @@ class LedLog:
         )
 
     def restart(self, lost_from=None):
-        """Its process begins anew, with the log as it was, or without what was not synced."""
+        """Its process restarts, with the log as it was, or without what was not synced."""
         start = self.log.log_start_offset
         self.log.abandon()
         self.log = self._open(LogCheckpoint(log_start_offset=start))

@@ -286,7 +286,7 @@ def test_a_proof_brings_one_batch_and_says_nothing_of_where_the_follower_is(stag
 
 
 def test_a_leader_that_had_our_last_record_and_lost_it_says_again_where_its_log_ends(stage):
-    """There was no room for the proof, and the leader has a record there. Its process begins anew without it, in the same epoch."""
+    """There was no room for the proof, and the leader has a record there. Its process restarts without it, in the same epoch."""
     rig = stage.rig
     stage.give((1, 10))
     led, leader = stage.broker()
@@ -313,6 +313,23 @@ def test_a_leader_that_had_our_last_record_and_lost_it_says_again_where_its_log_
     leader.alter = lambda _key, answer: answer
     until(rig, lambda: rig.log.log_end_offset == 9)
     assert not reported(rig)
+
+
+def test_a_leader_that_lost_its_tail_and_has_other_records_there_now_is_compared_again(stage):
+    """Its machine was down for less than a session: it leads in the same epoch. Our end is in its log, and nothing else says so."""
+    rig = stage.rig
+    led, leader = stage.broker()
+    led.lead(1).append(5)
+    stage.follow(1, 1, led)
+    rig.settle()
+    led.restart(lost_from=3)
+    led.append(4, size=50)
+    leader.forget_sessions()
+    for session in leader.node.sessions:
+        session.reset()
+    until_failed(rig)
+    assert [epoch for _at, epoch in reported(rig)] == [1]
+    assert rig.log.log_end_offset == 5
 
 
 # Eras of which no record says that they began

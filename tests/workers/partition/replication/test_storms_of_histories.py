@@ -3,7 +3,7 @@
 Drawn by seed: epochs that were given twice, epochs without a record, marks and log starts anywhere, eras; and while the follower follows,
 appends, DeleteRecords, restarts of either process, power losses of either machine, another leader in the middle of a proof.
 
-What is judged, at the end and as it goes on:
+What is judged, at the end and all the way:
 
     joined       the same records at the same offsets, from the later one of the two log starts on
     not joined   the controller was notified: no log waits for ever with nobody knowing
