@@ -299,7 +299,7 @@ class Fetcher:
         return 1
 
     def _doubt_all(self) -> None:
-        """The connection was lost: the leader may have restarted in the same epoch, with less than it had, and may have other records there now."""
+        """The connection was lost: the leader may have restarted in the same epoch with less, and have other records there now."""
         for followed in self._partitions:
             followed.doubt()
             self.touch(followed)

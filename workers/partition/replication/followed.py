@@ -247,7 +247,7 @@ class Followed(Subject):
         returns   bytes taken, and what happened to the partition; None: nothing but that
         """
         replica = self.replica
-        if self.is_doubting:
+        if self.doubted != _NO_OFFSET:
             return 0, self.refuse_doubt()  # its batch could not be read
         end_offset = replica.log.log_end_offset
         try:
@@ -255,7 +255,8 @@ class Followed(Subject):
             if len(records) and end_offset == replica.log.log_start_offset:
                 self._begin_in_batch(records)
             taken = replica.follow(records, high_watermark, log_start_offset, now_ms)
-            self.resets = self.resets if not taken else 0
+            if taken and self.resets:
+                self.resets = 0
             return taken, None
         except StorageFailed as failure:
             return 0, self._refused(failure)
