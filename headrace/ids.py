@@ -25,6 +25,7 @@ INTERNAL_TOPICS: Final = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC})
 
 NO_EPOCH: Final = -1
 NO_LEADER: Final = -1
+NO_LOG_START: Final = -1  # of a follower's fetch that compares a batch: its offset does not say what the follower has
 NO_GENERATION: Final = -1
 NO_TIMESTAMP_MS: Final = -1
 NO_PRODUCER_ID: Final = -1

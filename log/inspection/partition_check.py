@@ -41,6 +41,7 @@ from headrace.log.state.checkpoints import (
     read_leader_epochs,
 )
 from headrace.log.state.compacted_offset import COMPACTED_FILE
+from headrace.log.state.known_era import ERA_FILE
 from headrace.log.state.loss_mark import LOSS_FILE
 from headrace.log.state.synced_mark import SYNCED_FILE
 from headrace.log.state.truncation_mark import TRUNCATION_FILE
@@ -54,6 +55,7 @@ SEGMENT_SUFFIXES = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFI
 UNFINISHED_SUFFIXES = (CLEANED_SUFFIX, SWAP_SUFFIX, CUT_SUFFIX, ".tmp")
 MARK_NAMES = (
     COMPACTED_FILE,
+    ERA_FILE,
     LOSS_FILE,
     SYNCED_FILE,
     TRUNCATION_FILE,

@@ -24,6 +24,7 @@ from typing import Final
 from headrace.clock import Clock
 from headrace.errors import HeadraceError, LogShort, StorageFailed, is_exhausted
 from headrace.ids import TopicPartition
+from headrace.leader_eras import era_of
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk, storage_failure
 from headrace.log.names import LOG_SUFFIX, path_of
@@ -34,6 +35,7 @@ from headrace.log.recovery.log_loader import LoadedLog, LogCheckpoint, LogLoader
 from headrace.log.recovery.recovery import Progress
 from headrace.log.state.checkpoints import PARTITION_METADATA_FILE, write_partition_metadata
 from headrace.log.state.compacted_offset import begin_compacted
+from headrace.log.state.known_era import KnownEra
 from headrace.log.state.leader_epochs import LeaderEpochs
 from headrace.log.state.loss_mark import LossMark
 from headrace.log.state.producer_state import ProducerBudget, ProducerState
@@ -96,6 +98,7 @@ class PartitionLog:
         self.partition = partition
         self.config = config
         self.epochs = LeaderEpochs(directory, disk)
+        self._era = KnownEra(directory, disk)
         self.producers = ProducerState(directory, disk, environment.producer_expiration_ms, environment.producer_budget)
         self._clock = clock
         self._disk = disk
@@ -242,6 +245,12 @@ class PartitionLog:
         """Whether the newest record of a rolled segment is older than a time, as its time index has it now."""
         return newest_timestamp(self.directory, base_offset) < before_ms
 
+    @property
+    def known_epoch(self) -> int:
+        """The latest leader epoch that the log knows: of its epochs, or of an era that began since, in which it has no record."""
+        latest, era = self.epochs.latest, self._era.epoch
+        return era if era_of(era) > era_of(latest) else latest
+
     # What comes in
 
     def append_as_leader(self, batches: list[memoryview], leader_epoch: int, now_ms: int) -> list[Result]:
@@ -275,6 +284,15 @@ class PartitionLog:
     def assign_leader_epoch(self, epoch: int) -> None:
         """A leader epoch begins at the log's end. raises StorageFailed."""
         self._tail.begin_epoch(epoch, self.log_end_offset)
+
+    def note_history(self, leader_epoch: int) -> None:
+        """The log is a part of the one that is led in this epoch: its era is known from now on. raises StorageFailed"""
+        if leader_epoch <= self._era.epoch:
+            return
+        try:
+            self._era.note(leader_epoch)
+        except OSError as failure:
+            self._latch.fail("era of leader epochs", failure)
 
     def roll_if_older(self, before_ms: int) -> bool:
         """Begin a new segment where the newest record of the active one is older; returns whether it did.
@@ -404,7 +422,7 @@ class PartitionLog:
         """Cut the log so that it ends at `offset`, or at the beginning of the batch that holds it.
 
         Producers, epochs, indexes and the recovery point follow. The caller has taken the high watermark back before. An epoch that
-        began at the end, and in which nothing was written, is forgotten in any case: other logs never had it.
+        began at the end, and in which nothing was written, is forgotten in any case: other logs never had it. Its era stays known.
 
         is_mapped   readers were told of what goes: they may have mapped it, and keep that file
         returns     whether anything was cut
@@ -412,6 +430,7 @@ class PartitionLog:
         """
         self._latch.check()
         self._is_short = False
+        self.note_history(self.epochs.latest)
         try:
             if offset >= self.log_end_offset:
                 self.epochs.truncate_from_end(self.log_end_offset)
@@ -443,6 +462,7 @@ class PartitionLog:
         raises   StorageFailed
         """
         self._latch.check()
+        self.note_history(self.epochs.latest)
         try:
             self._restart_at(offset)
             self.epochs.replace([])
@@ -450,7 +470,7 @@ class PartitionLog:
             self._latch.fail("truncation", failure, is_torn=self._truncation.has_begun)
 
     def take_over(self, other: PartitionLog) -> None:
-        """A copy that has every batch of another log knows what is not in the batches too: epochs and producers.
+        """A copy that has every batch of another log knows what is not in the batches too: epochs, their era, and producers.
 
         Producers of a log that is out of service may be ahead of it, by the batches of the write that failed: a client that
         sends these again would be told that they are stored. The copy then knows what it was copied.
@@ -458,6 +478,7 @@ class PartitionLog:
         raises   StorageFailed
         """
         assert other.log_end_offset == self.log_end_offset
+        self.note_history(other.known_epoch)
         if other.failure is None:
             self.producers.take_over(other.producers)
         try:

@@ -3,6 +3,7 @@
 Runs in: a network worker; the owner's process is not asked, only told (FOLLOWER_FETCHED), where a follower fetches from another
 offset than it was told last, or in another life, or the row is of another owner or leader epoch: one message an owner and request.
 Before v15 a fetch tells no broker epoch: it counts for the one that the view has when it comes (KAFKA-14617).
+A fetch without a log start offset compares a batch of a log that may have parted: its owner is not told (NO_LOG_START, decision 094).
 
 Order of what is checked of a partition, and what its answer is:
 
@@ -28,6 +29,7 @@ import os
 from typing import Final
 
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
+from headrace.ids import NO_LOG_START
 from headrace.limits import FOLLOWED_PER_MESSAGE_MAX, OUTBOX_BYTES_MAX
 from headrace.log.state.leader_epochs import end_offset_for
 from headrace.protocol import messages
@@ -279,7 +281,8 @@ class _FollowerFetch:
                 return data, 0
         if not row.log_start_offset <= offset <= row.log_end_offset:
             raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
-        self._note(partition, route, row)
+        if wanted.log_start_offset != NO_LOG_START:
+            self._note(partition, route, row)
         if offset >= row.log_end_offset:
             return as_row(wanted.partition, row), 0
         self._unread[partition] = None

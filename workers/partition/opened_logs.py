@@ -65,8 +65,8 @@ class OpenedLog(NamedTuple):
     def pack(self) -> bytes:
         flags = LOG_WAS_CLOSED * self.was_closed | LOG_WAS_CUT * self.was_cut | LOG_IS_WHOLE * self.is_whole
         flags |= LOG_HAS_NO_MARK * (not self.has_mark) | LOG_WAS_SYNCED * self.was_synced
-        replica, epochs = self.replica, self.replica.log.epochs
-        ends = (self.end_offset, self.high_watermark, epochs.written(self.end_offset), epochs.latest)
+        replica, log = self.replica, self.replica.log
+        ends = (self.end_offset, self.high_watermark, log.epochs.written(self.end_offset), log.known_epoch)
         return OPENED_LOG.pack(replica.slot, replica.key, *ends, flags)
 
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 import logging
 from bisect import bisect_right
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final
 
 from headrace.errors import HeadraceError, LogDamaged, StorageExhausted, StorageFailed
 from headrace.ids import NO_LEADER, PartitionKey, TopicPartition
@@ -34,6 +34,7 @@ from headrace.log.writing.leader_append import Result
 from headrace.log.writing.partition_log import PartitionLog
 from headrace.shm.cluster_view import PartitionView
 from headrace.shm.partition_table import PartitionRow, PartitionTable, RowState
+from headrace.workers.partition.ahead_log import AheadLog
 from headrace.workers.partition.moved_replicas import MovedReplicas
 from headrace.workers.partition.replication.followers import Followers
 from headrace.workers.partition.replication.live_brokers import LiveBrokers
@@ -43,22 +44,6 @@ _Place = tuple[tuple[int, int], tuple[int, int]]
 _NOWHERE: Final[_Place] = ((-1, -1), (0, 0))
 
 _log: Final = logging.getLogger(__name__)
-
-
-class AheadLog(NamedTuple):
-    """What a log has that a state in ZooKeeper does not know of.
-
-    end_offset, epoch, latest_epoch   of the log: its end, the epoch of its last record, the latest that it knows
-    parted_at                         up to where the log of the state's leader may be the same, at most
-    leader, leader_epoch              of the state; NO_LEADER: none
-    """
-
-    end_offset: int
-    epoch: int
-    parted_at: int
-    leader: int
-    leader_epoch: int
-    latest_epoch: int
 
 
 class Replica:
@@ -200,8 +185,8 @@ class Replica:
     def take_role(self, view: PartitionView) -> bool:
         """Lead or follow as the view says. Can be run again.
 
-        A leader epoch below that of the role, or below the latest one of the log, is of a state of the past: it changes nothing, but
-        that the controller is told. It answers by a view in which nobody leads.
+        A leader epoch below that of the role, or below the latest one that the log knows, is of a state of the past: it changes nothing,
+        but that the controller is told. It answers by a view in which nobody leads.
 
         returns   whether anything changed (the row has been published then)
         raises    StorageFailed; StorageExhausted, where the role is taken for reads, or its row is owed: tell `fail`
@@ -260,11 +245,11 @@ class Replica:
     def _is_past(self, view: PartitionView) -> bool:
         """Whether the view's is a state of the past, and its role is not to be taken; where it is new, the controller is told."""
         log = self.log
-        latest = log.epochs.latest
+        latest = log.known_epoch
         if view.leader_epoch >= max(latest, self.leader_epoch):
             return False
         if not self.is_wary:
-            is_known = view.leader_epoch < latest
+            is_known = view.leader_epoch < log.epochs.latest
             parted_at = log.epochs.end_offset_for(view.leader_epoch, log.log_end_offset)[1] if is_known else -1
             self.tell_ahead(parted_at if is_known else log.log_end_offset, view.leader, view.leader_epoch)
             return True
@@ -277,8 +262,8 @@ class Replica:
         """
         self.is_wary = self.is_unproven = True
         self.parted_from = leader
-        end, epochs = self.log.log_end_offset, self.log.epochs
-        self.ahead = AheadLog(end, epochs.written(end), parted_at, leader, leader_epoch, epochs.latest)
+        log, end = self.log, self.log.log_end_offset
+        self.ahead = AheadLog(end, log.epochs.written(end), parted_at, leader, leader_epoch, log.known_epoch)
         self._moved.note_ahead(self)
 
     def note_proven(self) -> None:

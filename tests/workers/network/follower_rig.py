@@ -138,6 +138,7 @@ class Follower:
 
     def one(self, *arguments, **options):
         """The answer for one partition, asked without a session."""
-        self.send(wanted(*arguments), session=(0, -1), **options)
+        log_start = options.pop("log_start", 0)
+        self.send(wanted(*arguments)._replace(log_start_offset=log_start), session=(0, -1), **options)
         answer = self.receive()
         return answer.responses[0].partitions[0]

@@ -6,6 +6,7 @@ Holds: workers/network/partition_reads.py, workers/network/epoch_files.py
 import pytest
 
 from headrace.errors import ErrorCode
+from headrace.ids import NO_LOG_START
 from headrace.protocol.record_batch import iterate_batches
 from headrace.shm.messages import ADVANCED, GROWN, SLOT_ENTRY
 from tests.support.fake_seat import view_of
@@ -48,6 +49,17 @@ def test_a_follower_reads_up_to_the_logs_end_and_learns_the_mark_and_the_log_sta
     assert (name(row), offsets(row)) == ("NONE", [1, 2])
     assert (row.high_watermark, row.log_start_offset, row.aborted_transactions) == (0, 0, None)
     assert rig.told() == [(0, FOLLOWER, EPOCH, BROKER_EPOCH, 1, 0)]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_fetch_that_compares_a_batch_says_nothing_of_where_the_follower_is(rig, version):
+    """Its log may have parted from ours before: counted, its offset would acknowledge records that it does not have."""
+    rig.put(count=3)
+    row = rig.follower.one(0, 2, log_start=NO_LOG_START, version=version)
+    assert (name(row), offsets(row)) == ("NONE", [2])
+    assert rig.told() == []
+    rig.follower.one(0, 2, version=version)
+    assert rig.told() == [(0, FOLLOWER, EPOCH, BROKER_EPOCH, 2, 0)]
 
 
 @pytest.mark.parametrize("version", VERSIONS)

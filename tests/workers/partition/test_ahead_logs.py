@@ -1,4 +1,7 @@
-"""Logs that have more than the states in ZooKeeper know of, told to the controller; no role is taken before it has answered."""
+"""Logs that have more than the states in ZooKeeper know of, told to the controller; no role is taken before it has answered.
+
+Holds: workers/partition/ahead_log.py
+"""
 
 import pytest
 

@@ -58,10 +58,9 @@ def _rows(subjects: Iterable[Subject], bytes_max: int) -> list[bytes]:
     for subject in subjects:
         asked = subject.asked
         assert asked is not None
-        leader_epoch, fetch_offset, last_fetched_epoch, log_start_offset = asked
-        rows.append(
-            _ROW.pack(subject.index, leader_epoch, fetch_offset, last_fetched_epoch, log_start_offset, bytes_max)
-        )
+        leader_epoch, fetch_offset, last_fetched_epoch, log_start_offset, own_max = asked
+        limit = own_max or bytes_max
+        rows.append(_ROW.pack(subject.index, leader_epoch, fetch_offset, last_fetched_epoch, log_start_offset, limit))
     return rows
 
 

@@ -39,7 +39,8 @@ class Wish(NamedTuple):
     leader_epoch: int
     fetch_offset: int
     last_fetched_epoch: int  # -1: not said
-    log_start_offset: int
+    log_start_offset: int  # NO_LOG_START: a batch is compared, and what the follower has is not said
+    bytes_max: int = 0  # of records; 0: as many as any partition gets
 
 
 class Subject:
@@ -142,7 +143,7 @@ class FetchSession(Generic[AnySubject]):
                 fetch_offset=wish.fetch_offset,
                 last_fetched_epoch=wish.last_fetched_epoch,
                 log_start_offset=wish.log_start_offset,
-                partition_max_bytes=self._partition_bytes_max,
+                partition_max_bytes=wish.bytes_max or self._partition_bytes_max,
             )
             rows.setdefault(subject.topic, []).append(row)
             ids[subject.topic] = subject.topic_id

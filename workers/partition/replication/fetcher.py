@@ -157,6 +157,7 @@ class Fetcher:
         self._forget_asked()
         if peer is not None:
             self._session.reset(is_known=False)
+            self._doubt_all()
             self._peers.close(peer)
 
     def add(self, followed: Followed) -> None:
@@ -242,6 +243,7 @@ class Fetcher:
             try:
                 if outcome is not Outcome.ANSWERED:
                     answer = None
+                    self._doubt_all()
                 else:
                     answer = decode_response(api_key, version, body) if read is None else read(version, body)
             except BadFrame as failure:
@@ -303,6 +305,12 @@ class Fetcher:
             return 0
         return 1
 
+    def _doubt_all(self) -> None:
+        """The connection was lost: the leader may have restarted in the same epoch with less, and have other records there now."""
+        for followed in self._partitions:
+            followed.doubt()
+            self.touch(followed)
+
     def _build(self, is_by_id: bool) -> messages.FetchRequest:
         session, options = self._session, self._options
         topics, forgotten = session.build(is_by_id)
@@ -346,7 +354,7 @@ class Fetcher:
             followed = self._answer[0][0]
             asked, proof = followed.asked, followed.proof
             if asked is not None:
-                is_proof = proof is not None and asked.fetch_offset == proof.base_offset
+                is_proof = proof is not None and asked.fetch_offset == followed.proof_offset
                 self._expected = followed.proof_end if is_proof else asked.fetch_offset
                 return
             self._answer.popleft()
@@ -379,12 +387,10 @@ class Fetcher:
             self.touch(followed)
             return True
         if part.error_code:
-            is_unanswered = followed.proof is not None and not followed.is_doubting
-            if part.error_code == ErrorCode.OFFSET_OUT_OF_RANGE and is_unanswered:
-                followed.is_proven = True  # as far as it can be now: our end is looked at next
-                self.touch(followed)
-                return True
-            self._refuse(followed, part.error_code)
+            if part.error_code == ErrorCode.OFFSET_OUT_OF_RANGE and followed.is_doubting:
+                self._settle(followed, followed.refuse_doubt())
+            else:
+                self._refuse(followed, part.error_code)
             return True
         is_parted = part.diverging_epoch >= 0 and self._options.versions.truncates_on_fetch
         if is_parted and followed.pass_over_proof():
@@ -407,7 +413,7 @@ class Fetcher:
         rest = records[self._place :]
         size = FETCHED_SLICE_BYTES
         while True:
-            taken, event = followed.apply(rest[:size], part.high_watermark, part.log_start_offset, now_ms)
+            taken, event = followed.apply(rest[:size], part.high_watermark, part.log_start_offset, now_ms, self._on_cut)
             if taken or event is not None or size >= len(rest):
                 break
             size *= 8
@@ -448,8 +454,9 @@ class Fetcher:
         if error == ErrorCode.OFFSET_OUT_OF_RANGE and followed.state is FollowerState.FETCHING:
             replica = followed.replica
             _log.info(
-                "fetch offset is out of range partition=%s offset=%d leader=%d leader_epoch=%d",
-                replica.partition, replica.log.log_end_offset, self.leader, followed.leader_epoch,
+                "fetch offset is out of range partition=%s offset=%d end_offset=%d leader=%d leader_epoch=%d",
+                replica.partition, -1 if followed.asked is None else followed.asked.fetch_offset, replica.log.log_end_offset,
+                self.leader, followed.leader_epoch,
             )  # fmt: skip
             self._settle(followed, FollowerEvent.OUT_OF_RANGE)
             return
@@ -468,7 +475,7 @@ class Fetcher:
         for followed in list(self._truncating):
             if not followed.is_current:
                 del self._truncating[followed]
-            elif is_asked and followed.replica.log.epochs.latest >= 0:
+            elif is_asked and followed.asked_epoch >= 0:
                 asked.append(followed)
             else:
                 self._settle(followed, followed.cut_to_high_watermark(self._on_cut))

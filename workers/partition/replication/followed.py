@@ -5,16 +5,18 @@ these (`fetchers.py`), so that nothing that was asked for an older one is ever a
 
     apply   what a fetch brought: records, the leader's high watermark and log start offset     (`Replica.follow`)
     part    where the leader's log parts from ours: ours is cut there                           (`Replica.truncate`)
-    reset   our end is not in the leader's log: cut to its end, or restarted at its start
+    reset   our end, or that batch, is not in the leader's log: cut to its end, or restarted at its start
     prove   the first fetch under each leader and leader epoch begins with the last batch that we have: the leader's is the same one,
             or the two logs parted though their epochs and offsets agree (a restored ZooKeeper gave an epoch twice: decision 071). It
             says the epoch of the record before, as each fetch does: where the logs parted before that, ours is cut, and the batch
             before is asked for. Where the answer has no record, the leader is asked where its log ends; and where it has one there,
-            asked on until an answer has room for it. The answer gives the proof alone: the next fetch begins at our end, and says
-            our latest epoch, so that one in which nothing was written is found before records follow it
+            asked on until an answer has room for it. Where its log begins within our last batch, that batch is asked for from there.
+            Another epoch in its place is where the logs part, or they part before. The answer gives the proof alone, it has room for one
+            batch, and our leaders do not count it (NO_LOG_START): the next fetch begins at our end, and says our latest epoch, so that
+            one in which nothing was written is found before records follow it
     doubt   a cut is refused, and no content was compared: where the leader's log ends is no place where the two parted, if an epoch was
-            given twice. So the batch before that place is asked for. The same one: they parted there. Else they did where its epoch
-            begins, or before
+            given twice. So the batch before that place is asked for. The same one: they parted there. Else, and where the leader's log
+            has that batch no longer, they did where its epoch begins, or before (decision 094)
 
 Where the log has more than its leader in the leader's own epoch, or in the same batch's place another one, or would be truncated below
 its high watermark by a leader of the same era (decision 079), nothing is truncated: the controller is notified (`Replica.tell_ahead`). It
@@ -33,7 +35,7 @@ from collections.abc import Callable
 from typing import Final
 
 from headrace.errors import HeadraceError, StorageExhausted, StorageFailed
-from headrace.ids import NO_EPOCH
+from headrace.ids import NO_EPOCH, NO_LOG_START
 from headrace.leader_eras import era_of
 from headrace.log.disk import storage_failure
 from headrace.log.state.compacted_offset import compacted_offset
@@ -67,12 +69,15 @@ class Followed(Subject):
     leader, leader_epoch   whom it follows
     state                  `FollowerState`; changed by `step` alone
     failures               in a row
-    resets                 that changed nothing: the leader has our end's offset, and not our latest epoch
+    resets                 that changed nothing, since the last append: the leader has our end's offset, and not our latest epoch
     last_error             that was said of it; 0: none
     proof                  our last batch, or that before a doubted cut, with which the fetch that is asked for begins; None: it begins at
                            our end, which was at `proof_end` where there is a proof
+    proof_offset           where it is asked for: its base offset, or where the leader's log begins within it
+    leader_start           where the leader's log begins, as it said when an offset was out of range; 0: it was not asked
     is_proven              whether that was tried since the log was cut last
-    has_record             the leader has a record at the proof: an answer without one had no room for it
+    has_record             the leader has a record at the proof: an answer without one had no room for it. Not known of a leader that may
+                           have restarted since, and have lost it
     doubted                a cut to this offset was refused, and the batch before it is compared first; _NO_OFFSET: none was
     is_parted_below        the leader has an earlier epoch in the place of our last batch: the next proof is asked by our epoch. If the
                            leader has that all the same, it began elsewhere there, and was given twice
@@ -80,8 +85,8 @@ class Followed(Subject):
     """
 
     __slots__ = (
-        "doubted", "failures", "has_record", "is_parted_below", "is_proven", "last_error", "leader", "leader_epoch", "proof", "proof_end",
-        "replica", "resets", "state", "timer",
+        "doubted", "failures", "has_record", "is_parted_below", "is_proven", "last_error", "leader", "leader_epoch", "leader_start",
+        "proof", "proof_end", "proof_offset", "replica", "resets", "state", "timer",
     )  # fmt: skip
 
     def __init__(self, replica: Replica, topic_id: bytes, state: FollowerState) -> None:
@@ -96,7 +101,8 @@ class Followed(Subject):
         self.timer = 0
         self.proof: RecordBatchHeader | None = None
         self.is_proven = not replica.is_unproven
-        self.proof_end = 0
+        self.proof_end = self.proof_offset = 0
+        self.leader_start = 0
         self.has_record = False
         self.doubted = _NO_OFFSET
         self.is_parted_below = False
@@ -127,6 +133,14 @@ class Followed(Subject):
         """Whether a batch is compared before it is said where the logs part."""
         return self.doubted != _NO_OFFSET
 
+    @property
+    def asked_epoch(self) -> int:
+        """The epoch whose end the leader is asked for before the first fetch: that of our last record. It may have our latest epoch, in
+        which we wrote nothing, from another leader. -1: none is known
+        """
+        log = self.replica.log
+        return log.epochs.written(log.log_end_offset)
+
     def wish(self, says_last_epoch: bool) -> Wish | FollowerEvent:
         """What a fetch of it asks for now; what happened, where the batch that is compared can't be read."""
         log = self.replica.log
@@ -135,46 +149,57 @@ class Followed(Subject):
         except StorageFailed as failure:
             return self._refused(failure)
         if self.proof is not None:
-            self.proof_end = log.log_end_offset
-            epoch = NO_EPOCH
-            if says_last_epoch:
-                is_ours_asked = self.is_parted_below
-                epoch = self.proof.partition_leader_epoch if is_ours_asked else self._epoch_before(self.proof)
-            return Wish(self.leader_epoch, self.proof.base_offset, epoch, log.log_start_offset)
-        last_epoch = log.epochs.latest if says_last_epoch and self.resets < _RESETS_WITH_EPOCH else -1
+            return self._wish_for(self.proof, says_last_epoch)
+        is_epoch_said = says_last_epoch and (self.resets < _RESETS_WITH_EPOCH or self.replica.is_wary)
+        last_epoch = log.epochs.latest if is_epoch_said else NO_EPOCH
         return Wish(self.leader_epoch, log.log_end_offset, last_epoch, log.log_start_offset)
+
+    def _wish_for(self, proof: RecordBatchHeader, says_last_epoch: bool) -> Wish:
+        """Ask for a batch of ours, from where the leader's log has it on. No record is before the beginning of a log, so no epoch is said.
+
+        A leader that refuses an epoch where it has records may know none: then the batch alone decides.
+        """
+        self.proof_end = self.replica.log.log_end_offset
+        is_within = proof.base_offset < self.leader_start <= proof.last_offset
+        self.proof_offset = self.leader_start if is_within else proof.base_offset
+        epoch = NO_EPOCH
+        if says_last_epoch and self.is_parted_below:
+            epoch = proof.partition_leader_epoch
+        elif says_last_epoch and not is_within and self.resets < _RESETS_WITH_EPOCH:
+            epoch = self._epoch_before(proof)
+        return Wish(self.leader_epoch, self.proof_offset, epoch, NO_LOG_START, proof.size_bytes)
 
     def prove(
         self, records: memoryview, high_watermark: int, on_cut: Callable[[Replica], None], *, is_epoch_said: bool
     ) -> FollowerEvent | None:
-        """Compare what a fetch brought with the last batch that we have: only another one of the same epoch proves an epoch given twice.
+        """Compare what a fetch brought with the last batch that we have: another one of the same epoch proves an epoch given twice.
 
-        records          from that batch's offset on
+        records          from the offset on that was asked for
         high_watermark   the leader's
-        is_epoch_said    whether fetches say the last epoch; else it was asked before where our latest epoch ended, and nothing was cut
+        is_epoch_said    whether fetches say the last epoch; else it was asked before where the epoch of our last record ended
         returns          what happened; None: the next fetch begins at our end, or asks for the proof again
         """
         own, self.proof = self.proof, None
         assert own is not None
         if self.is_parted_below:  # and yet its epoch of that number does not end before our batch
             return self.refuse_epoch(own.base_offset, on_cut)
-        if not len(records) and (high_watermark > own.base_offset or self.has_record):
-            return None  # there was no room for it in this answer
-        if not len(records):
+        is_batch = len(records) > MAGIC_POSITION and records[MAGIC_POSITION] == MAGIC_V2
+        if len(records) <= MAGIC_POSITION or (is_batch and len(records) < HEADER_BYTES):
+            if len(records) or high_watermark > self.proof_offset or self.has_record:
+                return None  # there was no room for it in this answer
             return FollowerEvent.OUT_OF_RANGE  # the leader may have no record there: it says where its log ends
-        is_batch = len(records) >= HEADER_BYTES and records[MAGIC_POSITION] == MAGIC_V2
+        found = parse_header(records) if is_batch else None
         if self.is_doubting:
-            is_same = is_batch and parse_header(records) == own
-            return self._refuse(self.doubted if is_same else self._lowest_parting(own.base_offset))
-        self.is_proven = True
-        if not is_batch:
-            return None
-        found = parse_header(records)
-        is_compacted = self.replica.log.config.is_compacted or _was_cleaned(found) or _was_cleaned(own)
+            return self._refuse(self.doubted if found == own else self._lowest_parting(own.base_offset))
+        self.is_proven, self.resets = True, 0
+        log = self.replica.log
+        is_compacted = log.config.is_compacted or _was_cleaned(own) or (found is not None and _was_cleaned(found))
+        if found is None:  # of an old format, which names no epoch
+            return None if is_compacted else self._cut_another(own, on_cut)
         if found.base_offset > own.last_offset or (is_compacted and found.base_offset != own.base_offset):
             return None  # the leader's cleaner has taken it
         if found.partition_leader_epoch > own.partition_leader_epoch:
-            return None  # ours was not committed, as after any election: the fetch with our last epoch finds it
+            return self._cut_another(own, on_cut)
         if found.partition_leader_epoch < own.partition_leader_epoch and is_epoch_said:
             self.is_parted_below, self.is_proven = True, False  # the same, but where the leader has our epoch
             return None
@@ -182,6 +207,22 @@ class Followed(Subject):
             self.replica.note_proven()
             return None
         return self.refuse_epoch(own.base_offset, on_cut)
+
+    def _cut_another(self, own: RecordBatchHeader, on_cut: Callable[[Replica], None]) -> FollowerEvent | None:
+        """The leader has another epoch in the place of our last batch: ours was not committed, as after any election, or the cut is
+        refused. That batch goes, whether the leader has our latest epoch or not; the one before is compared next, by its own epoch.
+        """
+        event = self._cut(own.base_offset, on_cut, is_compared=True)
+        return event if event is not None or self.is_doubting else FollowerEvent.CUT
+
+    def refuse_doubt(self) -> FollowerEvent:
+        """The batch before a refused cut can't be compared: the logs part where its epoch begins, or before."""
+        return self._refuse(self._lowest_parting(self.doubted - 1))
+
+    def doubt(self) -> None:
+        """The leader may have lost what it had, and have other records there now: our last batch is compared again."""
+        self.has_record = self.is_proven = False
+        self.replica.is_unproven = True
 
     def refuse_epoch(self, offset: int, on_cut: Callable[[Replica], None]) -> FollowerEvent:
         """The epoch of the batch at an offset was given twice, and the logs part there at the latest."""
@@ -203,25 +244,58 @@ class Followed(Subject):
         return True
 
     def apply(
-        self, records: memoryview, high_watermark: int, log_start_offset: int, now_ms: int
+        self,
+        records: memoryview,
+        high_watermark: int,
+        log_start_offset: int,
+        now_ms: int,
+        on_cut: Callable[[Replica], None],
     ) -> tuple[int, FollowerEvent | None]:
         """Append what a fetch brought, or a slice of it.
 
         returns   bytes taken, and what happened to the partition; None: nothing but that
         """
         replica = self.replica
+        if self.doubted != _NO_OFFSET:
+            return 0, self.refuse_doubt()  # its batch could not be read
+        end_offset = replica.log.log_end_offset
         try:
-            if len(records) and replica.log.log_end_offset == replica.log.log_start_offset:
+            replica.log.note_history(self.leader_epoch)
+            if len(records) and end_offset == replica.log.log_start_offset:
                 self._begin_in_batch(records)
-            return replica.follow(records, high_watermark, log_start_offset, now_ms), None
+            taken = replica.follow(records, high_watermark, log_start_offset, now_ms)
+            if taken and self.resets:
+                self.resets = 0
+            return taken, None
         except StorageFailed as failure:
             return 0, self._refused(failure)
         except CorruptRecord as failure:
             _log.error("fetched batch is corrupt, fetched again %s reason=%s", self._place(), failure)
             return 0, FollowerEvent.REFUSED
-        except (OffsetsOutOfOrder, HeadraceError) as failure:
+        except OffsetsOutOfOrder as failure:
+            _log.error("fetched batch does not fit %s reason=%s", self._place(), failure)
+            is_first = replica.log.log_end_offset == end_offset
+            return 0, self._cut_misfit(records if is_first else records[:0], on_cut)
+        except HeadraceError as failure:
             _log.error("fetched batch does not fit, replication stopped %s reason=%s", self._place(), failure)
             return 0, FollowerEvent.GIVEN_UP
+
+    def _cut_misfit(self, records: memoryview, on_cut: Callable[[Replica], None]) -> FollowerEvent:
+        """The leader has a batch that begins before our end and ends after it. So the place of our last batch is another one's.
+
+        records   that begin with it; none, where we took what comes before it from the same leader. Its log is damaged then
+        """
+        own = None
+        if self.replica.is_unproven and len(records) >= HEADER_BYTES and records[MAGIC_POSITION] == MAGIC_V2:
+            try:
+                own = self._batch_before(self.replica.log.log_end_offset, says_last_epoch=False)
+            except StorageFailed as failure:
+                return self._refused(failure)
+        if own is None:
+            return self._refuse(self._lowest_parting(self.replica.log.log_end_offset - 1))
+        if parse_header(records).partition_leader_epoch <= own.partition_leader_epoch:
+            return self.refuse_epoch(own.base_offset, on_cut)
+        return self._cut(own.base_offset, on_cut, is_compared=True) or FollowerEvent.CUT
 
     def part(self, leader_epoch: int, end_offset: int, on_cut: Callable[[Replica], None]) -> tuple[FollowerEvent, bool]:
         """Cut where the leader says that an epoch ended in its log (`divergence.py`).
@@ -243,51 +317,74 @@ class Followed(Subject):
         return self._cut(self.replica.high_watermark, on_cut) or FollowerEvent.CUT
 
     def reset(self, start_offset: int, end_offset: int, on_cut: Callable[[Replica], None]) -> FollowerEvent:
-        """Our end is not in the leader's log, which begins and ends at these offsets.
+        """Our end, or the batch that is compared, is not in the leader's log, which begins and ends at these offsets.
 
-        Where it is there by now, we ask again; and then without our epoch, from the high watermark on, since a leader that
-        does not know that epoch (its file was lost, or its log has older formats at the end) refuses the offset too.
+        Where the leader has a part of that batch it is asked for again, from there on. Where our end is in its log by now we ask again; and
+        then without our epoch, from the high watermark on, since a leader that does not know that epoch (its file was lost, or its log has
+        older formats at the end) refuses the offset too. That is for a log that was compared, as far as it can be, and found no other.
         """
         log = self.replica.log
         own_end_offset = log.log_end_offset
-        if self._is_asked_again(start_offset, end_offset):
-            return FollowerEvent.RESET
+        try:
+            own = self._proof(says_last_epoch=False)
+        except StorageFailed as failure:
+            return self._refused(failure)
+        self.leader_start = start_offset
+        if own is not None and start_offset <= own.last_offset and max(start_offset, own.base_offset) < end_offset:
+            return self._ask_proof_again(own, on_cut)
+        if self.is_doubting:
+            return self.refuse_doubt()
         if end_offset < own_end_offset:
             return self._cut(end_offset, on_cut) or FollowerEvent.RESET
         if start_offset > own_end_offset:
-            level = logging.WARNING if log.log_start_offset < own_end_offset else logging.INFO
-            _log.log(
-                level,
-                "log restarts, the leader's has no such offset %s start_offset=%d",
-                self._place(),
-                start_offset,
-            )
-            try:
-                self.replica.restart_at(start_offset)
-            except StorageFailed as failure:
-                return self._refused(failure)
-            on_cut(self.replica)
+            return self._restart_at(start_offset, on_cut)
+        if own is not None:  # the leader has deleted all that we have, and nothing of ours is left to compare
+            self.is_proven = True
             return FollowerEvent.RESET
         self.resets += 1
+        if self.resets >= _RESETS_WITH_EPOCH and self.replica.is_wary:
+            return self._refuse(self._lowest_parting(own_end_offset - 1))
         if self.resets == _RESETS_WITH_EPOCH:
             return self._cut(self.replica.high_watermark, on_cut) or FollowerEvent.RESET
         return FollowerEvent.RESET if self.resets < _RESETS_WITH_EPOCH else FollowerEvent.REFUSED
 
-    def _is_asked_again(self, start_offset: int, end_offset: int) -> bool:
-        """Whether the proof is asked for again: the leader has a record at our last batch, for which there was no room in its answer."""
-        try:
-            own = self._proof(says_last_epoch=False)
-        except StorageFailed:
-            return True  # the next fetch asks for it again, and finds the same
-        if own is None or not start_offset <= own.base_offset < end_offset:
-            return False
+    def _ask_proof_again(self, own: RecordBatchHeader, on_cut: Callable[[Replica], None]) -> FollowerEvent:
+        """The leader has records at our last batch. There was no room for it, its log begins within it, or it does not know our epoch."""
         self.has_record = True
-        return True
+        self.resets += 1
+        if self.resets <= _RESETS_WITH_EPOCH:
+            return FollowerEvent.RESET
+        if not self.is_parted_below:
+            return FollowerEvent.REFUSED
+        self.is_parted_below = False  # it has another batch there, and does not say where our epoch ended
+        return self._cut(own.base_offset, on_cut, is_compared=True) or FollowerEvent.RESET
+
+    def _restart_at(self, start_offset: int, on_cut: Callable[[Replica], None]) -> FollowerEvent:
+        """The leader's log begins after our end. What we have is deleted there, whatever it was: all of it is below our high watermark, or
+        was never committed. A log that was found to be of another history waits for the decision.
+        """
+        replica, log = self.replica, self.replica.log
+        has_records = log.log_start_offset < log.log_end_offset
+        is_decided = replica.parted_from == self.leader or self._is_later_era
+        if has_records and replica.is_wary and not is_decided:
+            return self._refuse(log.log_start_offset)
+        _log.log(
+            logging.WARNING if has_records else logging.INFO,
+            "log restarts, the leader's has no such offset %s start_offset=%d",
+            self._place(),
+            start_offset,
+        )
+        try:
+            replica.restart_at(start_offset)
+        except StorageFailed as failure:
+            return self._refused(failure)
+        on_cut(replica)
+        return FollowerEvent.RESET
 
     def _proof(self, says_last_epoch: bool) -> RecordBatchHeader | None:
         """The batch that is compared next, None: none is."""
         if self.is_doubting:
-            return self._batch_before(self.doubted, says_last_epoch)
+            return self._batch_before(self.doubted, says_last_epoch=False)
         return None if self.is_proven else self._last_batch(says_last_epoch)
 
     def _batch_before(self, offset: int, says_last_epoch: bool) -> RecordBatchHeader | None:
@@ -304,6 +401,14 @@ class Followed(Subject):
             return None
         is_first = header.base_offset <= log.log_start_offset
         return header if is_first or not says_last_epoch or self._epoch_before(header) != NO_EPOCH else None
+
+    def _base_of(self, offset: int) -> int:
+        """Where the log ends that is cut at an offset: at the beginning of the batch that holds it. The mark is compared with this."""
+        log = self.replica.log
+        if not log.log_start_offset <= offset < log.log_end_offset:
+            return offset
+        header = self._batch_before(offset + 1, says_last_epoch=False)
+        return offset if header is None else min(offset, header.base_offset)
 
     def _last_batch(self, says_last_epoch: bool) -> RecordBatchHeader | None:
         """Ours, to compare; None: there is none that can be, or none whose offset can be asked for with an epoch."""
@@ -322,42 +427,52 @@ class Followed(Subject):
             return NO_EPOCH
         return epoch_of(log.epochs.entries, header.base_offset - 1)
 
-    def _is_refused(self, offset: int, is_another: bool) -> bool:
+    @property
+    def _is_later_era(self) -> bool:
+        """Whether it was decided since that another history counts."""
+        return era_of(self.leader_epoch) > era_of(self.replica.log.known_epoch)
+
+    def _is_refused(self, offset: int, is_another: bool, is_compared: bool) -> bool:
         """Whether a cut is the sign of a state of the past, and of nothing that was ever decided."""
         replica = self.replica
         if replica.parted_from == self.leader or offset >= replica.log.log_end_offset:
             return False
-        return is_another or self._is_committed(offset) or replica.log.epochs.latest >= self.leader_epoch
+        return is_another or self._is_committed(offset, is_compared) or replica.log.epochs.latest >= self.leader_epoch
 
-    def _is_committed(self, offset: int) -> bool:
+    def _is_committed(self, offset: int, is_compared: bool) -> bool:
         """Whether records from an offset on are known to be committed, and nobody has decided that another history counts.
 
-        Of a compacted log a truncation there proves nothing: an epoch of which no record is left ends elsewhere in each of the logs.
+        Of a compacted log a truncation there proves nothing, unless batches were compared: an epoch of which no record is left ends
+        elsewhere in each of the logs.
         """
         replica = self.replica
-        is_another_history = era_of(self.leader_epoch) > era_of(replica.log.epochs.latest)
-        if offset >= replica.high_watermark or is_another_history:
+        if offset >= replica.high_watermark or self._is_later_era:
             return False
-        return replica.is_wary or not (replica.may_be_unclean or _may_be_compacted(replica.log))
+        if replica.is_wary:
+            return True
+        return not replica.may_be_unclean and (is_compared or not _may_be_compacted(replica.log))
 
-    def _cut(self, offset: int, on_cut: Callable[[Replica], None], *, is_another: bool = False) -> FollowerEvent | None:
-        """Cut the log, if it is longer; None where that worked.
+    def _cut(
+        self,
+        offset: int,
+        on_cut: Callable[[Replica], None],
+        *,
+        is_another: bool = False,
+        is_compared: bool = False,
+    ) -> FollowerEvent | None:
+        """Cut the log, if it is longer; None where that worked, or where the batch before is compared first.
 
-        is_another   the leader has another batch in the place of ours
+        is_another    the leader has another batch of the same epoch in the place of ours
+        is_compared   it has another batch there, of whatever epoch
         """
         replica = self.replica
         end_offset, high_watermark = replica.log.log_end_offset, replica.high_watermark
-        if self._is_refused(offset, is_another):
-            if is_another or _may_be_compacted(replica.log) or offset <= replica.log.log_start_offset:
-                return self._refuse(offset)
-            try:
-                is_compared = offset == self.doubted or self._batch_before(offset, says_last_epoch=False) is None
-            except StorageFailed as failure:
-                return self._refused(failure)
-            if is_compared:
-                return self._refuse(self._lowest_parting(offset - 1))  # there is nothing to compare
-            self.doubted, self.has_record = offset, False
-            return None
+        try:
+            offset = self._base_of(offset)
+            if self._is_refused(offset, is_another, is_compared):
+                return self._doubt(offset, is_another)
+        except StorageFailed as failure:
+            return self._refused(failure)
         self.doubted = _NO_OFFSET
         if offset < end_offset and replica.parted_from == self.leader:
             _log.error(
@@ -381,6 +496,16 @@ class Followed(Subject):
         if offset < end_offset:
             self.is_proven = not replica.is_unproven
             on_cut(replica)
+        return None
+
+    def _doubt(self, offset: int, is_another: bool) -> FollowerEvent | None:
+        """A cut that is refused: None where the batch before it is compared first. raises StorageFailed"""
+        log = self.replica.log
+        if is_another or _may_be_compacted(log) or offset <= log.log_start_offset:
+            return self._refuse(offset)
+        if offset == self.doubted or self._batch_before(offset, says_last_epoch=False) is None:
+            return self._refuse(self._lowest_parting(offset - 1))  # there is nothing to compare
+        self.doubted, self.has_record = offset, False
         return None
 
     def _refuse(self, parted_at: int) -> FollowerEvent:

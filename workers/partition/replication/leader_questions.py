@@ -21,13 +21,13 @@ _OffsetRequest = messages.ListOffsetsRequest
 
 
 def epochs_request(node_id: int, asked: Iterable[Followed]) -> messages.OffsetForLeaderEpochRequest:
-    """Where did the latest epoch of each one's log end?"""
+    """Where did the epoch of the last record of each one's log end?"""
     rows: dict[str, list[messages.OffsetForLeaderEpochRequest.OffsetForLeaderPartition]] = {}
     for followed in asked:
         row = _EpochRequest.OffsetForLeaderPartition(
             partition=followed.index,
             current_leader_epoch=followed.leader_epoch,
-            leader_epoch=followed.replica.log.epochs.latest,
+            leader_epoch=followed.asked_epoch,
         )
         rows.setdefault(followed.topic, []).append(row)
     topics = [_EpochRequest.OffsetForLeaderTopic(topic=topic, partitions=part) for topic, part in rows.items()]

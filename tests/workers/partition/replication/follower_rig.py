@@ -33,6 +33,7 @@ class FollowerRig:
         self.peers = Peers(self.poller, self.clock, self._bell.doorbell.force, chance=lambda: 0.5)
         self.cut = []
         self.leaders = []
+        self.wait_ms = 2  # of a turn, for what comes over loopback
         self.view = EMPTY_VIEW._replace(version=1, brokers={0: BrokerView(0, "127.0.0.1", 1, None, OWN_EPOCH)})
         self._begin()
 
@@ -108,7 +109,7 @@ class FollowerRig:
         return self.fetchers.by_slot[0].state
 
     def turn(self):
-        self.poller.wait(2)
+        self.poller.wait(self.wait_ms)
         done = self.poller.dispatch() + self.fetchers.do_work(self.clock.ms)
         done += self.node.replicas.moved.tell()
         done += self.peers.turn()

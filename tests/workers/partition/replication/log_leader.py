@@ -30,13 +30,26 @@ class LedLog:
 
     def __init__(self, directory, name="t", index=0, epoch=0, config=None):
         self.partition = TopicPartition(name, index)
-        self.log = PartitionLog.open(
-            directory / str(self.partition), self.partition, config or LogConfig(), LogCheckpoint(),
-            LogEnvironment(clock=FakeClock()),
-        )  # fmt: skip
+        self._directory = directory / str(self.partition)
+        self._config = config or LogConfig()
+        self.log = self._open(LogCheckpoint())
         self.epoch = epoch
         self.leads = True
         self.high_watermark = None
+
+    def _open(self, checkpoint):
+        return PartitionLog.open(
+            self._directory, self.partition, self._config, checkpoint, LogEnvironment(clock=FakeClock())
+        )
+
+    def restart(self, lost_from=None):
+        """Its process restarts, with the log as it was, or without what was not synced."""
+        start = self.log.log_start_offset
+        self.log.abandon()
+        self.log = self._open(LogCheckpoint(log_start_offset=start))
+        if lost_from is not None:
+            self.log.truncate_to(max(start, lost_from))
+        return self
 
     def lead(self, epoch):
         self.epoch = epoch

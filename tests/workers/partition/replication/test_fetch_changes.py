@@ -31,7 +31,7 @@ def by_codec(version, broker_epoch, session, subjects):
             fetch_offset=one.asked.fetch_offset,
             last_fetched_epoch=one.asked.last_fetched_epoch,
             log_start_offset=one.asked.log_start_offset,
-            partition_max_bytes=OPTIONS.partition_bytes_max,
+            partition_max_bytes=one.asked.bytes_max or OPTIONS.partition_bytes_max,
         )
         topics.setdefault(one.topic_id, []).append(row)
     request = Request(
@@ -55,6 +55,12 @@ def by_codec(version, broker_epoch, session, subjects):
         [subject("a", 0)],
         [subject("a", 5, last_fetched_epoch=9), subject("b", 0, log_start_offset=1 << 50), subject("a", 1)],
         [subject("c", index, fetch_offset=index) for index in range(1000)],
+        [
+            subject("a", 0, bytes_max=70, log_start_offset=-1),
+            subject("a", 1),
+            subject("b", 2, bytes_max=1 << 20),
+            subject("b", 3),
+        ],
     ],
     ids=len,
 )

@@ -80,6 +80,16 @@ def test_the_first_request_names_all_and_the_next_ones_what_changed(session):
     assert session.find("", ID, 1) is None
 
 
+def test_a_partition_may_want_fewer_bytes_than_others(session):
+    one, other = subject(0), subject(1)
+    session.want(one, wish()._replace(bytes_max=70))
+    session.want(other, wish())
+    assert [part.partition_max_bytes for topic in session.build(True)[0] for part in topic.partitions] == [70, 1000]
+    session.answered(answer((one.topic_id, 0), (other.topic_id, 1)))
+    session.want(one, wish())
+    assert [part.partition_max_bytes for topic in session.build(True)[0] for part in topic.partitions] == [1000]
+
+
 def test_what_is_dropped_and_wanted_again_is_named_and_not_forgotten(session):
     one = subject(0)
     begin(session, one)

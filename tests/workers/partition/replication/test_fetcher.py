@@ -321,7 +321,7 @@ def test_a_corrupt_batch_is_not_stored_is_said_and_fetched_again(rig, leader, le
     rig.follow_until(led)
 
 
-def test_a_batch_that_does_not_follow_on_the_log_stops_the_partition(rig, leader, led, caplog):
+def test_a_batch_that_does_not_follow_on_the_log_stops_the_partition_and_is_reported(rig, leader, led, caplog):
     led.append(3)
     rig.follow()
     rig.follow_until(led)
@@ -331,6 +331,10 @@ def test_a_batch_that_does_not_follow_on_the_log_stops_the_partition(rig, leader
     rig.turn_until(lambda: rig.state is S.FAILED)
     assert "does not fit" in caplog.text
     assert rig.log.log_end_offset == 3
+    assert [one.ahead.parted_at for one in rig.node.replicas.moved.take_ahead()] == [0], (
+        "the controller compares the logs"
+    )
+    rig.replica.ahead = None
     led.lead(1)
     rig.follow(epoch=1)
     rig.follow_until(led)
