@@ -60,7 +60,7 @@ def test_two_logs_that_both_have_what_is_committed_are_for_an_operator(is_proven
     assert verdict == (Act.WAIT, NODE, (SECOND,), (NODE, SECOND))
 
 
-def test_of_several_that_have_more_none_leads_by_itself_where_one_may_lack_what_another_has():
+def test_of_several_that_have_more_none_leads_by_itself_where_one_may_lack_records():
     others = {SECOND: LogEnd(5, 120), THIRD: LogEnd(6, 95)}
     assert decided(others) == (Act.WAIT, THIRD, (SECOND, THIRD), (NODE, SECOND, THIRD))
     assert decided(others, is_accepted=True) == (Act.HAND_OVER, THIRD, (), ())

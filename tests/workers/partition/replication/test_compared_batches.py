@@ -57,7 +57,7 @@ def fetched(leader):
 
 
 @pytest.mark.parametrize("count", [1, 10], ids=["one record a batch", "ten records a batch"])
-def test_a_refused_cut_near_the_leaders_log_start_is_reported_and_not_given_up(stage, count):
+def test_a_refused_cut_near_the_leaders_log_start_is_reported(stage, count):
     """The batch before it was deleted there: nothing shows that it was the same one."""
     rig = stage.rig
     first, _leader = stage.broker()
@@ -106,7 +106,7 @@ def test_a_log_that_waits_for_a_decision_is_not_cut_for_a_leader_that_knows_no_e
 @pytest.mark.parametrize("later", [0, 3], ids=["in that epoch", "in a later one"])
 @pytest.mark.parametrize("is_restarted", [False, True], ids=["running", "restarted"])
 @pytest.mark.parametrize("lacks", [1, 5])
-def test_a_later_epoch_in_the_place_of_our_last_batch_is_where_the_logs_part(stage, lacks, later, is_restarted):
+def test_the_logs_part_at_our_last_batch_where_its_epoch_is_later(stage, lacks, later, is_restarted):
     """We were elected in epoch 2 and wrote nothing; of a restored ZooKeeper another broker was elected in it, and wrote."""
     rig = stage.rig
     first, _leader = stage.broker()
@@ -145,7 +145,7 @@ def test_what_was_not_committed_goes_batch_by_batch_down_to_where_the_logs_part(
     assert not reported(rig)
 
 
-def test_a_batch_goes_as_a_whole_so_it_is_kept_where_a_part_of_it_is_committed(stage):
+def test_a_batch_is_kept_whole_where_a_part_of_it_is_committed(stage):
     """The logs part within a batch of ours. It would go from its beginning on, which lies below our mark."""
     rig = stage.rig
     stage.give((1, 2))
@@ -193,7 +193,7 @@ def test_a_batch_that_begins_before_our_end_is_in_the_place_of_our_last_one(stag
 
 
 @pytest.mark.parametrize("start", [13, 16])
-def test_a_proof_that_begins_before_the_leaders_log_is_asked_for_where_that_begins(stage, start):
+def test_a_proof_is_asked_for_where_the_leaders_log_begins(stage, start):
     """Epoch 4 was given twice, and the leader's log begins within our last batch, which is another there."""
     rig = stage.rig
     stage.give((0, 10))
@@ -285,7 +285,7 @@ def test_a_proof_brings_one_batch_and_says_nothing_of_where_the_follower_is(stag
     assert sizes[0] == size
 
 
-def test_a_leader_that_had_our_last_record_and_lost_it_says_again_where_its_log_ends(stage):
+def test_a_leader_that_lost_our_last_record_says_again_where_it_ends(stage):
     """There was no room for the proof, and the leader has a record there. Its process restarts without it, in the same epoch."""
     rig = stage.rig
     stage.give((1, 10))
@@ -315,7 +315,7 @@ def test_a_leader_that_had_our_last_record_and_lost_it_says_again_where_its_log_
     assert not reported(rig)
 
 
-def test_a_leader_that_lost_its_tail_and_has_other_records_there_now_is_compared_again(stage):
+def test_a_leader_that_rewrote_its_tail_is_compared_again(stage):
     """Its machine was down for less than a session: it leads in the same epoch. Our end is in its log, and nothing else says so."""
     rig = stage.rig
     led, leader = stage.broker()

@@ -430,7 +430,7 @@ def refuse_to_read(log, monkeypatch, code):
     monkeypatch.setattr(log, "header_before", fail)
 
 
-def test_a_last_batch_that_can_not_be_read_is_no_proof_but_its_directorys_failure(stage, monkeypatch, caplog):
+def test_a_last_batch_that_can_not_be_read_is_its_directorys_failure(stage, monkeypatch, caplog):
     rig, led = stage.rig, stage.led
     led.lead(1)
     led.append(20, size=120)
