@@ -21,21 +21,27 @@ from headrace.client.admin import Admin, NewTopic
 from headrace.client.cluster import EARLIEST, LATEST, Cluster
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.ids import TopicPartition
-from headrace.limits import MIRROR_CLAIMS_MAX, MIRROR_ENTRIES_MAX
+from headrace.limits import MIRROR_CLAIMS_MAX, MIRROR_ENTRIES_MAX, MIRROR_JOURNAL_BYTES_MAX
 from headrace.mirror.appender import append
 from headrace.mirror.identity import LaneName, journal_identity
 from headrace.mirror.journal_record import (
     JOURNAL_TOPIC,
+    Chunk,
+    Content,
     CorruptJournal,
     Entry,
     Gap,
     KeyValue,
     Origin,
+    Partitioning,
+    Place,
     Position,
     decode,
     encode_origin,
+    encode_partitioning,
     encode_position,
 )
+from headrace.mirror.places import Places
 from headrace.mirror.translation import Translation
 from headrace.protocol.message_set import iterate_entries, iterate_entry_records
 from headrace.protocol.record_batch import build_batch
@@ -60,9 +66,14 @@ class NotAlone(HeadraceError):
 
 @dataclass(slots=True)
 class LaneNotes:
-    """What the journal says of a partition."""
+    """What the journal says of a partition.
+
+    chunks   of one that is copied by key, by generation and source offset
+    """
 
     translation: Translation = field(default_factory=Translation)
+    chunks: dict[tuple[int, int], Chunk] = field(default_factory=dict)
+    places: Places = field(default_factory=Places)
     life: int = 0  # the latest
     gaps: list[Gap] = field(default_factory=list)
 
@@ -88,6 +99,7 @@ class Journal:
         self._sequences: dict[LaneName, tuple[int, int]] = {}  # life, next sequence
         self.lanes: dict[LaneName, LaneNotes] = {}
         self.origins: dict[str, Origin] = {}
+        self.partitioners: dict[tuple[str, str, str], str] = {}  # by mirror, source and topic
         self.is_idempotent = True
 
     def create(self, replication_factor: int) -> None:
@@ -120,18 +132,33 @@ class Journal:
         if isinstance(content, Origin):
             self.origins[content.topic] = content
             return
+        if isinstance(content, Partitioning):
+            self.partitioners[content.mirror, content.source, content.topic] = content.partitioner
+            return
         if lane is None or not self._is_wanted(lane):
             return
         notes = self.lanes.setdefault(lane, LaneNotes())
-        if isinstance(content, Gap):
+        if is_withdrawn:
+            self._withdraw(notes, content)
+        elif isinstance(content, Gap):
             notes.gaps.append(content)
-        elif is_withdrawn and isinstance(content, Entry):
-            notes.translation.withdraw(content)
-        elif not is_withdrawn and not self._is_late(notes, content.life):
+        elif isinstance(content, Place):
+            notes.places.add(content)
+        elif not self._is_late(notes, content.life):
             if isinstance(content, Position):
                 notes.translation.place(content)
+            elif isinstance(content, Chunk):
+                notes.chunks[content.generation, content.source] = content
             else:
                 notes.translation.add(content)
+
+    def _withdraw(self, notes: LaneNotes, content: Content) -> None:
+        if isinstance(content, Entry):
+            notes.translation.withdraw(content)
+        elif isinstance(content, Chunk):
+            notes.chunks.pop((content.generation, content.source), None)
+        elif isinstance(content, Place):
+            notes.places.withdraw(content)
 
     def _is_late(self, notes: LaneNotes, life: int) -> bool:
         notes.life = max(notes.life, life)
@@ -177,8 +204,14 @@ class Journal:
 
     def append(self, lane: LaneName, rows: Sequence[KeyValue]) -> None:
         """Records about a partition, in order. raises   NotAlone, KafkaError, ConnectionFailed"""
-        for first in range(0, len(rows), MIRROR_ENTRIES_MAX):
-            self._append(lane, rows[first : first + MIRROR_ENTRIES_MAX])
+        first = size = 0
+        for number, (key, value) in enumerate(rows):
+            size += len(key) + len(value or b"")
+            if number - first == MIRROR_ENTRIES_MAX or (number > first and size > MIRROR_JOURNAL_BYTES_MAX):
+                self._append(lane, rows[first:number])
+                first, size = number, len(key) + len(value or b"")
+        if rows:
+            self._append(lane, rows[first:])
 
     def _append(self, lane: LaneName, rows: Sequence[KeyValue]) -> int:
         life, sequence = self._sequences[lane]
@@ -204,6 +237,12 @@ class Journal:
         key, value = encode_origin(origin)
         append(self._cluster, NAME, bytearray(build_batch([(key, value)], timestamp_ms=self._wall_ms())))
         self.origins[origin.topic] = origin
+
+    def write_partitioning(self, one: Partitioning) -> None:
+        """How a topic is copied; without a claim, as it is written before anything of the topic is copied."""
+        key, value = encode_partitioning(one)
+        append(self._cluster, NAME, bytearray(build_batch([(key, value)], timestamp_ms=self._wall_ms())))
+        self.partitioners[one.mirror, one.source, one.topic] = one.partitioner
 
 
 def read_origins(cluster: Cluster) -> dict[str, Origin]:

@@ -13,13 +13,15 @@ a gap; its `runs` say which offsets they had. A gap is either by marker (a contr
 later finds the same records after it) or removed (the source has nothing at these offsets: somebody who read it earlier may have had
 records there, so such a piece is verified after it was written: docs/decisions/085).
 
+For a copy by key nothing can be passed on as it came: `sift` gives the same records one by one.
+
 Source: Kafka `Fetcher`, `LogValidator`; KIP-98.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from struct import Struct
 from typing import NamedTuple
@@ -49,6 +51,7 @@ _EPOCH = Struct(">i")
 _EPOCH_POSITION = 12
 _LENGTH = Struct(">q")
 _RECORD_COST = 40
+_HEADER_COST = 10
 
 
 class Run(NamedTuple):
@@ -107,10 +110,41 @@ def pass_on(
     return _Passing(offset, aborted, is_after_removed).run(data)
 
 
+class Sifted(NamedTuple):
+    """The records of a fetch, each with the codec that it came in.
+
+    next_offset   where to fetch next; some of what was fetched may be left, to be fetched again
+    """
+
+    records: list[tuple[Record, int]]
+    next_offset: int
+    leader_epoch: int
+    control_batches: int
+    aborted_batches: int
+
+
+def sift(data: memoryview, offset: int, aborted: Sequence[tuple[int, int]] | None, bytes_max: int) -> Sifted:
+    """The records of a fetch from `offset` on, as `pass_on` takes them.
+
+    bytes_max   nothing is opened after this many bytes of records
+    raises      CorruptRecord, CompressionError
+    """
+    return _Sifting(offset, aborted, bytes_max).sift(data)
+
+
+def size_of(record: Record) -> int:
+    """Bytes of a record, uncompressed: at least what it takes in a batch."""
+    _offset, _timestamp_ms, key, value, headers = record
+    size = _RECORD_COST + len(key or b"") + len(value or b"")
+    if headers:
+        size += sum(4 * len(name) + len(content or b"") + _HEADER_COST for name, content in headers)
+    return size
+
+
 class _Passing:
     """One call of `pass_on`."""
 
-    def __init__(self, offset: int, aborted: Sequence[tuple[int, int]] | None, is_after_removed: bool) -> None:
+    def __init__(self, offset: int, aborted: Sequence[tuple[int, int]] | None, is_after_removed: bool = False) -> None:
         self._wanted = offset  # records below were copied before
         self._expected = offset  # of the next entry, if nothing is missing
         self._is_removed = is_after_removed  # something is missing since the last record
@@ -235,6 +269,40 @@ class _Passing:
             self._pieces.append(Piece(batch, len(records), tuple(runs), next_offset, latest_ms, leader_epoch))
 
 
+class _Sifting(_Passing):
+    """One call of `sift`."""
+
+    def __init__(self, offset: int, aborted: Sequence[tuple[int, int]] | None, bytes_max: int) -> None:
+        super().__init__(offset, aborted)
+        self._left_bytes = bytes_max
+        self._records: list[tuple[Record, int]] = []
+
+    def sift(self, data: memoryview) -> Sifted:
+        for position, size, magic in iterate_entries(data):
+            if self._left_bytes <= 0:
+                break
+            entry = data[position : position + size]
+            if magic < MAGIC_V2:
+                self._take_old(entry)
+            else:
+                self._take_batch(entry)
+        return Sifted(self._records, self._expected, self._leader_epoch, self._controls, self._aborted)
+
+    def _take_records(self, batch: memoryview, header: RecordBatchHeader, next_offset: int) -> None:
+        self._keep(iterate_records(batch), header.codec)
+
+    def _take_old(self, entry: memoryview) -> None:
+        message = read_message(bytes(entry))[0]
+        self._keep(records_of(message), message.codec)
+        self._expected = max(self._expected, message.offset + 1)
+
+    def _keep(self, records: Iterable[Record], codec: int) -> None:
+        for record in records:
+            if record.offset >= self._wanted:
+                self._records.append((record, codec))
+                self._left_bytes -= size_of(record)
+
+
 def stamped(batch: bytearray, producer_id: int, epoch: int, sequence: int) -> bytearray:
     """A batch as a producer sends it, changed where it is: no offset, no transaction, this producer, its checksum."""
     _STAMP.pack_into(batch, 0, 0)
@@ -264,8 +332,12 @@ def as_message_set(batch: bytearray) -> tuple[bytes, int]:
 
 def digest_of(batch: bytes | bytearray | memoryview) -> str:
     """A digest of keys, values and headers of a batch of v2, however it is compressed and stamped."""
+    return digest_of_records(iterate_records(batch))
+
+
+def digest_of_records(records: Iterable[Record]) -> str:
     digest = blake2b(digest_size=8)
-    for record in iterate_records(batch):
+    for record in records:
         parts = [record.key, record.value]
         for name, content in record.headers:
             parts += (name.encode(), content)

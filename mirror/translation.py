@@ -9,6 +9,8 @@ The entries of the journal cut the source's offsets into runs, within which offs
 An offset without a record is translated to where the next record is. Nothing at or above the position is translated further than the
 position: what lies there is not in the target yet, so a group never gets ahead of it.
 
+A partition that is copied by key has no such translation, as its records keep no common order: see `places.py`.
+
 Source: Kafka `OffsetSync` and `OffsetSyncStore` (KIP-382), which keep a sample.
 """
 

@@ -58,6 +58,17 @@ class Source:
                 kept.append([base, last, left])
         self.batches = kept + self.batches[-1:]
 
+    def key_of(self, _offset):
+        return b"k"
+
+    def lose_head(self, batches):
+        """Retention: the first batches are gone, but not the last one of all."""
+        self.batches = self.batches[min(batches, len(self.batches) - 1) :]
+
+    @property
+    def start(self):
+        return self.batches[0][0] if self.batches else self.end
+
     def survivors(self):
         return {offset: value for _base, _last, records in self.batches for offset, value in (records or {}).items()}
 
@@ -69,7 +80,7 @@ class Source:
             if records is None:
                 data = build_batch([(b"\0\0\0\1", b"\0" * 6)], base_offset=base, attributes=CONTROL_BIT)
             else:
-                rows = [Record(at - base, 1_000 + at, b"k", value) for at, value in sorted(records.items())]
+                rows = [Record(at - base, 1_000 + at, self.key_of(at), value) for at, value in sorted(records.items())]
                 data = bytearray(build_batch(rows, base_offset=base))
                 data[23:27] = (last - base).to_bytes(4, "big")  # the cleaner keeps the last offset
                 header = parse_header(data)

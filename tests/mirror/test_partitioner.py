@@ -1,0 +1,40 @@
+"""Which target partition a record goes to, and which rule a topic is copied by."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headrace.client.partitioner import partition_in_python
+from headrace.mirror.partitioner import AUTO, KEEP, KEY, KEYLESS_RUN, choose, target_partition
+
+
+@given(st.binary(max_size=20), st.integers(0, 5), st.integers(0, 2**40), st.integers(1, 50))
+def test_a_key_goes_where_a_java_producer_sends_it(key, partition, offset, count):
+    assert target_partition(key, partition, offset, count) == partition_in_python(key, count)
+
+
+def test_records_without_a_key_go_by_their_place_in_runs_to_all_partitions():
+    runs = [
+        {target_partition(None, 2, first + index, 5) for index in range(KEYLESS_RUN)}
+        for first in range(0, 5 * KEYLESS_RUN, KEYLESS_RUN)
+    ]
+    assert runs == [{2}, {3}, {4}, {0}, {1}]
+
+
+@pytest.mark.parametrize(
+    ("count", "target_count", "others", "may_grow", "expected"),
+    [
+        (3, 0, (), True, KEEP),  # it is created
+        (3, 3, (), False, KEEP),
+        (3, 2, (), True, KEEP),  # it grows
+        (3, 2, (), False, KEY),
+        (3, 5, (), True, KEY),
+        (3, 3, (3, 3), True, KEEP),
+        (3, 3, (2,), True, KEY),
+        (3, 0, (2,), True, KEY),
+    ],
+)
+def test_auto_keeps_partitions_where_both_sides_have_the_same(count, target_count, others, may_grow, expected):
+    assert choose(AUTO, count, target_count, others, may_grow) == expected
+    assert choose(KEEP, count, target_count, others, may_grow) == KEEP
+    assert choose(KEY, count, target_count, others, may_grow) == KEY
