@@ -17,6 +17,7 @@ from headrace.limits import MIRROR_CHUNK_BYTES_MAX, MIRROR_PIECE_BYTES_MAX
 from headrace.mirror.identity import keyed_producer_id
 from headrace.mirror.journal import Journal
 from headrace.mirror.journal_record import (
+    Chunk,
     Gap,
     KeyedPosition,
     KeyValue,
@@ -124,7 +125,9 @@ class KeyedCopies:
         self, copy: PartitionCopy, lane: KeyedLane, data: memoryview, aborted: list[tuple[int, int]] | None
     ) -> None:
         """Plan what a fetch brought. raises   CorruptRecord, CompressionError; NotQuiet; NotAlone"""
-        chunks = lane.take(sift(data, lane.next_offset, aborted, MIRROR_CHUNK_BYTES_MAX))
+        chunks: list[Chunk] = []
+        for sifted in sift(data, lane.next_offset, aborted, MIRROR_CHUNK_BYTES_MAX):
+            chunks += lane.take(sifted)
         if chunks:
             self._append(copy, [encode_chunk(copy.name, chunk) for chunk in chunks])
 

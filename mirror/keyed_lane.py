@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 
 from headrace.errors import HeadraceError
 from headrace.limits import MIRROR_CHUNK_BYTES_MAX
@@ -30,10 +31,11 @@ from headrace.mirror.journal_record import Chunk, KeyedPosition, Share
 from headrace.mirror.keyed_recovery import KeyedRecovered, Pending
 from headrace.mirror.lane import Outgoing
 from headrace.mirror.partitioner import target_partition
-from headrace.mirror.passage import Piece, Run, Sifted, digest_of_records, size_of
-from headrace.protocol.record_batch import Record, build_batch
+from headrace.mirror.passage import Piece, Run, Sifted
+from headrace.protocol.batch_builder import BatchBuilder
+from headrace.protocol.record_batch import CorruptRecord, Record
 
-Records = list[tuple[Record, int]]  # with the codec that each came in
+Records = Sequence[tuple[Record, int, int]]  # with codec and size, as `Sifted` has them
 
 
 class NotQuiet(HeadraceError):
@@ -53,6 +55,35 @@ class _Planned:
     ends: dict[int, int] = field(default_factory=dict)
     waiting: int = 0
     epoch: int = -1
+
+
+class _Cut:
+    """What a target partition gets of a chunk, while it is put together."""
+
+    __slots__ = ("_codec", "_offset", "builder")
+
+    def __init__(self, offset: int, codec: int) -> None:
+        self._offset = offset  # of the source
+        self._codec = codec
+        self.builder = BatchBuilder()
+
+    def append(self, record: Record) -> None:
+        """raises   CorruptRecord, where its timestamp does not go with those before"""
+        offset, timestamp_ms, key, value, headers = record
+        try:
+            self.builder.append(timestamp_ms, key, value, headers)
+        except ValueError as failure:
+            raise CorruptRecord(f"source offset {offset}: {failure}") from None
+
+    def share(self, partition: int) -> Share:
+        with self.builder.records() as plain:
+            digest = blake2b(plain, digest_size=8).hexdigest()
+        return Share(partition, self.builder.count, digest)
+
+    def piece(self, until: int) -> Piece:
+        count = self.builder.count
+        batch = bytearray(self.builder.build(self._codec))
+        return Piece(batch, count, (Run(self._offset, count, False),), until, self.builder.max_timestamp_ms, -1)
 
 
 class KeyedPart:
@@ -117,7 +148,7 @@ class KeyedLane:
         self._part_bytes_max = part_bytes_max
         self._may_correct = may_correct
         self._pending = deque(recovered.pending)
-        self._gathered: Records = []  # of the first pending chunk
+        self._gathered: list[tuple[Record, int, int]] = []  # of the first pending chunk
         self._planned: deque[_Planned] = deque()
         self._done: list[Chunk] = []  # acknowledged, and still in the journal
         self._border = position.source  # where the last chunk ended
@@ -148,7 +179,7 @@ class KeyedLane:
     def take(self, sifted: Sifted) -> list[Chunk]:
         """Plan what a fetch brought. returns   chunks, to be written to the journal before anything is sent
 
-        raises   NotQuiet, where a pending chunk would change too early: this lane is of no use any more
+        raises   NotQuiet, where a pending chunk would change too early: this lane is of no use any more; CorruptRecord
         """
         written: list[Chunk] = []
         records = sifted.records
@@ -179,65 +210,64 @@ class KeyedLane:
     def _plan(self, records: Records, end: int) -> list[Chunk]:
         """New chunks. One ends where a batch or the whole has enough bytes."""
         chunks: list[Chunk] = []
-        split: dict[int, Records] = {}
-        sizes: dict[int, int] = {}
+        cuts: dict[int, _Cut] = {}
         total = 0
+        partition, count, part_bytes_max = self.name.partition, self.partitions, self._part_bytes_max
         start = records[0][0].offset if records else end
-        for one in records:
-            record = one[0]
-            number = target_partition(record.key, self.name.partition, record.offset, self.partitions)
-            size = size_of(record)
-            is_full = number in split and sizes[number] + size > self._part_bytes_max
-            if is_full or (split and total + size > MIRROR_CHUNK_BYTES_MAX):
-                chunks.append(self._planned_chunk(start, record.offset, split))
-                split, sizes, total, start = {}, {}, 0, record.offset
-            split.setdefault(number, []).append(one)
-            sizes[number] = sizes.get(number, 0) + size
+        for record, codec, size in records:
+            offset = record[0]
+            number = target_partition(record[2], partition, offset, count)
+            cut = cuts.get(number)
+            is_full = cut is not None and cut.builder.size_bytes + size > part_bytes_max
+            if is_full or (cuts and total + size > MIRROR_CHUNK_BYTES_MAX):
+                chunks.append(self._add(self._new_chunk(start, offset, cuts), cuts, {}))
+                cuts, cut, total, start = {}, None, 0, offset
+            if cut is None:
+                cut = cuts[number] = _Cut(offset, codec)
+            cut.append(record)
             total += size
-        if split:
-            chunks.append(self._planned_chunk(start, end, split))
+        if cuts:
+            chunks.append(self._add(self._new_chunk(start, end, cuts), cuts, {}))
         return chunks
 
-    def _planned_chunk(self, source: int, until: int, split: dict[int, Records]) -> Chunk:
-        shares = tuple(_share(number, split[number]) for number in sorted(split))
+    def _new_chunk(self, source: int, until: int, cuts: Mapping[int, _Cut]) -> Chunk:
+        shares = tuple(cuts[number].share(number) for number in sorted(cuts))
         generation = self.acknowledged.generation
-        chunk = Chunk(generation, self._border, source, until, self.partitions, self.life, shares)
-        self._add(chunk, split, {})
-        return chunk
+        return Chunk(generation, self._border, source, until, self.partitions, self.life, shares)
 
     def _plan_again(self, pending: Pending, records: Records) -> list[Chunk]:
         """A chunk that some parts lack. returns   the chunk, where it is another one now"""
         chunk = pending.chunk
         before = {share.partition: share for share in chunk.shares}
-        split: dict[int, Records] = {}
-        for one in records:
-            record = one[0]
+        cuts: dict[int, _Cut] = {}
+        for record, codec, _size in records:
             number = target_partition(record.key, self.name.partition, record.offset, chunk.partitions)
-            if number not in pending.had:
-                split.setdefault(number, []).append(one)
+            if number in pending.had:
+                continue
+            cut = cuts.get(number)
+            if cut is None:
+                cut = cuts[number] = _Cut(record.offset, codec)
+            cut.append(record)
         now = {number: before[number] for number in pending.had}
-        now |= {number: _share(number, some) for number, some in split.items()}
+        now |= {number: cut.share(number) for number, cut in cuts.items()}
         if now == before:
-            self._add(chunk, split, pending.had)
+            self._add(chunk, cuts, pending.had)
             return []
         if not self._may_correct:
             raise NotQuiet(f"source offsets {chunk.source} to {chunk.until} have other records than they had")
-        corrected = replace(chunk, life=self.life, shares=tuple(now[number] for number in sorted(now)))
-        self._add(corrected, split, pending.had)
-        return [corrected]
+        shares = tuple(now[number] for number in sorted(now))
+        return [self._add(replace(chunk, life=self.life, shares=shares), cuts, pending.had)]
 
-    def _add(self, chunk: Chunk, split: dict[int, Records], had: Mapping[int, int]) -> None:
+    def _add(self, chunk: Chunk, cuts: Mapping[int, _Cut], had: Mapping[int, int]) -> Chunk:
+        """Queue the batches of a chunk."""
         planned = _Planned(chunk, dict(had))
-        for number in sorted(split):
-            some = split[number]
-            rows = [record._replace(offset=index) for index, (record, _codec) in enumerate(some)]
-            batch = bytearray(build_batch(rows, codec=some[0][1]))
-            first, latest_ms = some[0][0].offset, max(row.timestamp_ms for row in rows)
-            run = Run(first, len(rows), False)
-            self.parts[number].add(Piece(batch, len(rows), (run,), chunk.until, latest_ms, -1), planned)
-            self.queued_bytes += len(batch)
+        for number in sorted(cuts):
+            piece = cuts[number].piece(chunk.until)
+            self.parts[number].add(piece, planned)
+            self.queued_bytes += len(piece.batch)
         self._planned.append(planned)
         self._border = chunk.until
+        return chunk
 
     # From the target
 
@@ -331,7 +361,3 @@ class KeyedLane:
         self.acknowledged = replace(self.acknowledged, generation=self.acknowledged.generation + 1, topic_id=topic_id)
         self._place(offset, -1)
         return gone
-
-
-def _share(number: int, records: Records) -> Share:
-    return Share(number, len(records), digest_of_records(record for record, _codec in records))

@@ -21,7 +21,7 @@ Source: Kafka `Fetcher`, `LogValidator`; KIP-98.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from struct import Struct
 from typing import NamedTuple
@@ -111,22 +111,22 @@ def pass_on(
 
 
 class Sifted(NamedTuple):
-    """The records of a fetch, each with the codec that it came in.
+    """Records of a fetch, each with the codec that it came in and its size.
 
-    next_offset   where to fetch next; some of what was fetched may be left, to be fetched again
+    next_offset   what follows, in this fetch or in the next one
     """
 
-    records: list[tuple[Record, int]]
+    records: list[tuple[Record, int, int]]
     next_offset: int
     leader_epoch: int
     control_batches: int
     aborted_batches: int
 
 
-def sift(data: memoryview, offset: int, aborted: Sequence[tuple[int, int]] | None, bytes_max: int) -> Sifted:
-    """The records of a fetch from `offset` on, as `pass_on` takes them.
+def sift(data: memoryview, offset: int, aborted: Sequence[tuple[int, int]] | None, bytes_max: int) -> Iterator[Sifted]:
+    """The records of a fetch from `offset` on, as `pass_on` takes them: one portion after the other, at least one.
 
-    bytes_max   nothing is opened after this many bytes of records
+    bytes_max   a portion ends with the batch that brings it to this many bytes of records
     raises      CorruptRecord, CompressionError
     """
     return _Sifting(offset, aborted, bytes_max).sift(data)
@@ -135,7 +135,7 @@ def sift(data: memoryview, offset: int, aborted: Sequence[tuple[int, int]] | Non
 def size_of(record: Record) -> int:
     """Bytes of a record, uncompressed: at least what it takes in a batch."""
     _offset, _timestamp_ms, key, value, headers = record
-    size = _RECORD_COST + len(key or b"") + len(value or b"")
+    size = _RECORD_COST + (len(key) if key else 0) + (len(value) if value else 0)
     if headers:
         size += sum(4 * len(name) + len(content or b"") + _HEADER_COST for name, content in headers)
     return size
@@ -274,19 +274,26 @@ class _Sifting(_Passing):
 
     def __init__(self, offset: int, aborted: Sequence[tuple[int, int]] | None, bytes_max: int) -> None:
         super().__init__(offset, aborted)
-        self._left_bytes = bytes_max
-        self._records: list[tuple[Record, int]] = []
+        self._bytes_max = self._left_bytes = bytes_max
+        self._records: list[tuple[Record, int, int]] = []
 
-    def sift(self, data: memoryview) -> Sifted:
+    def sift(self, data: memoryview) -> Iterator[Sifted]:
         for position, size, magic in iterate_entries(data):
             if self._left_bytes <= 0:
-                break
+                yield self._portion()
             entry = data[position : position + size]
             if magic < MAGIC_V2:
                 self._take_old(entry)
             else:
                 self._take_batch(entry)
-        return Sifted(self._records, self._expected, self._leader_epoch, self._controls, self._aborted)
+        yield self._portion()
+
+    def _portion(self) -> Sifted:
+        portion = Sifted(self._records, self._expected, self._leader_epoch, self._controls, self._aborted)
+        self._records = []
+        self._left_bytes = self._bytes_max
+        self._controls = self._aborted = 0
+        return portion
 
     def _take_records(self, batch: memoryview, header: RecordBatchHeader, next_offset: int) -> None:
         self._keep(iterate_records(batch), header.codec)
@@ -297,10 +304,13 @@ class _Sifting(_Passing):
         self._expected = max(self._expected, message.offset + 1)
 
     def _keep(self, records: Iterable[Record], codec: int) -> None:
+        wanted, total, append = self._wanted, 0, self._records.append
         for record in records:
-            if record.offset >= self._wanted:
-                self._records.append((record, codec))
-                self._left_bytes -= size_of(record)
+            if record[0] >= wanted:
+                size = size_of(record)
+                append((record, codec, size))
+                total += size
+        self._left_bytes -= total
 
 
 def stamped(batch: bytearray, producer_id: int, epoch: int, sequence: int) -> bytearray:
@@ -332,12 +342,8 @@ def as_message_set(batch: bytearray) -> tuple[bytes, int]:
 
 def digest_of(batch: bytes | bytearray | memoryview) -> str:
     """A digest of keys, values and headers of a batch of v2, however it is compressed and stamped."""
-    return digest_of_records(iterate_records(batch))
-
-
-def digest_of_records(records: Iterable[Record]) -> str:
     digest = blake2b(digest_size=8)
-    for record in records:
+    for record in iterate_records(batch):
         parts = [record.key, record.value]
         for name, content in record.headers:
             parts += (name.encode(), content)

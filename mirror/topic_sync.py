@@ -141,12 +141,12 @@ class TopicSync:
         partitioner, is_new = self._partitioner(name, topic)
         if name not in there:
             self._create(name, topic, partitioner)
-        else:
-            if partitioner == KEEP:
-                partitioner = self._grow(name, topic, may_turn=is_new and self._settings.partitioner == AUTO)
-            self._set_configs(name, topic)
+        elif partitioner == KEEP:
+            partitioner = self._grow(name, topic, may_turn=is_new and self._settings.partitioner == AUTO)
         if is_new:
             self._begin(topic.name, partitioner)
+        if name in there:
+            self._set_configs(name, topic)
         known = self._journal.origins.get(name)
         if known is None or not set(path) <= set(known.path):
             merged = path if known is None else (*known.path, *(one for one in path if one not in known.path))
@@ -230,7 +230,14 @@ class TopicSync:
     def _set_configs(self, name: str, topic: SourceTopic) -> None:
         if topic.configs is None or self._set.get(name) == topic.configs:
             return
-        rows = self._target_admin.describe_configs([name], self._settings.configs)[name]
+        try:
+            rows = self._target_admin.describe_configs([name], self._settings.configs)[name]
+        except KafkaError as failure:
+            if failure.code is not ErrorCode.UNSUPPORTED_VERSION:
+                raise
+            self._set[name] = dict(topic.configs)
+            log.warning("settings not changed topic=%s reason=%s", name, failure)
+            return
         there = {one.name: one.value for one in rows if one.source == OVERRIDDEN}
         changes: dict[str, str | None] = {key: value for key, value in topic.configs.items() if there.get(key) != value}
         changes |= {key: None for key in there if key in self._settings.configs and key not in topic.configs}

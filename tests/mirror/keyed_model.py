@@ -155,7 +155,7 @@ class KeyedLife:
             lane.skip_to(source.start)
         data = source.fetch(lane.next_offset, batches_max)
         try:
-            chunks = lane.take(sift(data, lane.next_offset, None, bytes_max))
+            chunks = [chunk for one in sift(data, lane.next_offset, None, bytes_max) for chunk in lane.take(one)]
         except NotQuiet:
             self.lane = None
             self.waits += 1

@@ -9,7 +9,7 @@ from headrace.mirror.keyed_recovery import Contradiction, lanes_of, recover_keye
 from headrace.mirror.partitioner import target_partition
 from headrace.mirror.passage import Sifted
 from headrace.mirror.recovery import Stored
-from headrace.protocol.record_batch import Record, iterate_records
+from headrace.protocol.record_batch import CorruptRecord, Record, iterate_records
 
 NAME = LaneName("m", "source", "clicks", 0)
 COUNT = 2
@@ -24,7 +24,7 @@ def position(source=0, ordinals=(0, 0), targets=(0, 0), **fields):
 def sifted(first, parts, until=None):
     """Records from an offset on, each for a target partition; None: there is none at its offset."""
     rows = [
-        (Record(first + index, 5, KEYS[part], b"v%d" % (first + index)), 0)
+        (Record(first + index, 5, KEYS[part], b"v%d" % (first + index)), 0, 50)
         for index, part in enumerate(parts)
         if part is not None
     ]
@@ -68,11 +68,17 @@ def test_the_position_moves_only_once_every_part_is_acknowledged():
 
 
 def test_a_chunk_ends_before_a_batch_that_would_be_too_large():
-    lane = lane_of(part_bytes_max=100)
+    lane = lane_of(part_bytes_max=130)
     chunks = lane.take(sifted(0, [0, 0, 1, 0, 0]))
     assert [(chunk.source, chunk.until, len(chunk.shares)) for chunk in chunks] == [(0, 3, 2), (3, 5, 1)]
     large = lane_of(part_bytes_max=1)
     assert [chunk.until for chunk in large.take(sifted(0, [0, 0]))] == [1, 2], "a large record has a batch of its own"
+
+
+def test_timestamps_that_no_batch_holds_together_are_refused():
+    rows = [(Record(0, -1, KEYS[0], b"", ()), 0, 50), (Record(1, 2**63 - 1, KEYS[0], b"", ()), 0, 50)]
+    with pytest.raises(CorruptRecord, match="source offset 1: timestamp_ms"):
+        lane_of().take(Sifted(rows, 2, 7, 0, 0))
 
 
 def test_offsets_without_records_need_no_chunk():
