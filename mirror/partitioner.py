@@ -31,18 +31,16 @@ def target_partition(key: bytes | None, partition: int, offset: int, count: int)
     return partition_of(key, count)
 
 
-def choose(setting: str, count: int, target_count: int, others: Iterable[int], may_grow: bool) -> str:
+def choose(setting: str, count: int, target_count: int, others: Iterable[int]) -> str:
     """KEEP or KEY, for a topic that was not copied yet.
 
     count          partitions at the source
     target_count   partitions at the target; 0: the topic is not there
     others         partitions of the topic at the other sources that have it
-    may_grow       whether the target takes more partitions, where it has fewer than the source
+    returns        KEEP also where the target has to grow; where it refuses that, KEY is right
     """
     if setting != AUTO:
         return setting
     if any(other != count for other in others):
         return KEY
-    if target_count in (0, count) or (target_count < count and may_grow):
-        return KEEP
-    return KEY
+    return KEEP if target_count <= count else KEY

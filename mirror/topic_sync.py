@@ -169,7 +169,7 @@ class TopicSync:
                 self._begin(topic.name, found)
                 return found, False
         others = self._others(topic.name)
-        return choose(settings.partitioner, topic.partitions, self._target_count(name), others, True), True
+        return choose(settings.partitioner, topic.partitions, self._target_count(name), others), True
 
     def _others(self, topic: str) -> list[int]:
         """Partitions of a topic at the other sources that have it."""

@@ -9,15 +9,21 @@ import time
 import pytest
 
 from headrace.client.admin import Admin, NewTopic
-from headrace.client.cluster import Cluster
+from headrace.client.cluster import LATEST, Cluster
 from headrace.client.kafka import Kafka
 from headrace.client.partitioner import partition_of
 from headrace.ids import TopicPartition
+from headrace.mirror.appender import append
+from headrace.mirror.identity import DATA_EPOCH, LaneName
 from headrace.mirror.journal import Journal
-from headrace.mirror.journal_record import KeyedPosition
+from headrace.mirror.journal_record import KeyedPosition, encode_chunk
+from headrace.mirror.keyed_lane import KeyedLane
+from headrace.mirror.keyed_recovery import recover_keyed
+from headrace.mirror.partitioner import target_partition
+from headrace.mirror.passage import sift, stamped
 from headrace.protocol.compression import Codec
 from tests.conftest import start_node
-from tests.support.mirror_process import MirrorProcess, contents, records_of
+from tests.support.mirror_process import MirrorProcess, contents, delete_records, records_of
 from tests.support.waiting import wait_until
 
 SETTINGS = (
@@ -222,6 +228,57 @@ def test_a_target_that_grows_gets_its_share_and_what_was_begun_stays(nodes, mirr
     assert "was begun by key" in again.log()
     values = sorted(int(one.value) for rows in records_of(target.bootstrap, topic).values() for one in rows)
     assert values == list(range(first))
+
+
+def write_half(source, target, topic):
+    """What a mirror leaves that is killed between the two batches of a chunk; only the one for target partition 0 is sent."""
+    name = TopicPartition(topic, 0)
+    with Cluster(source.bootstrap) as there, Cluster(target.bootstrap) as here:
+        there.refresh([topic])
+        here.refresh(None)
+        lane = LaneName(f"m-{topic}", there.cluster_id, topic, 0)
+        journal = Journal(here, lambda _lane: True, lambda: 0, "killed")
+        journal.create(-1)
+        start = KeyedPosition(0, 0, 0, 0, -1, there.topic_ids[topic], ordinals=(0, 0), targets=(0, 0))
+        position, _entries, _before = journal.claim(lane, start, True)
+        keyed = KeyedLane(lane, recover_keyed(position, [], [(), ()], position.life), 1 << 20, True)
+        end = there.offsets({name: LATEST})[name]
+        for data in there.fetch(name, 0, end):
+            for sifted in sift(data, keyed.next_offset, None, 1 << 30):
+                chunks = keyed.take(sifted)
+        assert len(chunks) == 1
+        assert keyed.next_offset == end
+        journal.append(lane, [encode_chunk(lane, chunk) for chunk in chunks])
+        part = keyed.parts[0]
+        batch = stamped(part.next_batch().piece.batch, part.producer_id, DATA_EPOCH, 0)
+        append(here, TopicPartition(topic, 0), batch)
+
+
+@pytest.mark.parametrize("is_shortened", [False, True])
+def test_a_chunk_that_is_half_written_is_completed_with_what_the_source_still_has(nodes, mirror, is_shortened):
+    source, _other, target = nodes
+    topic = f"half-{is_shortened}".lower()
+    create(source, topic, 1)
+    create(target, topic, 2)
+    produce(source, topic, range(40))
+    there = records_of(source.bootstrap, topic)[0]
+    write_half(source, target, topic)
+    if is_shortened:
+        with Cluster(source.bootstrap) as cluster:
+            delete_records(cluster, TopicPartition(topic, 0), 20)
+    mirrored = mirror(topic, mirror_on_gap="skip")
+    assert mirrored.finish() == 0, mirrored.log()
+    assert ("partition waits" in mirrored.log()) == is_shortened
+    produce(source, topic, range(40, 60))
+    assert mirrored.finish() == 0, mirrored.log()
+    there += records_of(source.bootstrap, topic)[0][-20:]
+    here = records_of(target.bootstrap, topic)
+    wanted = {0: [], 1: []}
+    for one in there:
+        index = target_partition(one.key, 0, one.offset, 2)
+        if not (is_shortened and index == 1 and one.offset < 20):
+            wanted[index].append(one.value)
+    assert {index: [one.value for one in rows] for index, rows in here.items()} == wanted
 
 
 @pytest.mark.parametrize("policy", ["stop", "skip"])

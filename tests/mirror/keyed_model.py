@@ -17,7 +17,8 @@ from headrace.protocol.record_batch import iterate_records
 from tests.mirror.model import NAME, Refused, Source, Target
 from tests.mirror.model import Journal as PlainJournal
 
-PART_BYTES = 150  # three records, so that chunks end early
+PART_BYTES = 150  # a few records, so that chunks end early
+SPAN = 10_000  # between the numbers of a topic and of the one that is created in its place
 KEYS = 7
 
 
@@ -58,6 +59,7 @@ class World:
 
     def __init__(self, partitions):
         self.source = KeyedSource()
+        self.topic_id = "0"
         self.targets = [Target() for _ in range(partitions)]
         self.journal = Journal()
         self.late = []  # (target partition, batch)
@@ -72,6 +74,11 @@ class World:
                 self.targets[number].append(batch)
             except Refused:
                 pass
+
+    def create_again(self):
+        """The topic is deleted at the source and created again."""
+        self.source = KeyedSource(self.source.base + SPAN)
+        self.topic_id = str(self.source.base)
 
     def shorten(self, chance):
         """The target removes a batch, but not the last one of a producer."""
@@ -126,7 +133,8 @@ class KeyedLife:
     def locate(self):
         journal, targets = self.world.journal, self.world.targets
         count = len(targets)
-        first = KeyedPosition(0, 0, 0, 0, -1, ordinals=(0,) * count, targets=tuple(target.end for target in targets))
+        ends = tuple(target.end for target in targets)
+        first = KeyedPosition(0, 0, 0, 0, -1, self.world.topic_id, ordinals=(0,) * count, targets=ends)
         position = journal.position() or first
         chunks = journal.chunks()
         tails = [self._tail(position, number) for number in range(lanes_of(position, chunks, count))]
@@ -134,6 +142,20 @@ class KeyedLife:
         places = [found.place] if found.place is not None else []
         journal.append(self.life, [*places, found.position, *(("withdrawn", chunk) for chunk in found.done)])
         self.lane = KeyedLane(NAME, found, PART_BYTES, self.is_quiet)
+        if position.topic_id != self.world.topic_id:
+            self._begin_again()
+
+    def _begin_again(self):
+        lane = self.lane
+        try:
+            gone = lane.begin_again(self.world.source.start, self.world.topic_id)
+        except NotQuiet:
+            self.lane = None
+            self.waits += 1
+            return
+        rows = [("withdrawn", chunk) for chunk in (*lane.obsolete(), *gone)]
+        self.world.journal.append(self.life, [lane.acknowledged, *rows])
+        lane.was_saved(lane.acknowledged)
 
     def _tail(self, position, number):
         begins = position.targets[number] if number < len(position.targets) else 0
@@ -150,6 +172,9 @@ class KeyedLife:
     def fetch(self, batches_max, bytes_max):
         lane, source = self.lane, self.world.source
         if lane is None:
+            return
+        if lane.acknowledged.topic_id != self.world.topic_id:
+            self.relocate()
             return
         if lane.next_offset < source.start:
             lane.skip_to(source.start)
@@ -225,7 +250,9 @@ class KeyedLife:
                 self.world.pass_lease(self)
             while any(self.send(number, chance, True) for number in range(len(self.world.targets))):
                 pass
-            if self.lane is not None and self.lane.next_offset >= self.world.source.end and self.lane.is_idle:
+            lane = self.lane
+            is_current = lane is not None and lane.acknowledged.topic_id == self.world.topic_id
+            if is_current and lane.next_offset >= self.world.source.end and lane.is_idle:
                 break
             self.fetch(100, 10_000)
         self.checkpoint()

@@ -30,13 +30,14 @@ class Refused(Exception):
 class Source:
     """A log of batches: [base offset, last offset, records or None for a marker]."""
 
-    def __init__(self):
+    def __init__(self, base=0):
+        self.base = base  # of the numbers in its values
         self.batches = []
         self.end = 0
         self.produced = {}  # offset -> value
 
     def produce(self, count):
-        values = [(self.end + index, b"v%d" % (self.end + index)) for index in range(count)]
+        values = [(self.end + index, b"v%d" % (self.base + self.end + index)) for index in range(count)]
         self.batches.append([self.end, self.end + count - 1, dict(values)])
         self.produced.update(values)
         self.end += count

@@ -22,19 +22,18 @@ def test_records_without_a_key_go_by_their_place_in_runs_to_all_partitions():
 
 
 @pytest.mark.parametrize(
-    ("count", "target_count", "others", "may_grow", "expected"),
+    ("target_count", "others", "expected"),
     [
-        (3, 0, (), True, KEEP),  # it is created
-        (3, 3, (), False, KEEP),
-        (3, 2, (), True, KEEP),  # it grows
-        (3, 2, (), False, KEY),
-        (3, 5, (), True, KEY),
-        (3, 3, (3, 3), True, KEEP),
-        (3, 3, (2,), True, KEY),
-        (3, 0, (2,), True, KEY),
+        (0, (), KEEP),  # it is created
+        (3, (), KEEP),
+        (2, (), KEEP),  # it grows
+        (5, (), KEY),
+        (3, (3, 3), KEEP),
+        (3, (2,), KEY),
+        (0, (2,), KEY),
     ],
 )
-def test_auto_keeps_partitions_where_both_sides_have_the_same(count, target_count, others, may_grow, expected):
-    assert choose(AUTO, count, target_count, others, may_grow) == expected
-    assert choose(KEEP, count, target_count, others, may_grow) == KEEP
-    assert choose(KEY, count, target_count, others, may_grow) == KEY
+def test_auto_keeps_partitions_where_both_sides_can_have_the_same(target_count, others, expected):
+    assert choose(AUTO, 3, target_count, others) == expected
+    assert choose(KEEP, 3, target_count, others) == KEEP
+    assert choose(KEY, 3, target_count, others) == KEY
