@@ -1,8 +1,8 @@
 """The journal of a target: read as far as it goes, written by one life of a mirror for each partition.
 
-A life begins with a claim, a position record under an epoch of its own. The broker refuses what earlier lives append after that, so
-the mirror that was started last goes on, and the others end with `NotAlone`. Two that claim the same life at once are told apart by reading
-the claim back: one of the two was stored.
+A life begins with a claim, a position record under an epoch of its own, or by key a record of its own kind. The broker refuses what
+earlier lives append after that, so the mirror that was started last goes on, and the others end with `NotAlone`. Two that claim the same
+life at once are told apart by reading the claim back: one of the two was stored.
 
 A leader forgets a producer that was silent for a day. A process that wakes up after that may append with its old epoch; such records are
 known by their life and left out (`_is_late`).
@@ -27,16 +27,19 @@ from headrace.mirror.identity import LaneName, journal_identity
 from headrace.mirror.journal_record import (
     JOURNAL_TOPIC,
     Chunk,
+    Claim,
     Content,
     CorruptJournal,
     Entry,
     Gap,
+    KeyedPosition,
     KeyValue,
     Origin,
     Partitioning,
     Place,
     Position,
     decode,
+    encode_claim,
     encode_origin,
     encode_partitioning,
     encode_position,
@@ -149,7 +152,7 @@ class Journal:
                 notes.translation.place(content)
             elif isinstance(content, Chunk):
                 notes.chunks[content.generation, content.source] = content
-            else:
+            elif isinstance(content, Entry):
                 notes.translation.add(content)
 
     def _withdraw(self, notes: LaneNotes, content: Content) -> None:
@@ -178,20 +181,31 @@ class Journal:
             self.read()
             notes = self.notes(lane)
             before = notes.position or start
-            life = (notes.life if is_first else self._sequences[lane][0]) + 1
+            known = notes.life
+            life = (known if is_first else self._sequences[lane][0]) + 1
             claim = replace(before, life=life, holder=self._holder, is_released=False, time_ms=self._wall_ms())
-            if self._is_claimed(lane, claim):
+            is_by_key = isinstance(before, KeyedPosition)
+            row = (
+                encode_claim(lane, Claim(life, self._holder, claim.time_ms))
+                if is_by_key
+                else encode_position(lane, claim)
+            )
+            if self._is_claimed(lane, life, row):
                 self.read()
-                return claim, self.notes(lane).translation.entries(), before
+                # an earlier life may have written a later position after the first read, and before the claim
+                claim = replace(notes.position or start, life=life, holder=self._holder, is_released=False)
+                if is_by_key:
+                    is_released = before.is_released and before.life == known
+                    before = replace(before, life=known, is_released=is_released)
+                return claim, notes.translation.entries(), before
             if not is_first:
                 break
         raise NotAlone(f"{lane}: another process of mirror {lane.mirror} claims it")
 
-    def _is_claimed(self, lane: LaneName, claim: Position) -> bool:
-        self._sequences[lane] = (claim.life, 0)
-        key, value = encode_position(lane, claim)
+    def _is_claimed(self, lane: LaneName, life: int, row: KeyValue) -> bool:
+        self._sequences[lane] = (life, 0)
         try:
-            offset = self._append(lane, [(key, value)])
+            offset = self._append(lane, [row])
         except NotAlone:
             return False
         if not self.is_idempotent:
@@ -199,7 +213,7 @@ class Journal:
         for data in self._cluster.fetch(NAME, offset, offset + 1):
             for record in iterate_entry_records(data):
                 if record.offset == offset:
-                    return (record.key, record.value) == (key, value)
+                    return (record.key, record.value) == row
         return False
 
     def append(self, lane: LaneName, rows: Sequence[KeyValue]) -> None:

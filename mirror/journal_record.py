@@ -25,6 +25,9 @@ Of partitions that are copied by key (docs/decisions/092):
     ["position", ...] has two more fields
         {"ordinals": [n of each target partition], "targets": [t of each target partition]}
         nothing at or above s lies below t
+    ["claim", MIRROR, SOURCE, TOPIC, PARTITION]
+        {"life": l, "holder": "", "time_ms": ...}
+        a life begins. It is no position: one that was read before the claim may be older than the last, whose chunks are withdrawn
     ["chunk", MIRROR, SOURCE, TOPIC, PARTITION, GENERATION, OFFSET]
         {"since": s, "until": u, "partitions": Q, "life": l, "shares": [[target partition, records, digest], ...]}
         the records of the offsets from OFFSET up to u go to Q target partitions, one batch for each share. From s to OFFSET there are none
@@ -122,6 +125,15 @@ class KeyedPosition(Position):
     targets: tuple[int, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A life of a partition that is copied by key begins."""
+
+    life: int
+    holder: str
+    time_ms: int
+
+
 class Share(NamedTuple):
     """What a target partition gets of a chunk: one batch. `records` is at least 1."""
 
@@ -166,7 +178,7 @@ class Partitioning:
     partitioner: str
 
 
-Content = Entry | Position | Gap | Origin | Chunk | Place | Partitioning
+Content = Entry | Position | Gap | Origin | Claim | Chunk | Place | Partitioning
 KeyValue = tuple[bytes, bytes | None]
 
 
@@ -196,6 +208,10 @@ def encode_gap(lane: LaneName, gap: Gap) -> KeyValue:
 
 def encode_origin(origin: Origin) -> KeyValue:
     return msgspec.json.encode(["origin", origin.topic]), msgspec.json.encode({"path": origin.path})
+
+
+def encode_claim(lane: LaneName, claim: Claim) -> KeyValue:
+    return msgspec.json.encode(["claim", *lane]), msgspec.json.encode(claim)
 
 
 def encode_chunk(lane: LaneName, chunk: Chunk) -> KeyValue:
@@ -254,6 +270,8 @@ def _decoded(kind: str, rest: Fields, fields: dict[str, Any]) -> tuple[LaneName 
         )
     if kind == "position":
         return lane, msgspec.convert(fields, KeyedPosition if "ordinals" in fields else Position)
+    if kind == "claim":
+        return lane, msgspec.convert(fields, Claim)
     if kind == "chunk":
         return lane, _chunk(int(rest[4]), int(rest[5]), fields)
     if kind == "place":

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
+from dataclasses import replace
 
 from headrace.mirror.journal_record import Entry, Position
 
@@ -43,7 +44,19 @@ class Translation:
         self._runs = None
 
     def place(self, position: Position) -> None:
-        """How far all is copied; an entry at or above it is not true yet."""
+        """How far all is copied; an entry at or above it is not true yet.
+
+        A claim repeats what its process had read before. A position that an earlier life wrote in between is further, and still holds.
+        """
+        known = self.position
+        if known is not None and (position.generation, position.source) < (known.generation, known.source):
+            position = replace(
+                known,
+                life=position.life,
+                time_ms=position.time_ms,
+                holder=position.holder,
+                is_released=position.is_released,
+            )
         self.position = position
         self._runs = None
 

@@ -19,6 +19,7 @@ from headrace.mirror.identity import (
 )
 from headrace.mirror.journal_record import (
     Chunk,
+    Claim,
     CorruptJournal,
     Entry,
     Gap,
@@ -31,6 +32,7 @@ from headrace.mirror.journal_record import (
     decode,
     encode_chunk,
     encode_chunk_withdrawal,
+    encode_claim,
     encode_entry,
     encode_gap,
     encode_origin,
@@ -69,6 +71,8 @@ def test_what_a_copy_by_key_writes_is_read_back(numbers, shares):
     assert decode(*encode_chunk(LANE, chunk)) == (LANE, chunk, False)
     lane, found, is_withdrawn = decode(*encode_chunk_withdrawal(LANE, chunk))
     assert (lane, found.generation, found.source, is_withdrawn) == (LANE, 1, chunk.source, True)
+    claim = Claim(3, "holder", 5)
+    assert decode(*encode_claim(LANE, claim)) == (LANE, claim, False)
     place = Place(1, 2, numbers)
     assert decode(*encode_place(LANE, place)) == (LANE, place, False)
     assert decode(*encode_place_withdrawal(LANE, place)) == (LANE, Place(1, 2, ()), True)
