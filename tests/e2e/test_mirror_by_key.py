@@ -16,7 +16,7 @@ from headrace.ids import TopicPartition
 from headrace.mirror.appender import append
 from headrace.mirror.identity import DATA_EPOCH, LaneName
 from headrace.mirror.journal import Journal
-from headrace.mirror.journal_record import KeyedPosition, encode_chunk
+from headrace.mirror.journal_record import KeyedPosition, encode_chunk, encode_position
 from headrace.mirror.keyed_lane import KeyedLane
 from headrace.mirror.keyed_recovery import recover_keyed
 from headrace.mirror.partitioner import target_partition
@@ -248,7 +248,8 @@ def write_half(source, target, topic):
                 chunks = keyed.take(sifted)
         assert len(chunks) == 1
         assert keyed.next_offset == end
-        journal.append(lane, [encode_chunk(lane, chunk) for chunk in chunks])
+        rows = [encode_position(lane, position), *(encode_chunk(lane, chunk) for chunk in chunks)]
+        journal.append(lane, rows)
         part = keyed.parts[0]
         batch = stamped(part.next_batch().piece.batch, part.producer_id, DATA_EPOCH, 0)
         append(here, TopicPartition(topic, 0), batch)
