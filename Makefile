@@ -161,8 +161,8 @@ query-chaos: $(STAMP) ## QUERIES=2000 of one table under kills, deletes and merg
 sink-chaos: $(STAMP) ## KILLS=100 in mid-write of a Spark query with an exactly-once sink, SEED=7, judged (needs some twenty minutes); WITHOUT=1: without the option the kills have to leave doubles; FOREACH=1: written by foreachBatch
 	$(BIN)/python -m tests.chaos.sink_campaign --kills $(or $(KILLS),100) $(if $(SEED),--seed $(SEED)) $(if $(WITHOUT),--without) $(if $(FOREACH),--foreach)
 
-mirror-chaos: $(STAMP) ## KILLS=200 of a mirror, both nodes' processes and ZooKeepers, SEED=7, judged (some ten minutes)
-	$(BIN)/python -m tests.chaos.mirror_campaign --kills $(or $(KILLS),200) $(if $(SEED),--seed $(SEED))
+mirror-chaos: $(STAMP) ## KILLS=200 of a mirror, both nodes' processes and ZooKeepers, SEED=7, TARGET_PARTITIONS=6 for a copy by key, judged (some ten minutes)
+	$(BIN)/python -m tests.chaos.mirror_campaign --kills $(or $(KILLS),200) $(if $(SEED),--seed $(SEED)) $(if $(TARGET_PARTITIONS),--target-partitions $(TARGET_PARTITIONS))
 
 client-chaos: $(STAMP) ## FAULTS=1000 of nodes and of our own clients, SEED=7, judged: nothing lost, nothing doubled, in order (some twenty minutes)
 	$(BIN)/python -m tests.chaos.client_campaign --faults $(FAULTS) $(if $(SEED),--seed $(SEED))

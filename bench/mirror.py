@@ -3,6 +3,7 @@
 CPU: a topic of four partitions, records of 1 KB in batches of the given codec, written before the mirror starts. Ours is
 `headrace mirror --once` as a process, start and end included. MirrorMaker's CPU is counted from its first record at the target on,
 without the start of its JVM.
+The second line is our mirror by key, into a topic with one partition more.
 The third line is a consumer and a producer of confluent-kafka that copy the same records one by one.
 
 Lag: records are written at --rate MB/s for --seconds. A consumer at the target says how old each is when it arrives (`bench/paced.py`).
@@ -32,6 +33,7 @@ from headrace.node.termination import terminate
 
 TOPIC = "copied"
 PACED = "paced"
+BY_KEY = "by-key."  # before the name of a topic that is copied by key
 PARTITIONS = 4
 RECORD_BYTES = 1_000
 BATCH_BYTES = 64 << 10
@@ -50,7 +52,7 @@ def fill(bootstrap: str, topic: str, megabytes: int, codec: str) -> int:
         kafka.admin().create_topic(topic, partitions=PARTITIONS)
         with kafka.producer(compression=codec, batch_size=BATCH_BYTES) as producer:
             for number in range(count):
-                producer.send(topic, value, partition=number % PARTITIONS)
+                producer.send(topic, value, b"%d" % number, partition=number % PARTITIONS)
     return count
 
 
@@ -70,6 +72,11 @@ def mirror_command(source: str, target: str, topic: str, state: Path) -> list[st
 
 def run_mirror(source: str, target: str, topic: str, state: Path) -> None:
     subprocess.run([*mirror_command(source, target, topic, state), "--once"], check=True, stderr=subprocess.DEVNULL)
+
+
+def run_mirror_by_key(source: str, target: str, topic: str, state: Path) -> None:
+    command = mirror_command(source, target, topic, state)
+    subprocess.run([*command, "--once", "--name", "by-key", "--prefix", BY_KEY], check=True, stderr=subprocess.DEVNULL)
 
 
 def run_copy(source: str, target: str, count: int, codec: str) -> None:
@@ -187,18 +194,23 @@ def compare(servers: list[Server], directory: Path, given: argparse.Namespace) -
     print(
         f"mirror              {ours_s / gigabytes:6.2f} CPU s/GB  {given.megabytes / ours_wall_s:7.1f} MB/s  codec={given.codec}"
     )
+    with Client(target) as kafka, kafka.admin() as admin:
+        admin.create_topic(BY_KEY + TOPIC, partitions=PARTITIONS + 1)
+    key_s, key_wall_s = measured(lambda: run_mirror_by_key(source, target, TOPIC, directory / "by key"))
+    print(f"mirror by key       {key_s / gigabytes:6.2f} CPU s/GB  {given.megabytes / key_wall_s:7.1f} MB/s")
     beside_s, beside_wall_s = measured(lambda: run_copy(source, target, count, given.codec))
     print(f"consumer, producer  {beside_s / gigabytes:6.2f} CPU s/GB  {given.megabytes / beside_wall_s:7.1f} MB/s")
+    print(
+        f"ratio of CPU        {ours_s / beside_s:6.2f} of consumer and producer; by key {key_s / beside_s:.2f}",
+        flush=True,
+    )
     fill(source, f"{TOPIC}-maker", given.megabytes, given.codec)
     with their_mirror(source, target, f"{TOPIC}-maker", directory / "theirs", given.codec) as maker:
         theirs_s, theirs_wall_s = catch_up(maker, target, f"{TOPIC}-maker", count)
     print(
         f"MirrorMaker 2       {theirs_s / gigabytes:6.2f} CPU s/GB  {given.megabytes / theirs_wall_s:7.1f} MB/s  from its first record on"
     )
-    print(
-        f"ratio of CPU        {ours_s / beside_s:6.2f} of consumer and producer, {ours_s / theirs_s:.2f} of MirrorMaker 2",
-        flush=True,
-    )
+    print(f"ratio of CPU        {ours_s / theirs_s:6.2f} of MirrorMaker 2; by key {key_s / theirs_s:.2f}", flush=True)
     with Client(source) as kafka, kafka.admin() as admin:
         for name in ("ours", "theirs"):
             admin.create_topic(f"{PACED}-{name}", partitions=PARTITIONS)

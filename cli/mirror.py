@@ -86,6 +86,14 @@ def mirror(
             "--on-gap", metavar="stop|skip", help="What to do where the source has lost records. Default: stop."
         ),
     ] = "",
+    partitioner: Annotated[
+        str,
+        typer.Option(
+            "--partitioner",
+            metavar="auto|keep|key",
+            help="Which target partition a record goes to: the same one, or by the hash of its key. Default: auto.",
+        ),
+    ] = "",
     until_caught_up: Annotated[bool, typer.Option("--once", help="Copy up to the present ends, and stop.")] = False,
     name: Name = "",
     state: State = None,
@@ -112,6 +120,7 @@ def mirror(
         "mirror.groups": groups,
         "mirror.consumer.numthreads": str(workers or ""),
         "mirror.on.gap": on_gap,
+        "mirror.partitioner": partitioner,
         "mirror.name": name,
         "mirror.state.dir": str(state or ""),
     }

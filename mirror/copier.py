@@ -6,6 +6,8 @@
     produce     several requests in flight to each leader of the target
     checkpoint  the position of a partition, once in `checkpoint_ms`; also before its lease passes
 
+What differs where a partition is copied by key is in `keyed_copies.py`.
+
 The order of what becomes durable: entry, batch, correction of the entry, position. docs/decisions/085 says why a restart at any point finds
 its place.
 """
@@ -29,14 +31,19 @@ from headrace.mirror.journal import Journal, NotAlone
 from headrace.mirror.journal_record import (
     Entry,
     Gap,
+    KeyedPosition,
     Position,
     encode_entry,
     encode_gap,
     encode_position,
     encode_withdrawal,
 )
+from headrace.mirror.keyed_copies import KeyedCopies
+from headrace.mirror.keyed_lane import KeyedLane, NotQuiet
+from headrace.mirror.keyed_recovery import Contradiction
 from headrace.mirror.lane import Lane, Outgoing
-from headrace.mirror.partition_copy import CopyState, PartitionCopy
+from headrace.mirror.partition_copy import WHOLE_TOPIC, CopyState, Outlet, PartitionCopy
+from headrace.mirror.partitioner import KEEP, KEY
 from headrace.mirror.passage import pass_on
 from headrace.mirror.recovery import recover
 from headrace.mirror.settings import MirrorSettings
@@ -109,6 +116,7 @@ class Copier:
         self._writer = TargetWriter(
             open_cluster(settings.target), self._may_send, self._stored, self._refused, self._send_failed
         )
+        self._keyed = KeyedCopies(self.target, self.journal, self._append, wall_ms)
         self.sources = [Source(bootstrap, open_cluster(bootstrap)) for bootstrap in settings.sources]
         for source in self.sources:
             source.reader = SourceReader(
@@ -167,7 +175,7 @@ class Copier:
         self._locate_due(now_s)
         copies = self.copies
         has_room = sum(one.lane.queued_bytes for one in copies if one.lane is not None) < MIRROR_BYTES_MAX
-        self._writer.send(copies, now_s)
+        self._writer.send([outlet for one in copies for outlet in one.outlets], now_s)
         for source in self.sources:
             source.reader.send(source.copies.values(), now_s, has_room)
         self._receive(IDLE_S)
@@ -208,7 +216,9 @@ class Copier:
         is_drained = self._writer.is_idle
         for copy in self.copies:
             if copy.lane is not None and copy.is_claimed:
-                self._checkpoint(copy, self._clock_s(), is_released=is_drained)
+                now_s = self._clock_s()
+                is_last = is_drained and copy.is_alone_at(now_s, self.settings.lease_ms)
+                self._checkpoint(copy, now_s, is_released=is_last)
 
     def close(self) -> None:
         self._writer.close()
@@ -230,6 +240,9 @@ class Copier:
                 source.cluster.refresh(None)
                 self._compare_ids(source, now_s)
                 missing += self._add(source)
+                for copy in source.copies.values():
+                    if copy.is_by_key:
+                        copy.grow(self._keyed.partitions_of(copy.target.topic))
             self._missing = missing
             if missing:
                 self._discover_s = now_s + min(LOOK_AGAIN_S, self.settings.refresh_ms / 1000)
@@ -257,15 +270,28 @@ class Copier:
                 continue
             if name.topic in source.cluster.internal_topics:
                 continue
-            target = TopicPartition(self.settings.target_topic(name.topic), name.partition)
-            origin = self.journal.origins.get(target.topic)
-            if origin is None or source.source_id not in origin.path or target not in self.target.partitions:
+            lane = LaneName(self.settings.name, source.source_id, *name)
+            target = self._target_of(lane)
+            origin = self.journal.origins.get(self.settings.target_topic(name.topic))
+            if target is None or origin is None or source.source_id not in origin.path:
                 missing += 1
                 continue
-            lane = LaneName(self.settings.name, source.source_id, *name)
             if share_of(lane, self.settings.workers) == self.number:
                 source.copies[name] = PartitionCopy(lane, target, source.cluster.topic_ids.get(name.topic, ""))
         return missing
+
+    def _target_of(self, lane: LaneName) -> TopicPartition | None:
+        """Where a partition goes; None: not known yet, or not there yet."""
+        topic = self.settings.target_topic(lane.topic)
+        notes = self.journal.lanes.get(lane)
+        if notes is not None and notes.position is not None:
+            partitioner = KEY if isinstance(notes.position, KeyedPosition) else KEEP
+        else:
+            partitioner = self.journal.partitioners.get(lane[:3], "")
+        if partitioner == KEY:
+            return TopicPartition(topic, WHOLE_TOPIC) if self._keyed.partitions_of(topic) else None
+        name = TopicPartition(topic, lane.partition)
+        return name if partitioner == KEEP and name in self.target.partitions else None
 
     def _source_of(self, copy: PartitionCopy) -> Source:
         return next(one for one in self.sources if one.source_id == copy.name.source)
@@ -281,7 +307,7 @@ class Copier:
                 self._locate(copy)
             except NotAlone:
                 raise
-            except TargetLost as failure:
+            except (TargetLost, Contradiction) as failure:
                 self._stop(copy, str(failure))
             except HeadraceError as failure:
                 copy.try_again(self._clock_s(), str(failure))
@@ -297,7 +323,30 @@ class Copier:
             copy.claimed_s = claimed_s
             copy.is_alone = before.is_released or before.life == 0
         copy.is_claimed = True
+        copy.is_alone_at(claimed_s, self.settings.lease_ms)
         copy.confirmed_s = claimed_s
+        lane = self._locate_by_key(copy, position) if copy.is_by_key else self._locate_in_place(copy, position, entries)
+        copy.open(lane)
+        before_id = lane.acknowledged.topic_id
+        if before_id and copy.topic_id and before_id != copy.topic_id:
+            if not self._gap(copy, f"topic re-created: id {before_id} before, {copy.topic_id} now", True):
+                return
+        else:
+            lane.acknowledged = replace(lane.acknowledged, topic_id=copy.topic_id)
+        copy.state = CopyState.COPYING
+        log.info(
+            "partition located lane=%s life=%d source=%d ordinal=%d target=%d",
+            copy.name, position.life, lane.next_offset, lane.acknowledged.ordinal, lane.acknowledged.target,
+        )  # fmt: skip
+
+    def _locate_by_key(self, copy: PartitionCopy, position: Position) -> KeyedLane:
+        if not isinstance(position, KeyedPosition):
+            raise Contradiction("the journal has a position that is not by key, another mirror of this name wrote it")
+        return self._keyed.locate(copy, position)
+
+    def _locate_in_place(self, copy: PartitionCopy, position: Position, entries: list[Entry]) -> Lane:
+        if isinstance(position, KeyedPosition):
+            raise Contradiction("the journal has a position by key, another mirror of this name wrote it")
         stored = []
         if self.journal.is_idempotent:
             stored = read_tail(self.target, copy.target, data_producer_id(copy.name), position.ordinal, position.target)
@@ -306,23 +355,9 @@ class Copier:
         rows += [encode_withdrawal(copy.name, entry) for entry in recovered.refuted]
         rows.append(encode_position(copy.name, recovered.position))
         self.journal.append(copy.name, rows)
-        if recovered.position.topic_id and copy.topic_id and recovered.position.topic_id != copy.topic_id:
-            copy.lane = Lane(copy.name, copy.target, recovered)
-            if not self._gap(
-                copy, f"topic re-created: id {recovered.position.topic_id} before, {copy.topic_id} now", True
-            ):
-                return
-        else:
-            found = replace(recovered, position=replace(recovered.position, topic_id=copy.topic_id))
-            copy.lane = Lane(copy.name, copy.target, found)
-        copy.lane.may_prove = copy.is_alone
-        copy.state = CopyState.COPYING
-        copy.is_broken = False
-        log.info(
-            "partition located lane=%s life=%d source=%d ordinal=%d target=%d stored=%d",
-            copy.name, position.life, copy.lane.next_offset, recovered.position.ordinal, recovered.position.target,
-            sum(one.records for one in stored),
-        )  # fmt: skip
+        lane = Lane(copy.name, copy.target, recovered)
+        lane.may_prove = copy.is_alone
+        return lane
 
     def _first_position(self, copy: PartitionCopy) -> Position:
         """Where a partition begins that the journal does not know."""
@@ -331,6 +366,8 @@ class Copier:
         name = copy.name.source_partition
         when = LATEST if self.settings.starts_at_end else EARLIEST
         source = self._source_of(copy).cluster.offsets({name: when})[name]
+        if copy.is_by_key:
+            return self._keyed.first_position(copy, source)
         target = self.target.offsets({copy.target: LATEST})[copy.target]
         return Position(0, 0, source, 0, target, copy.topic_id)
 
@@ -367,11 +404,25 @@ class Copier:
         if is_committed:
             aborted = [(one.first_offset, one.producer_id) for one in row.aborted_transactions or ()]
         try:
+            if isinstance(lane, KeyedLane):
+                self._keyed.fetched(copy, lane, memoryview(row.records or b""), aborted)
+                return
             passage = pass_on(memoryview(row.records or b""), lane.next_offset, aborted, lane.is_after_removed)
         except (CorruptRecord, CompressionError) as failure:
             self._stop(copy, f"the source at offset {lane.next_offset}: {failure}")
             return
+        except NotQuiet as failure:
+            self._wait(copy, str(failure))
+            return
         self._write_ahead(copy, lane.take(passage))
+
+    def _wait(self, copy: PartitionCopy, reason: str) -> None:
+        """Until nothing that was sent before can arrive any more."""
+        due_s = copy.alone_from_s(self.settings.lease_ms)
+        copy.wait_until(due_s, reason)
+        log.warning(
+            "partition waits lane=%s seconds=%.1f reason=%s", copy.name, max(0.0, due_s - self._clock_s()), reason
+        )
 
     def _write_ahead(self, copy: PartitionCopy, entries: list[Entry]) -> None:
         if entries:
@@ -421,7 +472,9 @@ class Copier:
         if not self.settings.skips_gaps:
             self._stop(copy, reason)
             return False
-        if not lane.is_idle:
+        if isinstance(lane, KeyedLane) and copy.has_queued:
+            return False  # the next fetch says the same, and by then what was fetched before is copied
+        if isinstance(lane, Lane) and not lane.is_idle:
             copy.try_again(self._clock_s(), reason)  # what was fetched before the gap is copied first
             copy.failures -= 1
             return False
@@ -435,11 +488,19 @@ class Copier:
                 self._relocate(copy, str(failure))
                 return False
         gap = Gap(before.generation, before.source, offset, reason, self._wall_ms())
-        lane.skip_to(offset, before.generation + is_new_log, copy.topic_id)
-        position = replace(lane.acknowledged, time_ms=self._wall_ms())
+        if isinstance(lane, KeyedLane):
+            try:
+                is_skipped = self._keyed.skip(copy, lane, gap, is_new_log)
+            except NotQuiet as failure:
+                self._wait(copy, f"{reason}; {failure}")
+                return False
+        else:
+            lane.skip_to(offset, before.generation + is_new_log, copy.topic_id)
+            position = replace(lane.acknowledged, time_ms=self._wall_ms())
+            is_skipped = self._append(copy, [encode_gap(copy.name, gap), encode_position(copy.name, position)])
         log.warning("gap skipped lane=%s from=%d until=%d reason=%s", copy.name, gap.source, gap.until, reason)
         copy.gaps.append(reason)
-        return self._append(copy, [encode_gap(copy.name, gap), encode_position(copy.name, position)])
+        return is_skipped
 
     def _fetch_failed(self, copy: PartitionCopy, failure: HeadraceError) -> None:
         if isinstance(failure, KafkaError) and failure.code is ErrorCode.INCONSISTENT_TOPIC_ID:
@@ -449,22 +510,26 @@ class Copier:
 
     # To the target
 
-    def _may_send(self, copy: PartitionCopy) -> bool:
+    def _may_send(self, outlet: Outlet) -> bool:
         """The claim is fresh, or is asserted now. raises   NotAlone"""
+        copy = outlet.copy
         now_s = self._clock_s()
         lease_s = self.settings.lease_ms / 1000
-        if not copy.is_alone and now_s - copy.claimed_s > 2 * lease_s:
-            copy.is_alone = True
-            if copy.lane is not None and not copy.lane.may_prove:
-                self._relocate(copy, "the lease of an earlier process has passed")
-                copy.failures -= 1
-                return False
+        is_alone_now = not copy.is_alone and copy.is_alone_at(now_s, self.settings.lease_ms)
+        if is_alone_now and isinstance(copy.lane, Lane) and not copy.lane.may_prove:
+            self._relocate(copy, "the lease of an earlier process has passed")
+            copy.failures -= 1
+            return False
         if now_s - copy.confirmed_s > lease_s / 2:
             return self._checkpoint(copy, now_s)
         return True
 
-    def _stored(self, copy: PartitionCopy, outgoing: Outgoing, base_offset: int) -> None:
-        lane = copy.lane
+    def _stored(self, outlet: Outlet, outgoing: Outgoing, base_offset: int) -> None:
+        copy, lane = outlet.copy, outlet.copy.lane
+        if isinstance(lane, KeyedLane):
+            self._keyed.stored(outlet, lane, base_offset)
+            copy.progressed()
+            return
         assert lane is not None
         if outgoing.digest and self.journal.is_idempotent:
             try:
@@ -479,15 +544,17 @@ class Copier:
         copy.progressed()
         self._write_ahead(copy, corrections)
 
-    def _refused(self, copy: PartitionCopy, outgoing: Outgoing, failure: KafkaError) -> None:
+    def _refused(self, outlet: Outlet, outgoing: Outgoing, failure: KafkaError) -> None:
+        copy = outlet.copy
         if failure.code in RELOCATING:
             self._relocate(copy, str(failure))
             return
         first, last = outgoing.piece.runs[0].offset, outgoing.piece.next_offset - 1
         self._stop(copy, f"the target refuses source offsets {first} to {last}: {failure}")
 
-    def _send_failed(self, copy: PartitionCopy, failure: HeadraceError) -> None:
-        copy.reason = str(failure)
+    def _send_failed(self, outlet: Outlet, failure: HeadraceError) -> None:
+        outlet.copy.left_unanswered(self._clock_s())
+        outlet.copy.reason = str(failure)
 
     # Positions
 
@@ -496,7 +563,12 @@ class Copier:
             lane = copy.lane
             if lane is None or copy.state is not CopyState.COPYING or now_s < copy.checkpoint_s:
                 continue
-            if (lane.acknowledged.source, lane.acknowledged.target) != copy.saved:
+            if isinstance(lane, KeyedLane):
+                copy.checkpoint_s = now_s + self.settings.checkpoint_ms / 1000
+                is_due = self._keyed.is_due(copy, lane, now_s)
+            else:
+                is_due = (lane.acknowledged.source, lane.acknowledged.target) != copy.saved
+            if is_due:
                 self._checkpoint(copy, now_s)
 
     def _checkpoint(self, copy: PartitionCopy, now_s: float, is_released: bool = False) -> bool:
@@ -504,6 +576,8 @@ class Copier:
         lane = copy.lane
         if lane is None:
             return False
+        if isinstance(lane, KeyedLane):
+            return self._keyed.checkpoint(copy, lane, now_s, is_released)
         position = replace(lane.acknowledged, time_ms=self._wall_ms(), is_released=is_released)
         rows = [encode_withdrawal(copy.name, entry) for entry in lane.obsolete()]
         rows.append(encode_position(copy.name, position))

@@ -1,4 +1,5 @@
-"""Committed offsets of groups, carried over: each translated exactly, by the entries of the journal.
+"""Committed offsets of groups, carried over: each translated exactly, by the entries of the journal. By key they are translated to the last
+place before, the least of all source partitions (`places.py`): nothing is skipped, and some records may be read again.
 
 Never ahead of what is copied (a translation ends at the position), never backwards, and never into a group that has members at the target:
 the coordinator refuses a commit from outside then, and such a group is left out before.
@@ -18,6 +19,7 @@ from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import TopicPartition
 from headrace.mirror.identity import LaneName
 from headrace.mirror.journal import LaneNotes
+from headrace.mirror.journal_record import KeyedPosition
 from headrace.mirror.settings import MirrorSettings
 
 NO_MEMBERS = ("Empty", "Dead")
@@ -51,8 +53,10 @@ class GroupSync:
 
     def _carry(self, group_id: str, notes: Mapping[TopicPartition, LaneNotes]) -> int:
         offsets = committed_offsets(self._source, group_id, sorted(notes))
-        wanted: dict[TopicPartition, int] = {}
+        wanted = self._divided(offsets, notes)
         for name, offset in offsets.items():
+            if isinstance(notes[name].position, KeyedPosition):
+                continue
             translated = notes[name].translation.translate(offset)
             if translated is not None:
                 wanted[TopicPartition(self._settings.target_topic(name.topic), name.partition)] = translated
@@ -74,3 +78,23 @@ class GroupSync:
         if due:
             log.info("group carried over group=%s partitions=%d", group_id, len(due))
         return len(due)
+
+    def _divided(
+        self, offsets: Mapping[TopicPartition, int], notes: Mapping[TopicPartition, LaneNotes]
+    ) -> dict[TopicPartition, int]:
+        """The places of a group in topics that are copied by key.
+
+        A partition for which the group has no offset counts as one of which it has read nothing. One that the journal does not know is not
+        begun, so all of it will lie behind what is there now.
+        """
+        topics = {name.topic for name in offsets if isinstance(notes[name].position, KeyedPosition)}
+        found: dict[TopicPartition, int] = {}
+        for name, one in notes.items():
+            position = one.position
+            if name.topic not in topics or not isinstance(position, KeyedPosition):
+                continue
+            topic = self._settings.target_topic(name.topic)
+            for number, place in enumerate(one.places.translate(position, offsets.get(name))):
+                target = TopicPartition(topic, number)
+                found[target] = min(place, found.get(target, place))
+        return found

@@ -2,6 +2,7 @@
 
     data     producer id 2^62 + 62 bits of a hash of (mirror, source, topic, partition), epoch 0
              sequence = ordinal of a record among those that were copied from this partition, mod 2^31
+    by key   the same, of (mirror, source, topic, partition, target partition), with ordinals for each of them
     journal  producer id 2^62 + 62 bits of a hash of the same and of life // EPOCHS, epoch = life % EPOCHS
              sequence = number of a record in this life
 
@@ -49,6 +50,11 @@ class LaneName(NamedTuple):
 def data_producer_id(lane: LaneName) -> int:
     """The producer id of the records that a mirror copies from a partition."""
     return _drawn("data", *lane)
+
+
+def keyed_producer_id(lane: LaneName, target: int) -> int:
+    """The producer id of the records that go from a partition to a target partition by their keys."""
+    return _drawn("keyed", *lane, target)
 
 
 def journal_identity(lane: LaneName, life: int) -> tuple[int, int]:

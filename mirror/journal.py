@@ -1,8 +1,8 @@
 """The journal of a target: read as far as it goes, written by one life of a mirror for each partition.
 
-A life begins with a claim, a position record under an epoch of its own. The broker refuses what earlier lives append after that, so
-the mirror that was started last goes on, and the others end with `NotAlone`. Two that claim the same life at once are told apart by reading
-the claim back: one of the two was stored.
+A life begins with a claim, a position record under an epoch of its own, or by key a record of its own kind. The broker refuses what
+earlier lives append after that, so the mirror that was started last goes on, and the others end with `NotAlone`. Two that claim the same
+life at once are told apart by reading the claim back: one of the two was stored.
 
 A leader forgets a producer that was silent for a day. A process that wakes up after that may append with its old epoch; such records are
 known by their life and left out (`_is_late`).
@@ -21,21 +21,30 @@ from headrace.client.admin import Admin, NewTopic
 from headrace.client.cluster import EARLIEST, LATEST, Cluster
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.ids import TopicPartition
-from headrace.limits import MIRROR_CLAIMS_MAX, MIRROR_ENTRIES_MAX
+from headrace.limits import MIRROR_CLAIMS_MAX, MIRROR_ENTRIES_MAX, MIRROR_JOURNAL_BYTES_MAX
 from headrace.mirror.appender import append
 from headrace.mirror.identity import LaneName, journal_identity
 from headrace.mirror.journal_record import (
     JOURNAL_TOPIC,
+    Chunk,
+    Claim,
+    Content,
     CorruptJournal,
     Entry,
     Gap,
+    KeyedPosition,
     KeyValue,
     Origin,
+    Partitioning,
+    Place,
     Position,
     decode,
+    encode_claim,
     encode_origin,
+    encode_partitioning,
     encode_position,
 )
+from headrace.mirror.places import Places
 from headrace.mirror.translation import Translation
 from headrace.protocol.message_set import iterate_entries, iterate_entry_records
 from headrace.protocol.record_batch import build_batch
@@ -60,9 +69,14 @@ class NotAlone(HeadraceError):
 
 @dataclass(slots=True)
 class LaneNotes:
-    """What the journal says of a partition."""
+    """What the journal says of a partition.
+
+    chunks   of one that is copied by key, by generation and source offset
+    """
 
     translation: Translation = field(default_factory=Translation)
+    chunks: dict[tuple[int, int], Chunk] = field(default_factory=dict)
+    places: Places = field(default_factory=Places)
     life: int = 0  # the latest
     gaps: list[Gap] = field(default_factory=list)
 
@@ -88,6 +102,7 @@ class Journal:
         self._sequences: dict[LaneName, tuple[int, int]] = {}  # life, next sequence
         self.lanes: dict[LaneName, LaneNotes] = {}
         self.origins: dict[str, Origin] = {}
+        self.partitioners: dict[tuple[str, str, str], str] = {}  # by mirror, source and topic
         self.is_idempotent = True
 
     def create(self, replication_factor: int) -> None:
@@ -120,18 +135,33 @@ class Journal:
         if isinstance(content, Origin):
             self.origins[content.topic] = content
             return
+        if isinstance(content, Partitioning):
+            self.partitioners[content.mirror, content.source, content.topic] = content.partitioner
+            return
         if lane is None or not self._is_wanted(lane):
             return
         notes = self.lanes.setdefault(lane, LaneNotes())
-        if isinstance(content, Gap):
+        if is_withdrawn:
+            self._withdraw(notes, content)
+        elif isinstance(content, Gap):
             notes.gaps.append(content)
-        elif is_withdrawn and isinstance(content, Entry):
-            notes.translation.withdraw(content)
-        elif not is_withdrawn and not self._is_late(notes, content.life):
+        elif isinstance(content, Place):
+            notes.places.add(content)
+        elif not self._is_late(notes, content.life):
             if isinstance(content, Position):
                 notes.translation.place(content)
-            else:
+            elif isinstance(content, Chunk):
+                notes.chunks[content.generation, content.source] = content
+            elif isinstance(content, Entry):
                 notes.translation.add(content)
+
+    def _withdraw(self, notes: LaneNotes, content: Content) -> None:
+        if isinstance(content, Entry):
+            notes.translation.withdraw(content)
+        elif isinstance(content, Chunk):
+            notes.chunks.pop((content.generation, content.source), None)
+        elif isinstance(content, Place):
+            notes.places.withdraw(content)
 
     def _is_late(self, notes: LaneNotes, life: int) -> bool:
         notes.life = max(notes.life, life)
@@ -151,20 +181,31 @@ class Journal:
             self.read()
             notes = self.notes(lane)
             before = notes.position or start
-            life = (notes.life if is_first else self._sequences[lane][0]) + 1
+            known = notes.life
+            life = (known if is_first else self._sequences[lane][0]) + 1
             claim = replace(before, life=life, holder=self._holder, is_released=False, time_ms=self._wall_ms())
-            if self._is_claimed(lane, claim):
+            is_by_key = isinstance(before, KeyedPosition)
+            row = (
+                encode_claim(lane, Claim(life, self._holder, claim.time_ms))
+                if is_by_key
+                else encode_position(lane, claim)
+            )
+            if self._is_claimed(lane, life, row):
                 self.read()
-                return claim, self.notes(lane).translation.entries(), before
+                # an earlier life may have written a later position after the first read, and before the claim
+                claim = replace(notes.position or start, life=life, holder=self._holder, is_released=False)
+                if is_by_key:
+                    is_released = before.is_released and before.life == known
+                    before = replace(before, life=known, is_released=is_released)
+                return claim, notes.translation.entries(), before
             if not is_first:
                 break
         raise NotAlone(f"{lane}: another process of mirror {lane.mirror} claims it")
 
-    def _is_claimed(self, lane: LaneName, claim: Position) -> bool:
-        self._sequences[lane] = (claim.life, 0)
-        key, value = encode_position(lane, claim)
+    def _is_claimed(self, lane: LaneName, life: int, row: KeyValue) -> bool:
+        self._sequences[lane] = (life, 0)
         try:
-            offset = self._append(lane, [(key, value)])
+            offset = self._append(lane, [row])
         except NotAlone:
             return False
         if not self.is_idempotent:
@@ -172,13 +213,19 @@ class Journal:
         for data in self._cluster.fetch(NAME, offset, offset + 1):
             for record in iterate_entry_records(data):
                 if record.offset == offset:
-                    return (record.key, record.value) == (key, value)
+                    return (record.key, record.value) == row
         return False
 
     def append(self, lane: LaneName, rows: Sequence[KeyValue]) -> None:
         """Records about a partition, in order. raises   NotAlone, KafkaError, ConnectionFailed"""
-        for first in range(0, len(rows), MIRROR_ENTRIES_MAX):
-            self._append(lane, rows[first : first + MIRROR_ENTRIES_MAX])
+        first = size = 0
+        for number, (key, value) in enumerate(rows):
+            size += len(key) + len(value or b"")
+            if number - first == MIRROR_ENTRIES_MAX or (number > first and size > MIRROR_JOURNAL_BYTES_MAX):
+                self._append(lane, rows[first:number])
+                first, size = number, len(key) + len(value or b"")
+        if rows:
+            self._append(lane, rows[first:])
 
     def _append(self, lane: LaneName, rows: Sequence[KeyValue]) -> int:
         life, sequence = self._sequences[lane]
@@ -204,6 +251,12 @@ class Journal:
         key, value = encode_origin(origin)
         append(self._cluster, NAME, bytearray(build_batch([(key, value)], timestamp_ms=self._wall_ms())))
         self.origins[origin.topic] = origin
+
+    def write_partitioning(self, one: Partitioning) -> None:
+        """How a topic is copied; without a claim, as it is written before anything of the topic is copied."""
+        key, value = encode_partitioning(one)
+        append(self._cluster, NAME, bytearray(build_batch([(key, value)], timestamp_ms=self._wall_ms())))
+        self.partitioners[one.mirror, one.source, one.topic] = one.partitioner
 
 
 def read_origins(cluster: Cluster) -> dict[str, Origin]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from headrace.ids import TopicPartition
 from headrace.mirror.identity import LaneName, data_producer_id, sequence_of
@@ -34,6 +35,21 @@ class Outgoing:
     digest: str
     ahead: dict[int, Entry] = field(default_factory=dict)
     is_stamped: bool = False
+
+
+class Queue(Protocol):
+    """What goes to one partition of the target, in order: a `Lane`, or a part of a `KeyedLane`."""
+
+    producer_id: int
+
+    @property
+    def is_idle(self) -> bool: ...
+
+    def next_batch(self) -> Outgoing | None: ...
+
+    def sequence_of(self, outgoing: Outgoing) -> int: ...
+
+    def rewind(self) -> None: ...
 
 
 class Lane:

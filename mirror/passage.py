@@ -13,13 +13,15 @@ a gap; its `runs` say which offsets they had. A gap is either by marker (a contr
 later finds the same records after it) or removed (the source has nothing at these offsets: somebody who read it earlier may have had
 records there, so such a piece is verified after it was written: docs/decisions/085).
 
+For a copy by key nothing can be passed on as it came: `sift` gives the same records one by one.
+
 Source: Kafka `Fetcher`, `LogValidator`; KIP-98.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from struct import Struct
 from typing import NamedTuple
@@ -49,6 +51,7 @@ _EPOCH = Struct(">i")
 _EPOCH_POSITION = 12
 _LENGTH = Struct(">q")
 _RECORD_COST = 40
+_HEADER_COST = 10
 
 
 class Run(NamedTuple):
@@ -107,10 +110,41 @@ def pass_on(
     return _Passing(offset, aborted, is_after_removed).run(data)
 
 
+class Sifted(NamedTuple):
+    """Records of a fetch, each with the codec that it came in and its size.
+
+    next_offset   what follows, in this fetch or in the next one
+    """
+
+    records: list[tuple[Record, int, int]]
+    next_offset: int
+    leader_epoch: int
+    control_batches: int
+    aborted_batches: int
+
+
+def sift(data: memoryview, offset: int, aborted: Sequence[tuple[int, int]] | None, bytes_max: int) -> Iterator[Sifted]:
+    """The records of a fetch from `offset` on, as `pass_on` takes them: one portion after the other, at least one.
+
+    bytes_max   a portion ends with the batch that brings it to this many bytes of records
+    raises      CorruptRecord, CompressionError
+    """
+    return _Sifting(offset, aborted, bytes_max).sift(data)
+
+
+def size_of(record: Record) -> int:
+    """Bytes of a record, uncompressed: at least what it takes in a batch."""
+    _offset, _timestamp_ms, key, value, headers = record
+    size = _RECORD_COST + (len(key) if key else 0) + (len(value) if value else 0)
+    if headers:
+        size += sum(4 * len(name) + len(content or b"") + _HEADER_COST for name, content in headers)
+    return size
+
+
 class _Passing:
     """One call of `pass_on`."""
 
-    def __init__(self, offset: int, aborted: Sequence[tuple[int, int]] | None, is_after_removed: bool) -> None:
+    def __init__(self, offset: int, aborted: Sequence[tuple[int, int]] | None, is_after_removed: bool = False) -> None:
         self._wanted = offset  # records below were copied before
         self._expected = offset  # of the next entry, if nothing is missing
         self._is_removed = is_after_removed  # something is missing since the last record
@@ -233,6 +267,50 @@ class _Passing:
             )
             latest_ms = max(record.timestamp_ms for record in records)
             self._pieces.append(Piece(batch, len(records), tuple(runs), next_offset, latest_ms, leader_epoch))
+
+
+class _Sifting(_Passing):
+    """One call of `sift`."""
+
+    def __init__(self, offset: int, aborted: Sequence[tuple[int, int]] | None, bytes_max: int) -> None:
+        super().__init__(offset, aborted)
+        self._bytes_max = self._left_bytes = bytes_max
+        self._records: list[tuple[Record, int, int]] = []
+
+    def sift(self, data: memoryview) -> Iterator[Sifted]:
+        for position, size, magic in iterate_entries(data):
+            if self._left_bytes <= 0:
+                yield self._portion()
+            entry = data[position : position + size]
+            if magic < MAGIC_V2:
+                self._take_old(entry)
+            else:
+                self._take_batch(entry)
+        yield self._portion()
+
+    def _portion(self) -> Sifted:
+        portion = Sifted(self._records, self._expected, self._leader_epoch, self._controls, self._aborted)
+        self._records = []
+        self._left_bytes = self._bytes_max
+        self._controls = self._aborted = 0
+        return portion
+
+    def _take_records(self, batch: memoryview, header: RecordBatchHeader, next_offset: int) -> None:
+        self._keep(iterate_records(batch), header.codec)
+
+    def _take_old(self, entry: memoryview) -> None:
+        message = read_message(bytes(entry))[0]
+        self._keep(records_of(message), message.codec)
+        self._expected = max(self._expected, message.offset + 1)
+
+    def _keep(self, records: Iterable[Record], codec: int) -> None:
+        wanted, total, append = self._wanted, 0, self._records.append
+        for record in records:
+            if record[0] >= wanted:
+                size = size_of(record)
+                append((record, codec, size))
+                total += size
+        self._left_bytes -= total
 
 
 def stamped(batch: bytearray, producer_id: int, epoch: int, sequence: int) -> bytearray:

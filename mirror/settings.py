@@ -19,6 +19,7 @@ from pathlib import Path
 
 from headrace.errors import ConfigError
 from headrace.limits import MIRROR_INTERVAL_MS_MAX, MIRROR_SOURCES_MAX, MIRROR_WORKERS_MAX
+from headrace.mirror.partitioner import AUTO, KEEP, KEY
 from headrace.properties import read_properties_file
 
 SYNCED_CONFIGS = (
@@ -44,6 +45,7 @@ DEFAULTS = {
     "mirror.consumer.numthreads": "1",
     "mirror.groups": ".*",
     "mirror.on.gap": "stop",
+    "mirror.partitioner": AUTO,
     "mirror.start": "earliest",
     "mirror.isolation.level": "read_committed",
     "mirror.replication.factor": "-1",
@@ -67,6 +69,7 @@ FILES = {
 IGNORED_IN_FILES = ("group.id", "zookeeper.connect", "zk.connect", "client.id", "acks", "request.required.acks")
 CHOICES = {
     "mirror.on.gap": ("stop", "skip"),
+    "mirror.partitioner": (AUTO, KEEP, KEY),
     "mirror.start": ("earliest", "latest"),
     "mirror.isolation.level": ("read_committed", "read_uncommitted"),
 }
@@ -79,6 +82,7 @@ class MirrorSettings:
     """Validated settings.
 
     sources       bootstrap servers of each source
+    partitioner   AUTO, KEEP or KEY, for topics that were not copied yet
     lease_ms      how long a process may write after it last asserted its claim
     """
 
@@ -91,6 +95,7 @@ class MirrorSettings:
     workers: int
     groups: re.Pattern[str]
     skips_gaps: bool
+    partitioner: str
     starts_at_end: bool
     is_read_committed: bool
     replication_factor: int
@@ -185,6 +190,7 @@ def _validated(values: dict[str, str]) -> MirrorSettings:
         workers=_number("mirror.consumer.numthreads", values, 1, MIRROR_WORKERS_MAX),
         groups=_pattern("mirror.groups", values),
         skips_gaps=values["mirror.on.gap"] == "skip",
+        partitioner=values["mirror.partitioner"],
         starts_at_end=values["mirror.start"] == "latest",
         is_read_committed=values["mirror.isolation.level"] == "read_committed",
         replication_factor=_number("mirror.replication.factor", values, -1, (1 << 15) - 1),

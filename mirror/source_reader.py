@@ -15,6 +15,7 @@ from headrace.client.connection import Connection, ConnectionFailed
 from headrace.errors import BadFrame, ErrorCode, HeadraceError, KafkaError
 from headrace.ids import TopicPartition
 from headrace.limits import MIRROR_LANE_BYTES_MAX
+from headrace.mirror.keyed_lane import KeyedLane
 from headrace.mirror.lane import Lane
 from headrace.mirror.partition_copy import CopyState, PartitionCopy
 from headrace.protocol import messages
@@ -28,11 +29,12 @@ ANSWER_EXTRA_S = 10.0
 REFRESH_PAUSE_S = 0.2
 
 Row = messages.FetchResponse.PartitionData
+FetchedLane = Lane | KeyedLane
 
 
 class _Request(NamedTuple):
     connection: Connection
-    asked: dict[TopicPartition, tuple[PartitionCopy, Lane, int]]
+    asked: dict[TopicPartition, tuple[PartitionCopy, FetchedLane, int]]
     deadline_s: float
 
 
@@ -92,7 +94,7 @@ class SourceReader:
         self._turn += 1
         first = self._turn % len(copies)  # a full answer leaves out the last ones
         topics: dict[str, list[messages.FetchRequest.FetchPartition]] = {}
-        asked: dict[TopicPartition, tuple[PartitionCopy, Lane, int]] = {}
+        asked: dict[TopicPartition, tuple[PartitionCopy, FetchedLane, int]] = {}
         for copy in copies[first:] + copies[:first]:
             lane = copy.lane
             assert lane is not None
@@ -150,7 +152,7 @@ class SourceReader:
             self._failed(request.asked, ConnectionFailed(f"{request.connection.address}: no response in time"), now_s)
 
     def _failed(
-        self, asked: dict[TopicPartition, tuple[PartitionCopy, Lane, int]], failure: HeadraceError, now_s: float
+        self, asked: dict[TopicPartition, tuple[PartitionCopy, FetchedLane, int]], failure: HeadraceError, now_s: float
     ) -> None:
         """The leader can't be reached now; its partitions keep their places."""
         self._refresh_at_s = now_s + REFRESH_PAUSE_S

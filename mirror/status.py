@@ -80,7 +80,7 @@ def _partition(copy: PartitionCopy, wall_ms: int) -> PartitionStatus:
         copy.name.source,
         copy.name.topic,
         copy.name.partition,
-        str(copy.target),
+        copy.target.topic if copy.is_by_key else str(copy.target),
         copy.state.value,
         copy.reason,
         -1 if lane is None else lane.acknowledged.source,

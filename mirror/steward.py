@@ -26,8 +26,11 @@ class Steward:
     def __init__(self, copier: Copier) -> None:
         settings = copier.settings
         self._copier = copier
+        counts: dict[str, dict[str, int]] = {}
         self._topics = {
-            source.source_id: TopicSync(settings, source.cluster, source.source_id, copier.target, copier.journal)
+            source.source_id: TopicSync(
+                settings, source.cluster, source.source_id, copier.target, copier.journal, counts
+            )
             for source in copier.sources
         }
         self._groups = {
@@ -45,7 +48,9 @@ class Steward:
         if now_s >= self._topics_s:
             self._topics_s = now_s + settings.refresh_ms / 1000
             for source_id, topics in self._topics.items():
-                self._try(f"topics of {source_id}", topics.run)
+                self._try(f"topics of {source_id}", topics.look)
+            for source_id, topics in self._topics.items():
+                self._try(f"comparison with {source_id}", topics.run)
             self._copier.discover_soon()
         if now_s >= self._groups_s:
             self._groups_s = now_s + settings.groups_ms / 1000

@@ -9,7 +9,9 @@ Source: KIP-664; docs/decisions/055.
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from functools import partial
+from typing import NamedTuple
 
 from headrace.client.cluster import EARLIEST, LATEST, Cluster, error_of
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
@@ -30,40 +32,82 @@ class TargetLost(HeadraceError):
     """The target no longer has what it acknowledged."""
 
 
+class Sought(NamedTuple):
+    """Our batches of one producer id, from a position on."""
+
+    producer_id: int
+    ordinal: int
+    target: int
+
+
 def read_tail(cluster: Cluster, name: TopicPartition, producer_id: int, ordinal: int, target: int) -> list[Stored]:
     """Our batches from a position on, in order.
 
     raises   TargetLost; KafkaError, ConnectionFailed
     """
+    return read_tails(cluster, {name: Sought(producer_id, ordinal, target)})[name]
+
+
+def read_tails(cluster: Cluster, wanted: Mapping[TopicPartition, Sought]) -> dict[TopicPartition, list[Stored]]:
+    """The same of several partitions of a topic. raises   as `read_tail`"""
     deadline_s = time.monotonic() + MIRROR_TAIL_WAIT_S
+    found: dict[TopicPartition, list[Stored]] = {}
     while True:
-        end = cluster.offsets({name: LATEST})[name]
-        if end >= target:
-            stored = _read(cluster, name, producer_id, ordinal, target, end)
-            next_ordinal = stored[-1].ordinal + stored[-1].records if stored else ordinal
-            known = cluster.retried(partial(_last_sequence, cluster, name, producer_id), {name.topic})
-            if known is None or (known + 1) & SEQUENCE_MASK == next_ordinal & SEQUENCE_MASK:
-                return stored
-            complaint = f"its leader knows of sequence {known}, the log has {next_ordinal} records"
-        else:
-            complaint = f"it ends at offset {end}"
+        complaint = _read_missing(cluster, wanted, found)
+        if not complaint:
+            return found
         if time.monotonic() > deadline_s:
-            raise TargetLost(
-                f"{name} of the target lost records that it had acknowledged: {complaint}, {ordinal} records had been copied up to "
-                f"offset {target}"
-            )
+            raise TargetLost(complaint)
         time.sleep(PAUSE_S)
 
 
-def _read(
-    cluster: Cluster, name: TopicPartition, producer_id: int, ordinal: int, target: int, end: int
-) -> list[Stored]:
-    start = max(target, cluster.offsets({name: EARLIEST})[name])
+def _read_missing(
+    cluster: Cluster, wanted: Mapping[TopicPartition, Sought], found: dict[TopicPartition, list[Stored]]
+) -> str:
+    """Read those that are not found yet. returns   what is missing of one of them; empty, if nothing is"""
+    left = [name for name in wanted if name not in found]
+    ends = cluster.offsets(dict.fromkeys(left, LATEST))
+    longer = [name for name in left if ends[name] > wanted[name].target]
+    starts = cluster.offsets(dict.fromkeys(longer, EARLIEST)) if longer else {}
+    read: dict[TopicPartition, list[Stored]] = {}
+    complaint = ""
+    for name in left:
+        sought = wanted[name]
+        if ends[name] < sought.target:
+            complaint = _lost(name, sought, f"it ends at offset {ends[name]}")
+        elif ends[name] == sought.target:
+            read[name] = []
+        else:
+            read[name] = _read(cluster, name, sought, starts[name], ends[name])
+    topics = {name.topic for name in read}
+    known = cluster.retried(
+        partial(_last_sequences, cluster, {name: wanted[name].producer_id for name in read}), topics
+    )
+    for name, stored in read.items():
+        next_ordinal = stored[-1].ordinal + stored[-1].records if stored else wanted[name].ordinal
+        sequence = known.get(name)
+        if sequence is None or (sequence + 1) & SEQUENCE_MASK == next_ordinal & SEQUENCE_MASK:
+            found[name] = stored
+        else:
+            text = f"its leader knows of sequence {sequence}, the log has {next_ordinal} records"
+            complaint = _lost(name, wanted[name], text)
+    return complaint
+
+
+def _lost(name: TopicPartition, sought: Sought, complaint: str) -> str:
+    return (
+        f"{name} of the target lost records that it had acknowledged: {complaint}, {sought.ordinal} records had been copied up to "
+        f"offset {sought.target}"
+    )
+
+
+def _read(cluster: Cluster, name: TopicPartition, sought: Sought, earliest: int, end: int) -> list[Stored]:
+    start = max(sought.target, earliest)
     stored: list[Stored] = []
-    near = ordinal
+    near = sought.ordinal
     for data in cluster.fetch(name, start, end):
         for header, batch in iterate_headers(data):
-            if header.magic != MAGIC_V2 or header.producer_id != producer_id or header.base_offset < start:
+            if header.magic != MAGIC_V2 or header.producer_id != sought.producer_id or header.base_offset < start:
                 continue
             near = ordinal_of(header.base_sequence, near)
             stored.append(
@@ -72,21 +116,32 @@ def _read(
     return stored
 
 
-def _last_sequence(cluster: Cluster, name: TopicPartition, producer_id: int) -> int | None:
-    """None: the leader does not know the producer, or can't be asked."""
+def _last_sequences(cluster: Cluster, producers: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+    """Of each partition the last sequence of a producer, where its leader knows the producer and can be asked."""
     kind = messages.DescribeProducersRequest
-    connection = cluster.connection(cluster.leader(name))
-    try:
-        version = connection.version(ApiKey.DESCRIBE_PRODUCERS, 0, 0)
-    except KafkaError:
-        return None
-    request = kind(topics=[kind.TopicRequest(name.topic, [name.partition])])
-    row = connection.request(ApiKey.DESCRIBE_PRODUCERS, version, request).topics[0].partitions[0]
-    if row.error_code == ErrorCode.INVALID_REQUEST:
-        return None
-    if row.error_code:
-        raise error_of(row.error_code, f"producers of {name}")
-    return next((one.last_sequence for one in row.active_producers if one.producer_id == producer_id), None)
+    found: dict[TopicPartition, int] = {}
+    for node_id, names in cluster.by_leader(producers).items():
+        connection = cluster.connection(node_id)
+        try:
+            version = connection.version(ApiKey.DESCRIBE_PRODUCERS, 0, 0)
+        except KafkaError:
+            continue
+        topics: dict[str, list[int]] = {}
+        for name in names:
+            topics.setdefault(name.topic, []).append(name.partition)
+        request = kind(topics=[kind.TopicRequest(topic, partitions) for topic, partitions in topics.items()])
+        answer = connection.request(ApiKey.DESCRIBE_PRODUCERS, version, request)
+        for topic in answer.topics:
+            for row in topic.partitions:
+                name = TopicPartition(topic.name, row.partition_index)
+                if row.error_code == ErrorCode.INVALID_REQUEST:
+                    continue
+                if row.error_code:
+                    raise error_of(row.error_code, f"producers of {name}")
+                for one in row.active_producers:
+                    if one.producer_id == producers[name]:
+                        found[name] = one.last_sequence
+    return found
 
 
 def digest_at(cluster: Cluster, name: TopicPartition, offset: int, count: int) -> str:

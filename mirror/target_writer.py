@@ -1,4 +1,4 @@
-"""Produce requests to the target: up to CLIENT_IN_FLIGHT_MAX in flight to each leader, one batch of a partition in each.
+"""Produce requests to the target: up to CLIENT_IN_FLIGHT_MAX in flight to each leader, one batch for a partition in each.
 
 A leader answers in the order in which it was asked, so a partition's batches are acknowledged in order. After a failure of one, what was
 sent after it is waited for; then all that is not acknowledged is sent again, with the same sequences.
@@ -19,8 +19,8 @@ from headrace.ids import TopicPartition
 from headrace.limits import CLIENT_IN_FLIGHT_MAX
 from headrace.mirror.appender import ACKS_ALL, APPEND_TIMEOUT_MS, PRODUCE_VERSIONS, records_for
 from headrace.mirror.identity import DATA_EPOCH
-from headrace.mirror.lane import Lane, Outgoing
-from headrace.mirror.partition_copy import CopyState, PartitionCopy
+from headrace.mirror.lane import Outgoing, Queue
+from headrace.mirror.partition_copy import CopyState, Outlet
 from headrace.mirror.passage import stamped
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
@@ -29,7 +29,7 @@ REQUEST_BYTES = 8 << 20
 ANSWER_EXTRA_S = 5.0
 REFRESH_PAUSE_S = 0.2
 
-Sent = dict[TopicPartition, tuple[PartitionCopy, Lane, Outgoing]]
+Sent = dict[TopicPartition, tuple[Outlet, Queue, Outgoing]]
 
 
 class _Request(NamedTuple):
@@ -56,10 +56,10 @@ class TargetWriter:
     def __init__(
         self,
         cluster: Cluster,
-        may_send: Callable[[PartitionCopy], bool],
-        on_stored: Callable[[PartitionCopy, Outgoing, int], None],
-        on_refused: Callable[[PartitionCopy, Outgoing, KafkaError], None],
-        on_failure: Callable[[PartitionCopy, HeadraceError], None],
+        may_send: Callable[[Outlet], bool],
+        on_stored: Callable[[Outlet, Outgoing, int], None],
+        on_refused: Callable[[Outlet, Outgoing, KafkaError], None],
+        on_failure: Callable[[Outlet, HeadraceError], None],
     ) -> None:
         self._cluster = cluster
         self._may_send = may_send
@@ -68,6 +68,7 @@ class TargetWriter:
         self._on_failure = on_failure
         self._lines: dict[int, _Line] = {}
         self._refresh_at_s: float | None = 0.0
+        self._turn = 0
 
     def connections(self) -> list[tuple[int, Connection]]:
         return [(node_id, line.connection) for node_id, line in self._lines.items() if line.requests]
@@ -76,7 +77,7 @@ class TargetWriter:
     def is_idle(self) -> bool:
         return not any(line.requests for line in self._lines.values())
 
-    def send(self, copies: Iterable[PartitionCopy], now_s: float) -> int:
+    def send(self, copies: Iterable[Outlet], now_s: float) -> int:
         """Send what can be sent; returns the number of batches."""
         ready = []
         for copy in copies:
@@ -96,22 +97,25 @@ class TargetWriter:
                 return 0
             if not self._refresh(ready, now_s):
                 return 0
-        by_leader: dict[int, list[PartitionCopy]] = {}
-        for copy in ready:
+        first = self._turn % len(ready)  # of several that write to one target partition, each comes first at times
+        by_leader: dict[int, list[Outlet]] = {}
+        for copy in ready[first:] + ready[:first]:
             try:
                 by_leader.setdefault(self._cluster.leader(copy.target), []).append(copy)
             except KafkaError:
                 self._refresh_at_s = now_s + REFRESH_PAUSE_S
-        return sum(self._send_to(node_id, some, now_s) for node_id, some in by_leader.items())
+        count = sum(self._send_to(node_id, some, now_s) for node_id, some in by_leader.items())
+        self._turn += bool(count)
+        return count
 
-    def _mend(self, copy: PartitionCopy) -> None:
+    def _mend(self, copy: Outlet) -> None:
         """All that was sent after a failure is answered: begin again with the first that is not acknowledged."""
         if copy.is_broken and not copy.in_flight:
             assert copy.lane is not None
             copy.lane.rewind()
             copy.is_broken = False
 
-    def _send_to(self, node_id: int, copies: list[PartitionCopy], now_s: float) -> int:
+    def _send_to(self, node_id: int, copies: list[Outlet], now_s: float) -> int:
         count = 0
         while True:
             line = self._lines.get(node_id)
@@ -124,12 +128,12 @@ class TargetWriter:
             if not self._send_batches(node_id, batches, now_s):
                 return count
 
-    def _next_batches(self, copies: list[PartitionCopy]) -> Sent:
+    def _next_batches(self, copies: list[Outlet]) -> Sent:
         batches: Sent = {}
         size = 0
         for copy in copies:
             lane = copy.lane
-            if lane is None or copy.is_broken or not self._may_send(copy):
+            if lane is None or copy.is_broken or copy.target in batches or not self._may_send(copy):
                 continue
             outgoing = lane.next_batch()
             if outgoing is None:
@@ -224,14 +228,14 @@ class TargetWriter:
             if copy.lane is lane:
                 self._break(copy, failure, now_s)
 
-    def _break(self, copy: PartitionCopy, failure: HeadraceError, now_s: float) -> None:
+    def _break(self, copy: Outlet, failure: HeadraceError, now_s: float) -> None:
         copy.is_broken = True
         copy.due_s = now_s + REFRESH_PAUSE_S
         if self._refresh_at_s is None:
             self._refresh_at_s = now_s + REFRESH_PAUSE_S
         self._on_failure(copy, failure)
 
-    def _refresh(self, copies: list[PartitionCopy], now_s: float) -> bool:
+    def _refresh(self, copies: list[Outlet], now_s: float) -> bool:
         self._refresh_at_s = None
         try:
             self._cluster.refresh(sorted({copy.target.topic for copy in copies}))

@@ -9,6 +9,8 @@ The entries of the journal cut the source's offsets into runs, within which offs
 An offset without a record is translated to where the next record is. Nothing at or above the position is translated further than the
 position: what lies there is not in the target yet, so a group never gets ahead of it.
 
+A partition that is copied by key has no such translation, as its records keep no common order: see `places.py`.
+
 Source: Kafka `OffsetSync` and `OffsetSyncStore` (KIP-382), which keep a sample.
 """
 
@@ -16,6 +18,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
+from dataclasses import replace
 
 from headrace.mirror.journal_record import Entry, Position
 
@@ -41,7 +44,19 @@ class Translation:
         self._runs = None
 
     def place(self, position: Position) -> None:
-        """How far all is copied; an entry at or above it is not true yet."""
+        """How far all is copied; an entry at or above it is not true yet.
+
+        A claim repeats what its process had read before. A position that an earlier life wrote in between is further, and still holds.
+        """
+        known = self.position
+        if known is not None and (position.generation, position.source) < (known.generation, known.source):
+            position = replace(
+                known,
+                life=position.life,
+                time_ms=position.time_ms,
+                holder=position.holder,
+                is_released=position.is_released,
+            )
         self.position = position
         self._runs = None
 

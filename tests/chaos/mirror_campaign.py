@@ -4,6 +4,9 @@ Two nodes, each with a ZooKeeper of its own; producers write to the source all t
 killed: the mirror, a process of either node, a ZooKeeper; or a second mirror of the same name is started beside a stopped one (SIGSTOP),
 which goes on later: one of the two has to end by itself. At the end the mirror catches up, and each record has to be there once, in
 order, with its key, headers and timestamp, at exactly the offset that the translation says. A group's offset is carried over exactly.
+
+With --target-partitions the target has another number of them, so records go by their keys: each is there once, where its key belongs, in
+order by key, and no group skips one that it has not read.
 """
 
 from __future__ import annotations
@@ -24,9 +27,11 @@ from pathlib import Path
 from headrace.client.admin import Admin, NewTopic
 from headrace.client.cluster import Cluster
 from headrace.client.kafka import Kafka
+from headrace.client.records import RawRecord
 from headrace.errors import HeadraceError
 from headrace.ids import TopicPartition
 from headrace.mirror.journal import Journal
+from headrace.mirror.partitioner import target_partition
 from headrace.protocol.compression import Codec
 from tests.conftest import RunningNode, start_node
 from tests.support.mirror_process import MirrorProcess, contents, records_of
@@ -45,6 +50,9 @@ PAUSE_S = (0.3, 1.5)
 ZOMBIE_S = 2.0
 ZOMBIE_WAIT_S = 10.0
 WAIT_S = 60.0
+WRONG_SHOWN = 20
+
+Records = dict[int, list[RawRecord]]
 
 
 class Load:
@@ -74,7 +82,8 @@ class Load:
                     for _ in range(BATCH_RECORDS):
                         number = self.sent
                         headers = (("n", b"%d" % number),)
-                        producer.send(TOPIC, b"%d" % number, b"key %d" % (number % 101), headers=headers)
+                        key = b"key %d" % (number % 101) if number % 10 else None
+                        producer.send(TOPIC, b"%d" % number, key, headers=headers)
                         self.sent += 1
             except HeadraceError:
                 time.sleep(0.1)
@@ -82,9 +91,13 @@ class Load:
 
 
 class Campaign:
-    """Of one seed."""
+    """Of one seed.
 
-    def __init__(self, directory: Path, seed: int) -> None:
+    target_partitions   of a topic that the target has before; 0: the mirror creates it
+    """
+
+    def __init__(self, directory: Path, seed: int, target_partitions: int = 0) -> None:
+        self._target_partitions = target_partitions
         self._directory = directory
         self._chance = random.Random(seed)
         self._seed = seed
@@ -107,11 +120,15 @@ class Campaign:
             target.bootstrap,
             mirror_name="campaign",
             mirror_topics_whitelist=TOPIC,
+            mirror_partitioner="key" if 0 < self._target_partitions < PARTITIONS else "auto",
         )
 
     def _run(self, kills: int, source: RunningNode, target: RunningNode) -> list[str]:
         with Cluster(source.bootstrap) as cluster:
             assert Admin(cluster).create_topics([NewTopic(TOPIC, PARTITIONS)]) == {TOPIC: None}
+        if self._target_partitions:
+            with Cluster(target.bootstrap) as cluster:
+                assert Admin(cluster).create_topics([NewTopic(TOPIC, self._target_partitions)]) == {TOPIC: None}
         mirror = self._mirror(source, target)
         try:
             with Load(source.bootstrap, self._seed) as load:
@@ -160,8 +177,10 @@ class Campaign:
         name = TopicPartition(TOPIC, 0)
         there = records_of(source.bootstrap, TOPIC)
         middle = there[0][len(there[0]) // 2].offset
+        ends = {TopicPartition(TOPIC, index): rows[-1].offset + 1 for index, rows in there.items() if rows}
         with Cluster(source.bootstrap, patience_s=WAIT_S) as cluster:
             Admin(cluster).alter_group_offsets("moved", {name: middle})
+            Admin(cluster).alter_group_offsets("done", ends)
         code = 1
         for _ in range(5):
             code = mirror.finish()
@@ -174,6 +193,12 @@ class Campaign:
             journal = Journal(cluster, lambda lane: lane.topic == TOPIC, lambda: 0, "")
             journal.read()
             carried = Admin(cluster).group_offsets("moved")
+            done = Admin(cluster).group_offsets("done")
+        print(
+            f"records={sum(map(len, there.values()))} {dict(self.done)} pairs of which one ended by itself={self.zombies_that_ended}"
+        )
+        if self._target_partitions not in (0, PARTITIONS):
+            return wrong + self._judge_by_key(there, here, {name: middle}, carried, done)
         for index in range(PARTITIONS):
             old, new = there[index], here[index]
             if contents(old) != contents(new):
@@ -196,10 +221,48 @@ class Campaign:
                 wrong.append(
                     f"the group was carried to {carried}, offset {middle} is {notes.translation.translate(middle)}"
                 )
-        print(
-            f"records={sum(map(len, there.values()))} {dict(self.done)} pairs of which one ended by itself={self.zombies_that_ended}"
-        )
         return wrong
+
+    def _judge_by_key(
+        self,
+        there: Records,
+        here: Records,
+        moved: dict[TopicPartition, int],
+        carried: dict[TopicPartition, int],
+        done: dict[TopicPartition, int],
+    ) -> list[str]:
+        """moved, carried, done   offsets of a group at the source; of the same, and of one that has read all, at the target"""
+        wrong = []
+        count = self._target_partitions
+        place = {one.value: (index, one) for index, rows in there.items() for one in rows}
+        found = Counter(one.value for rows in here.values() for one in rows)
+        doubled = sum(1 for number in found.values() if number > 1)
+        lost = len(place.keys() - found.keys())
+        if doubled or lost or len(found) != len(place):
+            wrong.append(
+                f"{len(place)} records at the source, {len(found)} at the target, {lost} lost, {doubled} doubled"
+            )
+            return wrong
+        for index, rows in here.items():
+            order: dict[int, int] = {}
+            for one in rows:
+                partition, old = place[one.value]
+                if contents([old]) != contents([one]):
+                    wrong.append(
+                        f"offset {one.offset} of partition {index} differs from offset {old.offset} of {partition}"
+                    )
+                if target_partition(old.key, partition, old.offset, count) != index:
+                    wrong.append(f"offset {old.offset} of partition {partition} went to {index}")
+                if old.offset < order.get(partition, 0):
+                    wrong.append(f"offset {old.offset} of partition {partition} changed places in {index}")
+                order[partition] = old.offset
+                is_read = old.offset < moved.get(TopicPartition(TOPIC, partition), 0)
+                if not is_read and one.offset < carried.get(TopicPartition(TOPIC, index), 0):
+                    wrong.append(f"the group would skip offset {old.offset} of partition {partition}")
+            end = rows[-1].offset + 1 if rows else 0
+            if done.get(TopicPartition(TOPIC, index), 0) != end:
+                wrong.append(f"the group that has read all is at {done} of the target, partition {index} ends at {end}")
+        return wrong[:WRONG_SHOWN]
 
 
 def _wait(condition: Callable[[], bool]) -> bool:
@@ -216,10 +279,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=int(time.time()))
+    parser.add_argument("--target-partitions", type=int, default=0, help=f"0: as many as the source, {PARTITIONS}")
     given = parser.parse_args()
     directory = Path(tempfile.mkdtemp(prefix="mirror-campaign-"))
     print(f"seed={given.seed} directory={directory}", flush=True)
-    wrong = Campaign(directory, given.seed).run(given.kills)
+    wrong = Campaign(directory, given.seed, given.target_partitions).run(given.kills)
     for line in wrong:
         print(f"ANOMALY {line}")
     if not wrong:

@@ -9,7 +9,8 @@ KILLS = 6
 
 
 @pytest.mark.timeout(280)
-def test_a_short_campaign_finds_nothing(tmp_path):
-    campaign = Campaign(tmp_path, SEED)
+@pytest.mark.parametrize("target_partitions", [0, 6])
+def test_a_short_campaign_finds_nothing(tmp_path, target_partitions):
+    campaign = Campaign(tmp_path, SEED, target_partitions)
     assert campaign.run(KILLS) == []
     assert sum(campaign.done.values()) == KILLS

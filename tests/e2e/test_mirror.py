@@ -16,7 +16,7 @@ from headrace.client.kafka import Kafka
 from headrace.mirror.journal import Journal
 from headrace.protocol.compression import Codec
 from tests.conftest import start_node
-from tests.support.mirror_process import MirrorProcess, contents, partition, records_of
+from tests.support.mirror_process import MirrorProcess, contents, delete_records, partition, records_of
 from tests.support.waiting import wait_until
 
 SETTINGS = (
@@ -228,19 +228,6 @@ def test_records_that_the_source_lost_stop_the_partition_or_are_noted(nodes, mir
         (notes,) = journal_of(target, f"m-{topic}").values()
         assert [(gap.source, gap.until) for gap in notes.gaps] == [(10, 20)]
         assert notes.translation.translate(20) == 10
-
-
-def delete_records(cluster, name, offset):
-    from headrace.protocol import messages
-    from headrace.protocol.apis import ApiKey
-
-    cluster.refresh([name.topic])
-    kind = messages.DeleteRecordsRequest
-    row = kind.DeleteRecordsPartition(partition_index=name.partition, offset=offset)
-    request = kind(topics=[kind.DeleteRecordsTopic(name=name.topic, partitions=[row])], timeout_ms=10_000)
-    connection = cluster.connection(cluster.leader(name))
-    answer = connection.request(ApiKey.DELETE_RECORDS, connection.version(ApiKey.DELETE_RECORDS, 0, 2), request)
-    assert answer.topics[0].partitions[0].error_code == 0
 
 
 @pytest.mark.parametrize("policy", ["stop", "skip"])

@@ -1,4 +1,4 @@
-"""A mirror from and to Apache Kafka: 3.9 in both directions, 0.10.2 with its sets of v1, two sources into one target.
+"""A mirror from and to Apache Kafka: 3.9 in both directions, 0.10.2 with its sets of v1, two sources into one target, other counts.
 
 Transactions come from librdkafka: what was aborted is not copied, and what was committed is no transaction at the target.
 """
@@ -92,6 +92,27 @@ def check_equal(source, target, topic):
         for old, new in zip(there[lane.partition], here[lane.partition], strict=True):
             assert notes.translation.translate(old.offset) == new.offset, (lane, old.offset)
     return sum(map(len, here.values()))
+
+
+def check_by_key(source, target, topic):
+    """Each record is there once, in order for each pair of partitions. returns   partition of the target -> keys in it"""
+    there, here = records_of(source, topic, is_read_committed=True), records_of(target, topic)
+    place = {one.value: (index, one) for index, rows in there.items() for one in rows}
+    assert sorted(one.value for rows in here.values() for one in rows) == sorted(place)
+    for rows in here.values():
+        old = [place[one.value] for one in rows]
+        assert contents(rows) == contents([one for _index, one in old])
+        for partition in there:
+            offsets = [one.offset for index, one in old if index == partition]
+            assert offsets == sorted(offsets)
+    return {index: {one.key for one in rows} for index, rows in here.items()}
+
+
+def keys_of_a_java_producer(bootstrap, topic, count):
+    """Where librdkafka puts the same keys, with Java's partitioner."""
+    create(bootstrap, f"{topic}-java", count)
+    produce(bootstrap, f"{topic}-java", range(100), partitioner="murmur2_random")
+    return {index: {one.key for one in rows} for index, rows in records_of(bootstrap, f"{topic}-java").items()}
 
 
 def run_with_kills(one, produced):
@@ -208,3 +229,62 @@ def test_a_group_of_librdkafka_continues_at_the_next_record(tmp_path, kafka, nod
     assert one.finish() == 0, one.log()
     with Cluster(node.bootstrap) as cluster:
         assert Admin(cluster).group_offsets(topic) == {Name(topic, 0): 37}
+
+
+def test_kafka_into_a_node_by_key(tmp_path, kafka, node, topic):
+    create(kafka.bootstrap, topic, 3)
+    create(node.bootstrap, topic, 5)
+    one = mirror(tmp_path, [kafka.bootstrap], node.bootstrap, topic)
+    batches = [
+        lambda first=first: produce(kafka.bootstrap, topic, range(first, first + 2_000), **{"compression.type": "zstd"})
+        for first in (0, 2_000, 4_000)
+    ]
+    run_with_kills(one, batches)
+    assert check_by_key(kafka.bootstrap, node.bootstrap, topic) == keys_of_a_java_producer(node.bootstrap, topic, 5)
+
+
+def test_a_node_into_kafka_by_key(tmp_path, kafka, node, topic):
+    create(node.bootstrap, topic, 5)
+    create(kafka.bootstrap, topic, 3)
+    one = mirror(tmp_path, [node.bootstrap], kafka.bootstrap, topic, mirror_partitioner="key")
+    batches = [
+        lambda first=first: produce(node.bootstrap, topic, range(first, first + 2_000), **{"compression.type": "lz4"})
+        for first in (0, 2_000, 4_000)
+    ]
+    run_with_kills(one, batches)
+    assert check_by_key(node.bootstrap, kafka.bootstrap, topic) == keys_of_a_java_producer(kafka.bootstrap, topic, 3)
+
+
+def test_a_compacted_topic_by_key(tmp_path, kafka, node, topic):
+    settings = {"cleanup.policy": "compact", "segment.ms": "100", "min.cleanable.dirty.ratio": "0.01"}
+    create(kafka.bootstrap, topic, 1, **settings)
+    create(node.bootstrap, topic, 2)
+    one = mirror(tmp_path, [kafka.bootstrap], node.bootstrap, topic)
+    for first in range(0, 400, 100):
+        produce(kafka.bootstrap, topic, range(first, first + 100))
+        time.sleep(0.3)  # so that the segment is old enough to roll
+    deadline = time.monotonic() + 60
+    while len(records_of(kafka.bootstrap, topic)[0]) == 400 and time.monotonic() < deadline:
+        time.sleep(0.5)  # the cleaner looks each 15 seconds
+    assert one.finish() == 0, one.log()
+    check_by_key(kafka.bootstrap, node.bootstrap, topic)
+
+
+def test_a_target_that_can_not_grow_is_written_by_key(tmp_path, old_kafka, node, topic):
+    create(node.bootstrap, topic, 3)
+    create(old_kafka.bootstrap, topic, 2)  # it has no CreatePartitions
+    produce(node.bootstrap, topic, range(500), **{"enable.idempotence": True})
+    one = mirror(tmp_path, [node.bootstrap], old_kafka.bootstrap, topic)
+    assert one.finish() == 0, one.log()
+    assert "partitioner=key" in one.log()
+    values = sorted(int(record.value) for rows in records_of(old_kafka.bootstrap, topic).values() for record in rows)
+    assert values == list(range(500))
+
+
+def test_sets_of_kafka_0_10_by_key(tmp_path, old_kafka, node, topic):
+    create(old_kafka.bootstrap, topic, 2)
+    create(node.bootstrap, topic, 3)
+    settings = {"enable.idempotence": False, "compression.type": "gzip"}
+    one = mirror(tmp_path, [old_kafka.bootstrap], node.bootstrap, topic)
+    run_with_kills(one, [lambda: produce(old_kafka.bootstrap, topic, range(1_000), **settings)])
+    assert check_by_key(old_kafka.bootstrap, node.bootstrap, topic) == keys_of_a_java_producer(node.bootstrap, topic, 3)

@@ -30,13 +30,14 @@ class Refused(Exception):
 class Source:
     """A log of batches: [base offset, last offset, records or None for a marker]."""
 
-    def __init__(self):
+    def __init__(self, base=0):
+        self.base = base  # of the numbers in its values
         self.batches = []
         self.end = 0
         self.produced = {}  # offset -> value
 
     def produce(self, count):
-        values = [(self.end + index, b"v%d" % (self.end + index)) for index in range(count)]
+        values = [(self.end + index, b"v%d" % (self.base + self.end + index)) for index in range(count)]
         self.batches.append([self.end, self.end + count - 1, dict(values)])
         self.produced.update(values)
         self.end += count
@@ -58,6 +59,17 @@ class Source:
                 kept.append([base, last, left])
         self.batches = kept + self.batches[-1:]
 
+    def key_of(self, _offset):
+        return b"k"
+
+    def lose_head(self, batches):
+        """Retention: the first batches are gone, but not the last one of all."""
+        self.batches = self.batches[min(batches, len(self.batches) - 1) :]
+
+    @property
+    def start(self):
+        return self.batches[0][0] if self.batches else self.end
+
     def survivors(self):
         return {offset: value for _base, _last, records in self.batches for offset, value in (records or {}).items()}
 
@@ -69,7 +81,7 @@ class Source:
             if records is None:
                 data = build_batch([(b"\0\0\0\1", b"\0" * 6)], base_offset=base, attributes=CONTROL_BIT)
             else:
-                rows = [Record(at - base, 1_000 + at, b"k", value) for at, value in sorted(records.items())]
+                rows = [Record(at - base, 1_000 + at, self.key_of(at), value) for at, value in sorted(records.items())]
                 data = bytearray(build_batch(rows, base_offset=base))
                 data[23:27] = (last - base).to_bytes(4, "big")  # the cleaner keeps the last offset
                 header = parse_header(data)

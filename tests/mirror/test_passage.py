@@ -4,7 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.mirror.passage import as_message_set, digest_of, pass_on, stamped, without_zstd
+from headrace.mirror.passage import (
+    as_message_set,
+    digest_of,
+    pass_on,
+    sift,
+    size_of,
+    stamped,
+    without_zstd,
+)
 from headrace.protocol.compression import Codec
 from headrace.protocol.control_record import ABORT, CONTROL_KEY, MARKER_VALUE
 from headrace.protocol.message_set import build_message_set, iterate_entry_records
@@ -178,3 +186,50 @@ def test_an_old_target_gets_a_set_without_headers_and_without_zstd():
     assert [one.value for one in iterate_entry_records(records)] == [b"v"]
     assert lost == 2
     assert parse_header(without_zstd(data)).codec == Codec.LZ4
+
+
+@given(BATCHES, st.booleans())
+def test_what_is_sifted_is_what_is_passed_on(batches, is_aborted):
+    data, offset = b"", 10
+    for number, (contents, codec, gap) in enumerate(batches):
+        offset += gap
+        fields = {"producer_id": 5, "attributes": TRANSACTIONAL_BIT} if number == 1 else {}
+        data += batch(offset, contents, codec, **fields)
+        offset += len(contents)
+        if number == 1:
+            data += marker(offset, 5)
+            offset += 1
+    aborted = [(10, 5)] if is_aborted else None
+    passage = pass_on(memoryview(data), 12, aborted)
+    (sifted,) = sift(memoryview(data), 12, aborted, 1 << 30)
+    assert [record._replace(offset=0) for record, _codec, _size in sifted.records] == [
+        record for piece in passage.pieces for record in records_of(piece)
+    ]
+    assert [record.offset for record, _codec, _size in sifted.records] == [
+        run.offset + index for piece in passage.pieces for run in piece.runs for index in range(run.records)
+    ]
+    assert (sifted.next_offset, sifted.leader_epoch) == (passage.next_offset, passage.leader_epoch)
+    assert (sifted.control_batches, sifted.aborted_batches) == (passage.control_batches, passage.aborted_batches)
+
+
+def test_a_fetch_is_sifted_in_portions():
+    data = b"".join(batch(10 * number, [(1, b"k", b"v", ())] * 10) for number in range(5))
+    portions = sift(memoryview(data), 0, None, 11 * size_of(Record(0, 1, b"k", b"v")))
+    assert [(len(one.records), one.next_offset) for one in portions] == [(20, 20), (20, 40), (10, 50)]
+
+
+@given(st.lists(CONTENTS, min_size=1, max_size=5))
+def test_a_batch_of_records_has_at_most_their_size(contents):
+    records = [Record(index, *content) for index, content in enumerate(contents)]
+    built = build_batch(records)
+    assert len(built) - 61 <= sum(map(size_of, records))
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_messages_of_old_formats_are_sifted(magic):
+    data = build_message_set([Record(index, 5, b"k", b"%d" % index) for index in range(10, 14)], magic, Codec.GZIP)
+    (sifted,) = sift(memoryview(data), 11, None, 1 << 30)
+    assert [(record.offset, record.value, codec) for record, codec, _size in sifted.records] == [
+        (index, b"%d" % index, Codec.GZIP) for index in range(11, 14)
+    ]
+    assert sifted.next_offset == 14

@@ -53,6 +53,7 @@ def test_the_files_of_mirror_maker_are_read(tmp_path):
     [
         ({"mirror.topic.whitelist": "a"}, "unknown key; the nearest one is mirror.topics.whitelist"),
         ({"mirror.on.gap": "ignore"}, "'ignore' for mirror.on.gap: must be one of stop, skip"),
+        ({"mirror.partitioner": "hash"}, "'hash' for mirror.partitioner: must be one of auto, keep, key"),
         ({"mirror.consumer.numthreads": "0"}, "must be from 1 to 64"),
         ({"mirror.consumer.numthreads": "two"}, "must be a whole number"),
         ({"whitelist": "("}, "is no regular expression"),

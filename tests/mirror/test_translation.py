@@ -66,6 +66,16 @@ def test_what_is_not_copied_yet_is_not_translated_further_than_the_position():
     assert [translation.translate(offset) for offset in (4, 5, 12)] == [4, 5, 5]
 
 
+def test_a_claim_with_an_older_position_does_not_take_back_a_later_one():
+    translation = Translation()
+    translation.place(Position(1, 0, 5, 5, 5, "id", 3, 10, "first"))
+    translation.place(Position(1, 0, 9, 8, 8, "id", 4, 20, "first", True))
+    translation.place(Position(2, 0, 5, 5, 5, "id", 3, 30, "second"))
+    assert translation.position == Position(2, 0, 9, 8, 8, "id", 4, 30, "second", False)
+    translation.place(Position(2, 1, 0, 8, 8))
+    assert translation.position.source == 0, "the offsets of another log begin again"
+
+
 def test_entries_of_a_topic_that_is_gone_do_not_count():
     translation = Translation()
     translation.add(Entry(0, 0, 0, 0, 1))

@@ -9,6 +9,8 @@ from headrace.client.cluster import EARLIEST, LATEST, Cluster
 from headrace.client.kafka import Kafka
 from headrace.client.range_reader import read_ranges
 from headrace.ids import TopicPartition
+from headrace.protocol import messages
+from headrace.protocol.apis import ApiKey
 from tests.support import children
 
 DEADLINE_S = 40
@@ -114,3 +116,14 @@ def contents(records):
 
 def partition(topic, index=0):
     return TopicPartition(topic, index)
+
+
+def delete_records(cluster, name, offset):
+    """Move the start of a partition to an offset."""
+    cluster.refresh([name.topic])
+    kind = messages.DeleteRecordsRequest
+    row = kind.DeleteRecordsPartition(partition_index=name.partition, offset=offset)
+    request = kind(topics=[kind.DeleteRecordsTopic(name=name.topic, partitions=[row])], timeout_ms=10_000)
+    connection = cluster.connection(cluster.leader(name))
+    answer = connection.request(ApiKey.DELETE_RECORDS, connection.version(ApiKey.DELETE_RECORDS, 0, 2), request)
+    assert answer.topics[0].partitions[0].error_code == 0
