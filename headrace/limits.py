@@ -16,29 +16,19 @@ WORKER_HANG_TIMEOUT_MS_MIN: Final = 1_000  # that a setting may choose
 DEATHS_BEFORE_READY_MAX: Final = 10  # of one process, in a row: a node that has not served yet gives up
 PORT_WAIT_MS: Final = 60_000  # of a start, for a port in use
 LOCAL_NODES_MAX: Final = 9  # of `headrace dev --nodes`, on one machine
-LOCAL_RESTART_FIRST_MS: Final = (
-    1_000  # before such a node that died starts again, as RestartSec= of the unit; doubled each time
-)
+LOCAL_RESTART_FIRST_MS: Final = 1_000  # before such a node that died starts again, as RestartSec=; doubled each time
 LOCAL_RESTART_MAX_MS: Final = 30_000
 RENEWAL_POLL_MS: Final = 2  # between two checks whether a dead process's rings can be reused
 RENEWAL_RETRY_MS: Final = 500  # between two tries to make new ones, while /dev/shm is full
 FORK_RETRY_MS: Final = 500  # between two tries to start a process, while the system has no memory, or no number, for it
 STOP_DEADLINE_MS: Final = 7_500  # the clean stop after leaders were moved, where no role gets on for longer
-STOP_STEP_MS: Final = (
-    5_000  # a role that takes longer is waited for while it closes one more log, or file, in this time
-)
+STOP_STEP_MS: Final = 5_000  # a role that takes longer is waited for while it closes one more file in this time
 STOP_OVERTIME_MS_MAX: Final = 600_000  # of all roles together
-LEAVE_MS_MAX: Final = (
-    8_000  # before that, for leaders to move to other brokers; systemd's own limit is longer than both
-)
-LEADERS_TOLD_MS_MAX: Final = (
-    3_000  # twice of that, until all brokers have taken their roles: one may be away, and not known to be
-)
+LEAVE_MS_MAX: Final = 8_000  # before that, for leaders to move; systemd's own limit is longer than both
+LEADERS_TOLD_MS_MAX: Final = 3_000  # twice of that, until all brokers have taken their roles: one may be away
 LOCAL_STOP_MAX_MS: Final = 17_000  # of all nodes of `headrace dev`, side by side; then they are killed
 WORKER_SPIN_US_MAX: Final = 1_000
-CONTROL_SILENT_MS_MAX: Final = (
-    2_000  # then the controller process is not taken to be in the cluster: it turns each 250 ms
-)
+CONTROL_SILENT_MS_MAX: Final = 2_000  # then the controller process counts as out of the cluster: it turns each 250 ms
 IDLE_WAIT_MAX_MS: Final = 250  # no sleep is longer, so a lost wake-up costs this much at most
 TIMED_WAIT_MAX_MS: Final = 100  # of a partition worker in which something waits for its time
 DRAIN_MAX_MS: Final = 2_600  # of a process that stops, for what it has taken
@@ -347,8 +337,12 @@ MIRROR_SOURCES_MAX: Final = 64  # clusters that one mirror reads
 MIRROR_LANE_BYTES_MAX: Final = 8 << 20  # of one partition, fetched and not acknowledged
 MIRROR_BYTES_MAX: Final = 128 << 20  # the same, of one process
 MIRROR_PIECE_BYTES_MAX: Final = 512 << 10  # of records that become one batch, of v0 and v1 or by key, uncompressed
-MIRROR_CHUNK_BYTES_MAX: Final = 4 << 20  # of records that are divided by key under one record of the journal, uncompressed
-MIRROR_KEYED_PARTITIONS_MAX: Final = 5_000  # of a target topic that is written by key: each position has two numbers for each
+MIRROR_CHUNK_BYTES_MAX: Final = (
+    4 << 20
+)  # of records that are divided by key under one record of the journal, uncompressed
+MIRROR_KEYED_PARTITIONS_MAX: Final = (
+    5_000  # of a target topic that is written by key: each position has two numbers for each
+)
 MIRROR_ENTRIES_MAX: Final = 2_000  # of one batch of the translation topic; some 400 bytes each
 MIRROR_JOURNAL_BYTES_MAX: Final = 512 << 10  # the same, where records are larger
 MIRROR_CLAIMS_MAX: Final = 5  # tries to claim a partition, each overtaken by another mirror

@@ -200,9 +200,7 @@ def test_a_connection_that_is_closed_is_forgotten(rig, monkeypatch):
 
 
 @pytest.mark.parametrize(("version", "error"), [(5, "OFFSET_NOT_AVAILABLE"), (4, "LEADER_NOT_AVAILABLE")])
-def test_one_that_takes_too_long_says_what_is_known_and_an_error_that_clients_retry(
-    rig, monkeypatch, version, error
-):
+def test_one_that_takes_too_long_says_what_is_known_and_an_error_that_clients_retry(rig, monkeypatch, version, error):
     put(rig, build_batch([Record(0, 6_000, None, b"v")]), 1)
     lying_log(rig)
     share_of(monkeypatch, 10_000)

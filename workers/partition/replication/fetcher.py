@@ -577,9 +577,8 @@ class Fetcher:
         elif event is FollowerEvent.GIVEN_UP:
             self._session.drop(followed)
             self._touched.pop(followed, None)
-            if (
-                followed.last_error != ErrorCode.FENCED_LEADER_EPOCH
-            ):  # else its line says it, as after each change of leaders
+            # a fenced one has its own line, as after each change of leaders
+            if followed.last_error != ErrorCode.FENCED_LEADER_EPOCH:
                 _log.warning(
                     "replication stopped until the role is another partition=%s leader=%d leader_epoch=%d",
                     followed.replica.partition, self.leader, followed.leader_epoch,
