@@ -89,6 +89,8 @@ class Deletions(Part):
             if not term.settings["delete.topic.enable"] and topic is not None:
                 _log.warning("deletion mark removed, delete.topic.enable=false topic=%s", name)
                 term.start(self._remove_mark(name))
+            elif topic is None:
+                term.start(self._begin_without_topic(name))
             else:
                 self._begin(name, topic)
 
@@ -141,6 +143,21 @@ class Deletions(Part):
             "topic deletion begun topic=%s replicas=%d replicas_here=%d",
             name, len(deletion.left), len(term.known.leaving.get(name, ())),
         )  # fmt: skip
+
+    async def _begin_without_topic(self, name: str) -> None:
+        """Of a mark without a topic. It may have been read before the deletion ended that removed it; the name is free then."""
+        term = self._term
+        try:
+            is_marked = await term.zk.get(znodes.delete_topic_path(name)) is not None
+        except ZkError as failure:
+            _log.debug("mark without a topic is read again later topic=%s reason=%s", name, failure)
+            return
+        if not is_marked or term.is_over or name in self._pending or name in term.reservations:
+            return
+        if name in term.known.topics or name in term.known.released:
+            self.marks_read([name])
+        else:
+            self._begin(name, None)
 
     def _stop(self, deletion: Deletion, replicas: Iterable[Replica]) -> None:
         """Have replicas deleted, those whose broker is there; the others are Ineligible, and waited for.

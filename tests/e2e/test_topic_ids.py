@@ -121,7 +121,9 @@ def test_a_fetch_that_waits_by_id_never_gets_another_topic_of_the_name(node, con
     waiting = Connection(*node.address)
     waiting.send(ApiKey.FETCH, 13, fetch((first, 0, 1), max_wait_ms=int(DEADLINE_S * 1000)))
     delete(connection, _Deleted(name=topic))
-    second = create(connection, topic).topic_id
+    created = create(connection, topic)
+    assert not created.error_code, created.error_message
+    second = created.topic_id
     for value in (b"two", b"three"):
         produce(connection, topic, value)
     (row,) = fetched(waiting.receive(DEADLINE_S))

@@ -99,6 +99,18 @@ def test_a_mark_without_a_topic_is_removed(new_node, ensemble):
     assert left_of(ensemble, "ghost") == []
 
 
+def test_a_mark_that_was_read_before_its_deletion_ended_keeps_no_name(new_node):
+    """The names of all topics are read after the marks, and their states after that: a deletion may end meanwhile."""
+    node = new_node()
+    make(node, "t")
+    begin(node, "t")
+    node.turn()
+    node.active.take(events.Marked(frozenset({"t"})))
+    make(node, "t", 2)
+    node.turn()
+    assert len(node.view.topics["t"].partitions) == 2
+
+
 def test_where_deletion_is_disabled_a_mark_is_removed_and_the_topic_stays(new_node, ensemble):
     node = new_node(delete_topic_enable="false")
     make(node, "t")
