@@ -7,6 +7,7 @@ The second line is our mirror by key, into a topic with one partition more.
 The third line is a consumer and a producer of confluent-kafka that copy the same records one by one.
 
 Lag: records are written at --rate MB/s for --seconds. A consumer at the target says how old each is when it arrives (`bench/paced.py`).
+Its own share, and that of the writer (5 ms of linger), is what a consumer at the source sees without a mirror.
 One mirror runs after the other, each with a topic of its own, and is left to warm up for --warm-up seconds before its records count.
 """
 
@@ -212,8 +213,10 @@ def compare(servers: list[Server], directory: Path, given: argparse.Namespace) -
     )
     print(f"ratio of CPU        {ours_s / theirs_s:6.2f} of MirrorMaker 2; by key {key_s / theirs_s:.2f}", flush=True)
     with Client(source) as kafka, kafka.admin() as admin:
-        for name in ("ours", "theirs"):
+        for name in ("none", "ours", "theirs"):
             admin.create_topic(f"{PACED}-{name}", partitions=PARTITIONS)
+    none = lag_ms(source, source, f"{PACED}-none", given)
+    print(f"no mirror           lag p50 {none[0]} ms, p99 {none[1]} ms, most {none[2]} ms: read where it was written")
     with our_mirror(source, target, f"{PACED}-ours", directory / "lag"):
         ours = lag_ms(source, target, f"{PACED}-ours", given)
     print(
@@ -222,7 +225,8 @@ def compare(servers: list[Server], directory: Path, given: argparse.Namespace) -
     with their_mirror(source, target, f"{PACED}-theirs", directory / "their-lag", given.codec):
         theirs = lag_ms(source, target, f"{PACED}-theirs", given)
     print(f"MirrorMaker 2       lag p50 {theirs[0]} ms, p99 {theirs[1]} ms, most {theirs[2]} ms, {theirs[3]} records")
-    print(f"ratio of p99        {ours[1] / theirs[1]:6.2f}")
+    added = [max(1, one[1] - none[1]) for one in (ours, theirs)]
+    print(f"ratio of p99        {ours[1] / theirs[1]:6.2f}; of what each adds to no mirror {added[0] / added[1]:.2f}")
 
 
 def main() -> None:
