@@ -121,7 +121,7 @@ def _decompress_gzip(data: memoryview, limit: int) -> bytes:
         if total > limit:
             raise _too_large("gzip", limit)
         if not engine.eof:
-            raise CompressionError("gzip: the stream is cut short")
+            raise CompressionError("gzip: the stream is truncated")
         out.append(plain)
         rest = engine.unused_data
         if not is_gzip_member(rest):
@@ -254,7 +254,7 @@ def _decompress_lz4_frame(data: Buffer, room: int, limit: int) -> tuple[bytes, b
         if engine.eof:
             return out[0] if len(out) == 1 else b"".join(out), bytes(engine.unused_data or b"")
         if engine.needs_input:
-            raise CompressionError("lz4: the frame is cut short")
+            raise CompressionError("lz4: the frame is truncated")
         rest = b""
 
 
@@ -343,7 +343,7 @@ def _measure_zstd_frame(data: memoryview) -> tuple[int, int]:
         position += _ZSTD_BLOCK_HEADER_BYTES + size
         most += ZSTD_BLOCK_BYTES_MAX
         if position > len(data):
-            raise CompressionError("zstd: the frame is cut short")
+            raise CompressionError("zstd: the frame is truncated")
     return position + _ZSTD_CHECKSUM_BYTES * has_checksum, most
 
 

@@ -52,7 +52,7 @@ def _gzip_chunks(data: memoryview) -> Iterator[bytes]:
             if plain:
                 yield plain
             elif not rest and not engine.eof:
-                raise CompressionError("gzip: the stream is cut short")
+                raise CompressionError("gzip: the stream is truncated")
         rest = engine.unused_data
         if not is_gzip_member(rest):
             return
@@ -91,7 +91,7 @@ def _lz4_chunks(data: memoryview) -> Iterator[bytes]:
             elif engine.needs_input and not engine.eof:
                 if number:
                     return
-                raise CompressionError("lz4: the frame is cut short")
+                raise CompressionError("lz4: the frame is truncated")
         rest = bytes(engine.unused_data or b"")
         if not rest:
             return

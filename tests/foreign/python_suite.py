@@ -20,6 +20,7 @@ import sys
 import tarfile
 import tempfile
 import xml.etree.ElementTree as ElementTree
+from abc import abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
 from subprocess import run
@@ -68,9 +69,9 @@ class PythonSuite(Suite):
             conftest.write_text(f"{conftest.read_text()}\n\nfrom {self.fixtures} import *  # noqa\n")
         self._install()
 
+    @abstractmethod
     def bring_source(self) -> None:
         """Make `source`. raises NotBrought"""
-        raise NotImplementedError
 
     def run(self, broker: Broker, output: Path) -> list[Outcome]:
         report = output.with_suffix(".xml")
