@@ -13,14 +13,14 @@ from collections.abc import Mapping
 from functools import partial
 from typing import NamedTuple
 
-from headrace.client.cluster import EARLIEST, LATEST, Cluster, error_of
-from headrace.errors import ErrorCode, HeadraceError, KafkaError
+from headrace.client.active_producers import active_producers
+from headrace.client.cluster import EARLIEST, LATEST, Cluster
+from headrace.errors import HeadraceError, KafkaError
 from headrace.ids import TopicPartition
 from headrace.limits import MIRROR_TAIL_WAIT_S
 from headrace.mirror.identity import ordinal_of
 from headrace.mirror.passage import digest_of
 from headrace.mirror.recovery import Stored
-from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.message_set import iterate_headers
 from headrace.protocol.record_batch import MAGIC_V2, SEQUENCE_MASK
@@ -118,29 +118,17 @@ def _read(cluster: Cluster, name: TopicPartition, sought: Sought, earliest: int,
 
 def _last_sequences(cluster: Cluster, producers: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
     """Of each partition the last sequence of a producer, where its leader knows the producer and can be asked."""
-    kind = messages.DescribeProducersRequest
     found: dict[TopicPartition, int] = {}
     for node_id, names in cluster.by_leader(producers).items():
         connection = cluster.connection(node_id)
         try:
-            version = connection.version(ApiKey.DESCRIBE_PRODUCERS, 0, 0)
-        except KafkaError:
+            connection.version(ApiKey.DESCRIBE_PRODUCERS, 0, 0)
+        except KafkaError:  # before Kafka 2.8
             continue
-        topics: dict[str, list[int]] = {}
-        for name in names:
-            topics.setdefault(name.topic, []).append(name.partition)
-        request = kind(topics=[kind.TopicRequest(topic, partitions) for topic, partitions in topics.items()])
-        answer = connection.request(ApiKey.DESCRIBE_PRODUCERS, version, request)
-        for topic in answer.topics:
-            for row in topic.partitions:
-                name = TopicPartition(topic.name, row.partition_index)
-                if row.error_code == ErrorCode.INVALID_REQUEST:
-                    continue
-                if row.error_code:
-                    raise error_of(row.error_code, f"producers of {name}")
-                for one in row.active_producers:
-                    if one.producer_id == producers[name]:
-                        found[name] = one.last_sequence
+        for name, known in active_producers(connection, names).items():
+            for one in known:
+                if one.producer_id == producers[name]:
+                    found[name] = one.last_sequence
     return found
 
 

@@ -25,15 +25,12 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from headrace.client.cluster import LATEST, Cluster, error_of
-from headrace.client.connection import Connection
+from headrace.client.active_producers import active_producers
+from headrace.client.cluster import LATEST, Cluster
 from headrace.client.engine.identity import GivenIdentity
 from headrace.client.partitioner import partition_of
-from headrace.errors import ErrorCode
 from headrace.ids import TopicPartition
 from headrace.limits import SINK_TASKS_KNOWN_MAX
-from headrace.protocol import messages
-from headrace.protocol.apis import ApiKey
 from headrace.protocol.record_batch import Header
 from headrace.spark.errors import RowsDiffer
 from headrace.spark.foreign_rows import ForeignRows, SinkRow, hash_row
@@ -212,38 +209,12 @@ class Attempt:
 def _told_of(cluster: Cluster, names: list[TopicPartition], task: SinkTask) -> dict[TopicPartition, int]:
     """How many rows of a task its leaders have; 0 where they don't know the producer id in this epoch (any more).
 
-    A leader of too many producers tells those of some partitions (PRODUCERS_DESCRIBED_MAX), and is asked again for the others.
-
     raises   KafkaError, ConnectionFailed
     """
-    told: dict[TopicPartition, int] = {}
+    told = dict.fromkeys(names, 0)
     for leader, due in cluster.by_leader(names).items():
-        connection = cluster.connection(leader)
-        while due:
-            found = _described(connection, due, task)
-            left = [name for name in due if name not in found]
-            if len(left) == len(due):
-                raise error_of(ErrorCode.INVALID_REQUEST, f"producers of {due[0]}")
-            told |= found
-            due = left
-    return told
-
-
-def _described(connection: Connection, names: list[TopicPartition], task: SinkTask) -> dict[TopicPartition, int]:
-    """What a leader tells with one answer, without partitions that it refused as too many. raises   KafkaError, ConnectionFailed"""
-    kind = messages.DescribeProducersRequest
-    request = kind(topics=[kind.TopicRequest(names[0].topic, [name.partition for name in names])])
-    version = connection.version(ApiKey.DESCRIBE_PRODUCERS, 0, 0)
-    found: dict[TopicPartition, int] = {}
-    for topic in connection.request(ApiKey.DESCRIBE_PRODUCERS, version, request).topics:
-        for row in topic.partitions:
-            name = TopicPartition(topic.name, row.partition_index)
-            if row.error_code == ErrorCode.INVALID_REQUEST:
-                continue
-            if row.error_code:
-                raise error_of(row.error_code, f"producers of {name}")
-            found[name] = 0
-            for one in row.active_producers:
+        for name, producers in active_producers(cluster.connection(leader), due).items():
+            for one in producers:
                 if one.producer_id == task.producer_id and one.producer_epoch == task.epoch:
-                    found[name] = one.last_sequence + 1
-    return found
+                    told[name] = one.last_sequence + 1
+    return told

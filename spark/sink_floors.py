@@ -103,7 +103,7 @@ def settle_floors(cluster: Cluster, topic: str, task: SinkTask, planned: Ends) -
     offsets, epochs = planned
     if task.batch:
         group = GROUP_PREFIX + task.query
-        _log.warning("stored floors of the sink not found, its topic is read from the start group=%s", group)
+        _log.warning("stored offsets of the sink not found, its topic is read from the beginning group=%s", group)
         offsets, epochs = _offsets_of(cluster, topic, EARLIEST), {}
     floors = Floors(offsets, NO_BATCH, "", epochs=epochs)
     _store(cluster, task.query, floors)

@@ -157,7 +157,7 @@ class HeldComparison:
         if self._failed.get(place) != reason:
             self._failed[place] = reason
             _log.error(
-                "replica held on, it could not be compared, which is tried again with each check partition=%s-%d reason=%s",
+                "replica still held, comparing it failed and is retried with each check partition=%s-%d reason=%s",
                 *place, reason, exc_info=failure,
             )  # fmt: skip
 

@@ -117,7 +117,7 @@ async def note_node(zk: ZkSession, node_id: int) -> None:
         elif node.data != data:
             await zk.set(path, data)
     except ZkConflict as failure:
-        raise ZkError(f"the note of this node was changed meanwhile: {failure}") from None
+        raise ZkError(f"{path} was changed while this node wrote it: {failure}") from None
 
 
 def _holder(node_id: int, node: Node) -> str:

@@ -78,7 +78,9 @@ class BatchSearch:
                     header.base_offset + found.offset_delta,
                 )
             if self._left > 0 and not self._refill(share):
-                raise CorruptRecord(f"{self._left} records of batch {header.base_offset} are missing")
+                raise CorruptRecord(
+                    f"batch at offset {header.base_offset} has {self._left} records fewer than its header says"
+                )
         self._finish()
         return None
 

@@ -342,7 +342,9 @@ class SegmentFile:
                 if len(self._places) > UNINDEXED_PLACES_MAX:
                     del self._places[::2]
         path = path_of(self.directory, self.base_offset, INDEX_SUFFIX)
-        raise UnindexedSegment(f"{path}: can't be read, offset {offset} is looked for from byte {position} on next")
+        raise UnindexedSegment(
+            f"{path}: can't be read; the next search for offset {offset} continues at byte {position}"
+        )
 
     def _place_before(self, offset: int) -> int:
         """The nearest position at or before an offset that a walk without an index came to; else 0."""

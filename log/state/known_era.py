@@ -60,7 +60,7 @@ class KnownEra:
             if not is_exhausted(failure):
                 raise
             _log.warning(
-                "era of leader epochs not recorded on disk path=%s epoch=%d reason=%s", self._path, epoch, failure
+                "era of leader epochs not written to disk path=%s epoch=%d reason=%s", self._path, epoch, failure
             )
             return
         self._durable_epoch = epoch

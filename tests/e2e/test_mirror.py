@@ -15,28 +15,17 @@ from headrace.client.cluster import Cluster
 from headrace.client.kafka import Kafka
 from headrace.mirror.journal import Journal
 from headrace.protocol.compression import Codec
-from tests.conftest import start_node
-from tests.support.mirror_process import MirrorProcess, contents, delete_records, partition, records_of
+from tests.support.mirror_process import MirrorProcess, contents, delete_records, partition, records_of, started_nodes
 from tests.support.waiting import wait_until
 
-SETTINGS = (
-    "headrace.network.workers=1",
-    "headrace.partition.workers=1",
-    "group.initial.rebalance.delay.ms=0",
-    "offsets.topic.num.partitions=2",
-    f"log.retention.check.interval.ms={24 * 3_600_000}",
-)
 KILLS = 8
 
 
 @pytest.fixture(scope="module")
 def nodes(tmp_path_factory):
     """Source and target."""
-    directory = tmp_path_factory.mktemp("mirror")
-    running = [start_node(directory / name, *SETTINGS) for name in ("source", "target")]
-    yield running
-    for one in running:
-        one.stop()
+    with started_nodes(tmp_path_factory.mktemp("mirror"), "source", "target") as running:
+        yield running
 
 
 @pytest.fixture

@@ -22,27 +22,17 @@ from headrace.mirror.keyed_recovery import recover_keyed
 from headrace.mirror.partitioner import target_partition
 from headrace.mirror.passage import sift, stamped
 from headrace.protocol.compression import Codec
-from tests.conftest import start_node
-from tests.support.mirror_process import MirrorProcess, contents, delete_records, records_of
+from tests.support.mirror_process import MirrorProcess, contents, delete_records, records_of, started_nodes
 from tests.support.waiting import wait_until
 
-SETTINGS = (
-    "headrace.network.workers=1",
-    "headrace.partition.workers=1",
-    "offsets.topic.num.partitions=2",
-    f"log.retention.check.interval.ms={24 * 3_600_000}",
-)
 KILLS = 6
 
 
 @pytest.fixture(scope="module")
 def nodes(tmp_path_factory):
     """Two sources and a target."""
-    directory = tmp_path_factory.mktemp("mirror-by-key")
-    running = [start_node(directory / name, *SETTINGS) for name in ("source", "other", "target")]
-    yield running
-    for one in running:
-        one.stop()
+    with started_nodes(tmp_path_factory.mktemp("mirror-by-key"), "source", "other", "target") as running:
+        yield running
 
 
 @pytest.fixture

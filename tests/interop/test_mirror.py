@@ -5,6 +5,7 @@ Transactions come from librdkafka: what was aborted is not copied, and what was 
 
 import contextlib
 import time
+from functools import partial
 from typing import ClassVar
 
 import pytest
@@ -115,6 +116,14 @@ def keys_of_a_java_producer(bootstrap, topic, count):
     return {index: {one.key for one in rows} for index, rows in records_of(bootstrap, f"{topic}-java").items()}
 
 
+def batches_of(bootstrap, topic, codec, count):
+    """Functions that write 2,000 records each."""
+    return [
+        partial(produce, bootstrap, topic, range(first, first + 2_000), **{"compression.type": codec})
+        for first in range(0, 2_000 * count, 2_000)
+    ]
+
+
 def run_with_kills(one, produced):
     """Records come while it is killed; then it catches up."""
     for numbers in produced:
@@ -129,22 +138,14 @@ def run_with_kills(one, produced):
 def test_kafka_into_a_node(tmp_path, kafka, node, topic, codec):
     create(kafka.bootstrap, topic, 2)
     one = mirror(tmp_path, [kafka.bootstrap], node.bootstrap, topic)
-    batches = [
-        lambda first=first: produce(kafka.bootstrap, topic, range(first, first + 2_000), **{"compression.type": codec})
-        for first in (0, 2_000)
-    ]
-    run_with_kills(one, batches)
+    run_with_kills(one, batches_of(kafka.bootstrap, topic, codec, count=2))
     assert check_equal(kafka.bootstrap, node.bootstrap, topic) == 4_000
 
 
 def test_a_node_into_kafka(tmp_path, kafka, node, topic):
     create(node.bootstrap, topic, 2)
     one = mirror(tmp_path, [node.bootstrap], kafka.bootstrap, topic)
-    batches = [
-        lambda first=first: produce(node.bootstrap, topic, range(first, first + 2_000), **{"compression.type": "lz4"})
-        for first in (0, 2_000, 4_000)
-    ]
-    run_with_kills(one, batches)
+    run_with_kills(one, batches_of(node.bootstrap, topic, "lz4", count=3))
     assert check_equal(node.bootstrap, kafka.bootstrap, topic) == 6_000
 
 
@@ -235,11 +236,7 @@ def test_kafka_into_a_node_by_key(tmp_path, kafka, node, topic):
     create(kafka.bootstrap, topic, 3)
     create(node.bootstrap, topic, 5)
     one = mirror(tmp_path, [kafka.bootstrap], node.bootstrap, topic)
-    batches = [
-        lambda first=first: produce(kafka.bootstrap, topic, range(first, first + 2_000), **{"compression.type": "zstd"})
-        for first in (0, 2_000, 4_000)
-    ]
-    run_with_kills(one, batches)
+    run_with_kills(one, batches_of(kafka.bootstrap, topic, "zstd", count=3))
     assert check_by_key(kafka.bootstrap, node.bootstrap, topic) == keys_of_a_java_producer(node.bootstrap, topic, 5)
 
 
@@ -247,11 +244,7 @@ def test_a_node_into_kafka_by_key(tmp_path, kafka, node, topic):
     create(node.bootstrap, topic, 5)
     create(kafka.bootstrap, topic, 3)
     one = mirror(tmp_path, [node.bootstrap], kafka.bootstrap, topic, mirror_partitioner="key")
-    batches = [
-        lambda first=first: produce(node.bootstrap, topic, range(first, first + 2_000), **{"compression.type": "lz4"})
-        for first in (0, 2_000, 4_000)
-    ]
-    run_with_kills(one, batches)
+    run_with_kills(one, batches_of(node.bootstrap, topic, "lz4", count=3))
     assert check_by_key(node.bootstrap, kafka.bootstrap, topic) == keys_of_a_java_producer(kafka.bootstrap, topic, 3)
 
 

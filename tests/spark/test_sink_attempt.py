@@ -622,7 +622,7 @@ def test_floors_that_are_gone_cost_a_walk_from_the_start(writer, out, broker, ca
     out.append(OUT1, [(None, b"other")])
     HeadraceStreamWriter(writer._options).write_task(iter([rows(range(50))]), third._replace(run="run 2"))
     assert values(out, OUT0) == list(range(50))
-    assert "stored floors of the sink not found" in caplog.text
+    assert "stored offsets of the sink not found" in caplog.text
 
 
 @pytest.mark.parametrize("written", [5, 15], ids=["below-the-floor", "beyond-it"])

@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import sys
+from contextlib import contextmanager
 
 from headrace.client.cluster import EARLIEST, LATEST, Cluster
 from headrace.client.kafka import Kafka
@@ -11,9 +12,30 @@ from headrace.client.range_reader import read_ranges
 from headrace.ids import TopicPartition
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
+from tests.conftest import start_node
 from tests.support import children
 
 DEADLINE_S = 40
+SETTINGS = (
+    "headrace.network.workers=1",
+    "headrace.partition.workers=1",
+    "group.initial.rebalance.delay.ms=0",
+    "offsets.topic.num.partitions=2",
+    f"log.retention.check.interval.ms={24 * 3_600_000}",
+)
+
+
+@contextmanager
+def started_nodes(directory, *names):
+    """A node for each name, each with a ZooKeeper of its own."""
+    running = []
+    try:
+        for name in names:
+            running.append(start_node(directory / name, *SETTINGS))
+        yield running
+    finally:
+        for one in running:
+            one.stop()
 
 
 class MirrorProcess:

@@ -112,7 +112,7 @@ def test_without_room_it_is_known_until_the_process_ends(tmp_path, caplog):
     era = KnownEra(tmp_path, FaultyDisk(0, errno.ENOSPC))
     era.note(ERA)
     assert era.epoch == ERA
-    assert f"era of leader epochs not recorded on disk path={tmp_path / ERA_FILE} epoch={ERA}" in caplog.text
+    assert f"era of leader epochs not written to disk path={tmp_path / ERA_FILE} epoch={ERA}" in caplog.text
     era.note(ERA + 1)
     assert KnownEra(tmp_path, FaultyDisk()).epoch == ERA + 1, "written with the next leader epoch"
 

@@ -273,11 +273,11 @@ class Followed(Subject):
             _log.error("fetched batch is corrupt, fetched again %s reason=%s", self._place(), failure)
             return 0, FollowerEvent.REFUSED
         except OffsetsOutOfOrder as failure:
-            _log.error("fetched batch does not fit %s reason=%s", self._place(), failure)
+            _log.error("fetched batch does not fit the log %s reason=%s", self._place(), failure)
             is_first = replica.log.log_end_offset == end_offset
             return 0, self._cut_misfit(records if is_first else records[:0], on_cut)
         except HeadraceError as failure:
-            _log.error("fetched batch does not fit, replication stopped %s reason=%s", self._place(), failure)
+            _log.error("fetched batch does not fit the log, replication stopped %s reason=%s", self._place(), failure)
             return 0, FollowerEvent.GIVEN_UP
 
     def _cut_misfit(self, records: memoryview, on_cut: Callable[[Replica], None]) -> FollowerEvent:
