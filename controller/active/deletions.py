@@ -30,7 +30,7 @@ from headrace.controller.active.term import RETRY_MS, Part, Term
 from headrace.controller.cluster import events
 from headrace.controller.cluster.known_cluster import Topic
 from headrace.controller.zookeeper import znodes
-from headrace.controller.zookeeper.errors import ControllerMoved, ZkConflict, ZkError
+from headrace.controller.zookeeper.errors import ControllerMoved, Node, ZkConflict, ZkError
 from headrace.errors import ErrorCode
 from headrace.limits import DELETIONS_IN_FLIGHT_MAX
 
@@ -145,18 +145,22 @@ class Deletions(Part):
         )  # fmt: skip
 
     async def _begin_without_topic(self, name: str) -> None:
-        """Of a mark without a topic. It may have been read before the deletion ended that removed it; the name is free then."""
+        """Of a mark without a topic. It may have been read before the deletion ended that removed it; the name is free then.
+
+        A topic that ZooKeeper has, and that is not known here yet, has replicas to be stopped: what was written since the names were read
+        fires their watch, and the marks are read again with it.
+        """
         term = self._term
         try:
-            is_marked = await term.zk.get(znodes.delete_topic_path(name)) is not None
+            mark, node = await term.zk.get_many([znodes.delete_topic_path(name), znodes.topic_path(name)])
         except ZkError as failure:
             _log.debug("mark without a topic is read again later topic=%s reason=%s", name, failure)
             return
-        if not is_marked or term.is_over or name in self._pending or name in term.reservations:
+        if mark is None or term.is_over or name in self._pending or name in term.reservations:
             return
         if name in term.known.topics or name in term.known.released:
             self.marks_read([name])
-        else:
+        elif node is None or not _can_be_read(name, node):
             self._begin(name, None)
 
     def _stop(self, deletion: Deletion, replicas: Iterable[Replica]) -> None:
@@ -282,6 +286,15 @@ class Deletions(Part):
             for path in paths[first : first + ZNODES_PER_COMMIT]:
                 transaction.delete(path)
             await self._term.commit(transaction)
+
+
+def _can_be_read(name: str, node: Node) -> bool:
+    """Whether a topic's node says which replicas it has. One that does not is deleted, as the mark says, and its files stay."""
+    try:
+        znodes.decode_topic(name, node.data)
+    except znodes.BadZnode:
+        return False
+    return True
 
 
 def _replicas_of(topic: Topic) -> list[Replica]:

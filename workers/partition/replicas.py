@@ -159,18 +159,15 @@ class Replicas:
         has_new_defaults = self._configs.follow(view)
         stale, wanted = self.owned.follow(view.topics, changes)
         is_first, self._is_first_view = self._is_first_view, False
-        unmade: set[PartitionKey] = set()
         for slot, partition in stale.items():
             if slot in wanted and wanted[slot][1].key == partition.key:
                 continue
-            if slot in self._new_slots:
-                unmade.add(partition.key)
             self._wanted.pop(slot)
             self._give_up(slot)
             self._new_slots.discard(slot)
             self._known.note_left(partition.key)
         self._doomed = view.doomed
-        self._delete_all(unmade, is_first)
+        self._delete_all(is_first)
         for slot in stale.keys() - wanted.keys():
             if slot in self.by_slot:
                 self._release(slot)
@@ -283,7 +280,7 @@ class Replicas:
             ended_ns = self._clock.monotonic_ns()
             self.failures.note_try(ended_ns // 1_000_000, (ended_ns - begun_ns) // 1_000_000)
             self._opener.sync_names()
-            self._delete_all(set(), is_first_view=False)
+            self._delete_all(is_first_view=False)
 
     def beat(self) -> None:
         """A sign of life, where thousands of logs take their time."""
@@ -381,7 +378,10 @@ class Replicas:
     def _release(self, slot: int) -> None:
         self._closer.release(self._forget(slot))
 
-    def _delete_all(self, unmade: set[PartitionKey], is_first_view: bool) -> None:
+    def _delete_all(self, is_first_view: bool) -> None:
+        """Of what the view dooms, what is ours. One that no view had before may lie in a directory that failed: an earlier process may
+        have made it, and its topic may have been held back since. Only the controller knows that there is none (`note_new`).
+        """
         ours = [one for one in self._doomed if self.owned.has(one.topic, one.partition)]
         for one in ours:
             if is_first_view:  # an earlier process may have had its log, in the views that follow too
@@ -390,11 +390,12 @@ class Replicas:
             if not self._closer.is_deleted(one):
                 replica = self._forget(one.slot) if one.slot in self.by_slot else None
                 self.offline.pop(one.slot, None)
-                self._closer.delete(one, replica, one.key in unmade or one.key not in self._known)
+                self._closer.delete(one, replica, is_unmade=one.key in self._told_new)
         self._closer.finish()
         for one in ours:
             if self._closer.is_deleted(one):
                 self._known.forget(one.key)
+                self._told_new.pop(one.key, None)
 
     def _forget(self, slot: int) -> Replica:
         self._configs.forget(slot)

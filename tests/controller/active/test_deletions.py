@@ -11,6 +11,7 @@ from headrace.controller.agent.judgement import EPOCH_DURING_DELETE
 from headrace.controller.cluster import events
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ZkLost
+from headrace.controller.zookeeper.znodes import TopicAssignment
 from headrace.errors import ErrorCode, KafkaError
 from headrace.shm.cluster_view import DeletedTopic
 from headrace.shm.partition_table import RowState
@@ -109,6 +110,22 @@ def test_a_mark_that_was_read_before_its_deletion_ended_keeps_no_name(new_node):
     make(node, "t", 2)
     node.turn()
     assert len(node.view.topics["t"].partitions) == 2
+
+
+@pytest.mark.parametrize("is_readable", [True, False])
+def test_a_mark_of_a_topic_that_is_not_known_yet_waits_until_that_is_read(new_node, ensemble, is_readable):
+    node = new_node()
+    make(node, "other", 1)
+    assignment = TopicAssignment("0" * 31 + "1", ((0,),), {}, {})
+    ensemble.put(znodes.topic_path("t"), znodes.encode_topic(assignment) if is_readable else b"{")
+    ensemble.put(znodes.delete_topic_path("t"))
+    node.owner.is_deaf = True
+    node.active.take(events.Marked(frozenset({"t"})))  # of names that were read before the topic was made
+    node.turn()
+    assert bool(left_of(ensemble, "t")) is is_readable  # its replica here has not gone yet
+    node.owner.is_deaf = False
+    node.turn()
+    assert left_of(ensemble, "t") == []
 
 
 def test_where_deletion_is_disabled_a_mark_is_removed_and_the_topic_stays(new_node, ensemble):

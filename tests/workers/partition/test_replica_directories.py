@@ -280,12 +280,30 @@ def test_a_replica_that_can_not_be_put_aside_is_not_deleted(node):
     assert (lost / "t-0").is_dir()
 
 
-def test_what_was_never_made_is_deleted_though_a_directory_failed(node):
+@pytest.mark.parametrize("is_said", [True, False])
+def test_what_no_view_had_counts_as_never_made_only_if_the_controller_said_that_it_is_new(node, is_said):
     node.replicas.follow(view_of(("other", 2)))
     node.replicas.failures.take(node.replicas.by_slot[0], StorageFailed("injected"))
+    doomed = doomed_of(view_of(("t", 2)))
+    if is_said:
+        node.replicas.note_new([one.key for one in doomed])
+    node.replicas.follow(view_of(doomed=doomed))  # made and deleted between two views
+    assert {node.row(slot).state for slot in range(2)} == {RowState.DELETED if is_said else RowState.OFFLINE}
+
+
+def test_a_topic_that_was_held_back_is_not_deleted_where_its_directory_failed_before_the_start(node):
     view = view_of(("t", 2))
-    node.replicas.follow(view_of(doomed=doomed_of(view)))  # made and deleted between two views
-    assert [node.row(slot).state for slot in range(2)] == [RowState.DELETED] * 2
+    node.replicas.follow(view)
+    lost = node.dir_of(0)
+    node.seat.mask = 1 << node.dirs.index(lost)
+    node.killed().follow(view_of())  # its mark was read before it: no view has had it when it is stopped
+    gone = view_of(doomed=doomed_of(view))._replace(version=2)
+    node.replicas.follow(gone)
+    assert [node.row(slot).state for slot in range(2)] == [RowState.OFFLINE, RowState.DELETED]
+    node.seat.mask = 0
+    node.killed().follow(gone)
+    assert node.row(0).state == RowState.DELETED
+    assert not (lost / "t-0").exists()
 
 
 @pytest.mark.parametrize("then", ["nothing", "deleted", "opened again"])
