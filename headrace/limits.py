@@ -286,6 +286,7 @@ PLAIN_RUN_RECORDS_MIN: Final = 8  # fewer cost more than they save
 PLAIN_RUN_RECORDS_MAX: Final = 1_024  # what one that turns out to be none may cost
 DECOMPRESSED_BYTES_MAX: Final = 256 * 1024 * 1024
 COMPRESSED_MEMBERS_MAX: Final = 256  # gzip members, lz4 or zstd frames in one batch: writers make one
+PLACES_KEPT_MAX: Final = 256  # fields of refused messages that a process has looked up
 DECODED_BYTES_MAX: Final = 256 * 1024 * 1024
 DECODED_REQUEST_BYTES_MAX: Final = 64 * 1024 * 1024  # some 200,000 partitions
 HEADER_TAGS_MAX: Final = 1024  # of which none is known so far
