@@ -17,8 +17,8 @@ import logging
 from collections.abc import Collection, Mapping, Sequence
 
 from headrace.controller.active.heard_epochs import disputes
-from headrace.controller.active.unwanted_replicas import unwanted_of
 from headrace.controller.cluster.known_cluster import KnownCluster
+from headrace.controller.cluster.unwanted_replicas import unwanted_of
 from headrace.controller.zookeeper import held_znodes
 from headrace.controller.zookeeper.held_znodes import UNREADABLE, HeldReplica
 from headrace.controller.zookeeper.session import ZkSession

@@ -24,16 +24,17 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Set
 
 from headrace.controller.cluster.events import ToldPartition
+from headrace.controller.cluster.released_topics import report_released
 from headrace.controller.cluster.slots import NO_SLOT, Slots
 from headrace.controller.cluster.topic import Replicas, is_older, topic_of, with_moves
 from headrace.controller.cluster.topic import Topic as Topic
 from headrace.controller.cluster.topic import is_another as is_another
 from headrace.controller.cluster.topic_names import TopicNames
-from headrace.controller.zookeeper import znodes
+from headrace.controller.cluster.unwanted_replicas import unwanted_of
 from headrace.controller.zookeeper.held_znodes import HeldReplica
 from headrace.controller.zookeeper.znodes import PartitionState, Registration
 from headrace.ids import NO_EPOCH, partition_key
-from headrace.limits import ASSIGNMENT_TOLD_MAX, RELEASED_TOPICS_MAX, RELEASES_TOLD_MAX
+from headrace.limits import RELEASED_TOPICS_MAX
 from headrace.shm.cluster_view import ClusterView, DeletedTopic, DoomedReplica
 
 _log = logging.getLogger(__name__)
@@ -402,9 +403,17 @@ class KnownCluster:
             self.names.discard(name)
         replicas = self.leaving.get(name, {})
         before = {replica.partition for replica in replicas}  # of one before: while it goes, this one was in no view
+        unwanted = unwanted_of(topic.assignment)
         for index, row in enumerate(topic.replicas):
-            if self.node_id in row and index not in before and self.slots.take(name, index) != NO_SLOT:
+            if index in before or not (self.node_id in row or self.node_id in unwanted.get(index, ())):
+                continue
+            if self.slots.take(name, index) != NO_SLOT:
                 replicas[self._doomed(topic, index)] = None
+            else:
+                _log.error(
+                    "replica of a deleted topic stays, headrace.partitions.max leaves no row for it partition=%s-%d"
+                    " topic_id=%s", name, index, topic.topic_id,
+                )  # fmt: skip
         if replicas:
             self.leaving[name] = replicas
         self.held_back -= {name}
@@ -546,17 +555,7 @@ class KnownCluster:
         self.is_leaving_changed = True
 
     def _release(self, topics: list[Topic]) -> None:
-        for topic in topics[:RELEASES_TOLD_MAX]:
-            path = znodes.topic_path(topic.name)
-            _log.error(
-                "topic released, its files and offsets stay topic=%s topic_id=%s replicas_here=%d reason=%s is gone and"
-                " /admin/delete_topics has no mark for it: create it again with %s to have the topic back; DeleteTopics"
-                " removes it for good",
-                topic.name, topic.topic_id, sum(self.node_id in row for row in topic.replicas), path,
-                znodes.encode_topic(topic.assignment)[:ASSIGNMENT_TOLD_MAX].decode(),
-            )  # fmt: skip
-        if len(topics) > RELEASES_TOLD_MAX:
-            _log.error("topics released, their files and offsets stay more=%d", len(topics) - RELEASES_TOLD_MAX)
+        report_released(topics, self.node_id)
         for topic in topics:
             self._remove(topic)
             self._let_go(topic)

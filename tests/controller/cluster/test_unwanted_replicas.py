@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from headrace.controller.active.unwanted_replicas import FIELD, unwanted_of, with_unwanted
+from headrace.controller.cluster.unwanted_replicas import FIELD, unwanted_of, with_unwanted
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.znodes import TopicAssignment
 
