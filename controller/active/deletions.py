@@ -15,7 +15,7 @@ marks as well.
 
 The znodes hold the name until then: a topic made under it finds neither files nor committed offsets of the old one. A replica that
 is Ineligible holds it too, until its broker starts again: nobody else would ever remove its files. A reassignment in
-progress ends with its topic: replicas that it adds or removes are among those that go (docs/decisions/038), and so are those that
+progress ends with its topic: replicas that it adds or removes are among those that go (docs/decisions/010), and so are those that
 an earlier one left to be deleted (`unwanted_replicas.py`).
 
 Source: Kafka `TopicDeletionManager`.

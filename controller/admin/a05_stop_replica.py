@@ -3,7 +3,7 @@
 Runs in: the controller process of the node that is told. A replica that is deleted is answered when its owner has put the files away,
 or can't: KAFKA_STORAGE_ERROR, as of one that was out of service before.
 With the leader epoch -2 the topic is being deleted, else it stays, and other brokers have its replicas. Before v3 there is no
-leader epoch. Files go only where ZooKeeper says the same (decisions 062 and 072):
+leader epoch. Files go only where ZooKeeper says the same (decision 009):
 
     the topic goes       /admin/delete_topics has its mark
     the replica goes     the assignment in the topic's node, which has the id that is known here, is to be without this node
@@ -92,7 +92,7 @@ def _has_files(known: KnownCluster, name: str, index: int) -> bool:
 
 
 def _is_kept(known: KnownCluster, name: str, index: int, stopped: StoppedReplica) -> bool:
-    """Whether a replica waits for an operator: its log may be all that is left of what was acknowledged (decision 071).
+    """Whether a replica waits for an operator: its log may be all that is left of what was acknowledged (decision 015).
 
     Its topic may be deleted all the same, which is marked in ZooKeeper.
     """

@@ -54,7 +54,7 @@ class KnownCluster:
     changed    topics that the view says otherwise -> their partitions that changed, None: all of it
     added      the same, of topics that are new: they may wait for one another; is_head_changed, is_leaving_changed: something else did
     is_authority   we are the active controller: what ZooKeeper says counts, older or not
-    held       replicas of this node that may have lost what they acknowledged (decision 042), or are ahead of their states (071);
+    held       replicas of this node that may have lost what they acknowledged (decision 013), or are ahead of their states (015);
                unread_holds: topics of which that is not known, for its znode can't be read
     """
 
@@ -144,7 +144,7 @@ class KnownCluster:
         return not held or self._doomed(topic, index) not in held
 
     def is_held(self, topic: Topic, index: int) -> bool:
-        """Whether the replica here is held back, whatever its state says: while that has it in sync, or is behind it (decision 071)."""
+        """Whether the replica here is held back, whatever its state says: while that has it in sync, or is behind it (decision 015)."""
         held = self.held.get((topic.name, index)) if self.held else None
         if held is None or held.is_sole or is_another(held.topic_id, topic.topic_id):
             return False

@@ -11,7 +11,7 @@ A successor of our kind stops them and takes the field away; one of Kafka's kind
 They are not named as `removing_replicas`, which Kafka would finish: those count as replicas of the origin, and a client that
 cancels again, as it does when the controller died before it answered, would have them back.
 
-Source: KAFKA-13972; decision 039.
+Source: KAFKA-13972; decision 010.
 """
 
 from __future__ import annotations
