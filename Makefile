@@ -76,7 +76,9 @@ $(STAMP): pyproject.toml constraints.txt
 	@touch $@
 	@echo "setup done"
 
-demo: setup ## a client writes, Spark reads the page cache (FILE=lines.txt for lines of your own)
+# It does not wait for the compiled core, which takes as long as all else: `make core` before it shows that form
+demo: $(STAMP) ## a client writes, Spark reads the page cache (FILE=lines.txt for lines of your own)
+	@$(BIN)/python -m headrace.kernel_build
 	@$(BIN)/headrace demo $${FILE:+-- "$$FILE"}
 
 # Hundreds of processes start; without byte code beside the sources each compiles them anew
