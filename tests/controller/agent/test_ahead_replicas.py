@@ -440,7 +440,7 @@ def test_a_log_that_a_restore_has_held_and_another_contains_may_not_be_truncated
 
 @pytest.mark.parametrize(("parted_at", "is_decided"), [(100, True), (99, False)])
 def test_where_the_best_log_contains_ours_the_decision_is_that_nothing_of_it_goes(rig, parted_at, is_decided):
-    ahead(rig, parted_at=100, end=100, log_epoch=4)
+    ahead(rig, parted_at=50, end=100, log_epoch=4)  # from a log of the past
     rig.ends = {SECOND: {("t", 0): LogEnd(4, 60)}, THIRD: {("t", 0): LogEnd(4, 120)}}
     rig.check()
     assert rig.stored_state()[:3] == (-1, ERA, (THIRD,))
