@@ -14,6 +14,7 @@ from headrace.controller.zookeeper import held_znodes
 from headrace.controller.zookeeper.errors import ZkConflict
 from headrace.controller.zookeeper.held_reader import read_znodes, unread_in
 from headrace.controller.zookeeper.session import ZkSession
+from headrace.controller.zookeeper.transaction import Transaction
 
 Place = tuple[str, int]  # topic and partition
 
@@ -78,7 +79,9 @@ class AcceptedLosses:
                 path, held_znodes.encode_accept_loss(left, held_znodes.kept_broker(node.data)), node.version
             )
         else:
-            await self._zk.delete(path)
+            transaction = Transaction()
+            transaction.delete(path, node.version)  # an operator may accept another loss meanwhile
+            await self._zk.commit(transaction)
 
     async def _is_held_by(self, broker: int, place: Place) -> bool:
         """Whether a broker holds its replica, as far as it can be read. raises ZkError"""
