@@ -1,6 +1,6 @@
 """Where held logs have parted from those of other brokers: owners tell the epochs of ours, brokers where theirs ended.
 
-Runs in: the controller process of a node that holds replicas (decision 071); `agent/log_parting.py` says what follows of an answer.
+Runs in: the controller process of a node that holds replicas (decision 015); `agent/log_parting.py` says what follows of an answer.
 OffsetForLeaderEpoch with the replica id -2: a node of ours answers for what it does not lead, Apache's broker for what it leads. A broker
 that does not answer, or not for a partition, leaves it unknown. One request in flight to each broker, of LOG_ENDS_PER_REQUEST_MAX
 partitions at most.

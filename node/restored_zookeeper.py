@@ -4,7 +4,7 @@ Runs in: `headrace cluster restored`, which may wait; no broker is registered th
 any more, and no log need prove it: an ISR that shrank in the same leader epoch leaves nothing in a log. So for each partition
 
     the state              leader -1, all replicas of nodes in the ISR
-    /headrace/held/N/T     each replica is held, as one whose log is ahead of the state (decision 071): the nodes compare all of them,
+    /headrace/held/N/T     each replica is held, as one whose log is ahead of the state (decision 015): the nodes compare all of them,
                            and the best one leads, in a leader epoch of the next era
 
 Brokers of Apache Kafka hold nothing, and follow the states. So a partition that is on such brokers alone stays as it is: with all of its

@@ -1,9 +1,9 @@
 """Why a reassignment waits: brokers hold replicas of the partition, and it is not known yet who has the better log.
 
 Runs in: the controller process of the active node. A step of a reassignment elects a leader, and has files deleted. What
-brokers hold is in ZooKeeper before they register (decision 042), so it is read with the states that a step is planned by.
+brokers hold is in ZooKeeper before they register (decision 013), so it is read with the states that a step is planned by.
 
-    a live broker disputes the state                nothing is done: it compares all logs, and says who leads (decision 071)
+    a live broker disputes the state                nothing is done: it compares all logs, and says who leads (decision 015)
     a live broker of the target holds its replica   nothing is done: the others may have what it lost, and would be deleted
     any broker's log is ahead of the state          nothing is done: it may be what was acknowledged, and would be deleted or cut; so it
                                                     is where it parted from its leader within an epoch, and waits for an operator. So
@@ -17,8 +17,8 @@ import logging
 from collections.abc import Collection, Mapping, Sequence
 
 from headrace.controller.active.heard_epochs import disputes
-from headrace.controller.active.unwanted_replicas import unwanted_of
 from headrace.controller.cluster.known_cluster import KnownCluster, is_another
+from headrace.controller.cluster.unwanted_replicas import unwanted_of
 from headrace.controller.zookeeper import held_znodes
 from headrace.controller.zookeeper.held_reader import read_znodes
 from headrace.controller.zookeeper.held_znodes import UNREADABLE, HeldReplica

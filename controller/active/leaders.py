@@ -82,7 +82,7 @@ class Leaders(Part):
         self._check([name])
 
     def isrs_changed(self, name: str, indexes: Collection[int]) -> None:
-        """One of a leader's node may have taken the leader away: its state was of the past (decision 071). Or a leader took a broker in
+        """One of a leader's node may have taken the leader away: its state was of the past (decision 015). Or a leader took a broker in
         that was about to go, by a write that came after we had removed it: it sees no lag where nothing is written, and we saw it go.
         A replica that was offline, and that its leader takes in, serves again.
         """

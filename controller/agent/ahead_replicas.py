@@ -1,4 +1,4 @@
-"""Replicas whose logs are ahead of their partition's state: noted as owners tell of them, and settled (decision 071).
+"""Replicas whose logs are ahead of their partition's state: noted as owners tell of them, and settled (decision 015).
 
 Runs in: the controller process of the node that holds them; a part of `holds.py`, which keeps and stores them and reads states and ends.
 

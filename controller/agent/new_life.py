@@ -19,7 +19,7 @@ session of the life before. A controller process that is restarted alone keeps i
 Without that a new controller, which has not seen the old registration, would have us lead on in the same leader epoch. Where all members
 of an ISR were lost at once nobody is waited for: these replicas are held back, if they may have lost something.
 
-Source: Kafka, where a restart always is a new session; KIP-380; KIP-966, as far as it needs nothing of the controller (decisions 042, 070).
+Source: Kafka, where a restart always is a new session; KIP-380; KIP-966, as far as it needs nothing of the controller (decisions 013, 014).
 """
 
 from __future__ import annotations

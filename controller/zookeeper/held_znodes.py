@@ -1,4 +1,4 @@
-"""Replicas that a node holds back since its log may lack acknowledged records (decision 042): nodes of our own, unknown to Kafka.
+"""Replicas that a node holds back since its log may lack acknowledged records (decision 013): nodes of our own, unknown to Kafka.
 
 Runs in: the controller process of every node; tools read and ask.
 
@@ -15,7 +15,7 @@ Runs in: the controller process of every node; tools read and ask.
     accept_loss    {"version":1,"ends":{"1":88},"keep":2}    by broker, where the held logs end that were shown: another hold is not
                                                              meant; and the broker whose log is to lead, if that was said
 
-One whose log is ahead of the state (decision 071) has `"parted_at":50,"parted_from":1,"parted_in":3` as well, and
+One whose log is ahead of the state (decision 015) has `"parted_at":50,"parted_from":1,"parted_in":3` as well, and
 `"nameless":true` where its directory had no topic id, `"conflict":true` where another replica has records that it lacks, and both may be
 acknowledged: an operator says which count.
 """
@@ -51,7 +51,7 @@ class HeldReplica(NamedTuple):
     high_watermark: int = NO_OFFSET  # the greatest one that its owners knew: the log may end before it
     waits_for: tuple[int, ...] = ()  # brokers
     is_missing: bool = False  # there was no log at all: an empty one is in its place
-    parted_at: int = NO_OFFSET  # its log is ahead of the state, from this offset on at the latest (decision 071)
+    parted_at: int = NO_OFFSET  # its log is ahead of the state, from this offset on at the latest (decision 015)
     parted_from: int = NO_LEADER  # the leader of that state
     parted_in: int = NO_EPOCH  # and its leader epoch
     is_nameless: bool = False  # its directory had no topic id: it may be of an earlier topic of the name

@@ -18,7 +18,7 @@ Whatever fails before 4 leaves the replica where it was, and so does 4 where the
 A worker that starts resumes the copies that it finds, each when its log is opened, before that takes a first append.
 
 Source: Kafka `ReplicaManager.alterReplicaLogDirs`, `ReplicaAlterLogDirsThread`, `LogManager.replaceCurrentWithFutureLog`;
-KIP-113; docs/decisions/073.
+KIP-113; docs/decisions/007.
 """
 
 from __future__ import annotations

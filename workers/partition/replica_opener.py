@@ -3,7 +3,7 @@
 Runs in: a partition worker. What is known of the log before it is opened, and whom to believe:
 
     the row of the owner before us     it was killed: what it published is whole in the page cache
-    checkpoints                        the node was stopped, or the machine; by partition and topic id (decision 017)
+    checkpoints                        the node was stopped, or the machine; by partition and topic id (decision 006)
     the marker of a clean stop         it speaks of logs that nobody has opened since: it is believed once for each, by the first owner
                                        of the boot alone. A successor does not know what its predecessor opened: a row may be another's
     nothing                            a new partition, in the log directory with the fewest; a replica that is in sync, and no new one,

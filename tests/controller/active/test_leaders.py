@@ -102,7 +102,7 @@ def test_where_nobody_in_sync_lives_the_last_members_stay_in_the_isr(node, ensem
 
 
 def test_a_replica_that_is_released_by_a_state_that_the_controller_has_not_read_yet_is_online(node, ensemble):
-    """Its broker wrote it (decision 071), and answers the request of the state before: the note of it comes later."""
+    """Its broker wrote it (decision 015), and answers the request of the state before: the note of it comes later."""
     create(node, (1, 2))
     part = part_of(node, Leaders)
     for broker in (1, 2):

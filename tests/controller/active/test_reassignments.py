@@ -9,9 +9,9 @@ import pytest
 
 from headrace.controller.active import reassignments
 from headrace.controller.active.broker_requests import leaders_request, metadata_request
-from headrace.controller.active.unwanted_replicas import unwanted_of
 from headrace.controller.admin import a04_leader_and_isr
 from headrace.controller.cluster import events
+from headrace.controller.cluster.unwanted_replicas import unwanted_of
 from headrace.controller.zookeeper import held_znodes, znodes
 from headrace.controller.zookeeper.admin_znodes import encode_reassignment
 from headrace.controller.zookeeper.errors import ControllerMoved, ZkConflict, ZkLost

@@ -8,7 +8,7 @@ Of an epoch after all that it knows, a leader whose controller process is not in
 Apache's broker says that there is no such epoch, and librdkafka's consumers begin again at the first record.
 
 To a broker that debugs (replica id -2) a follower answers as well, and a replica that is held back: where two logs have parted is found so
-(decision 071). Apache's broker answers of what it leads.
+(decision 015). Apache's broker answers of what it leads.
 
 Source: Kafka `Partition.lastOffsetForLeaderEpoch`; KIP-101, KIP-279, KIP-320.
 """
