@@ -349,6 +349,8 @@ class Holds:
     def follow(self) -> None:
         """Before a view is published: what its states say of what is held."""
         known = self._known
+        if known.changed:
+            self._ahead.follow()
         if known.held and known.changed:
             self._follow([place for place in known.held if place[0] in known.changed])
 

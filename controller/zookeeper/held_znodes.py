@@ -75,6 +75,11 @@ class HeldReplica(NamedTuple):
         return self.parted_at == 0 and self.parted_from == NO_LEADER and not self.is_conflict
 
     @property
+    def has_parted(self) -> bool:
+        """Whether its log was found to have more than a state, or another log: the logs alone would not say so again."""
+        return self.is_ahead and not self.is_of_restore
+
+    @property
     def latest_epoch(self) -> int:
         """Of its log, and of the state that was found to be of the past: only one of a later era was made by comparing the logs."""
         return max(self.known_epoch, self.parted_in)
@@ -111,13 +116,24 @@ def held_name(topic: str, chunk: int) -> str:
 
 def name_beside(name: str) -> str:
     """Where the replicas of a znode are stored whose name is taken by one that can't be read."""
-    topic, chunk, beside = [*name.split(":"), "0", "0"][:3]
-    return f"{topic}:{chunk}:{int(beside) + 1}"
+    topic, chunk, beside = order_of(name)
+    return f"{topic}:{chunk}:{beside + 1}"
 
 
 def topic_of_held(name: str) -> str:
     """Whose replicas such a znode has."""
     return name.partition(":")[0]
+
+
+def order_of(name: str) -> tuple[str, int, int]:
+    """By what the names of znodes are in order: one that is beside another, or of a later part, was written after it."""
+    topic, chunk, beside = [*name.split(":"), "0", "0"][:3]
+    return topic, _number(chunk), _number(beside)
+
+
+def _number(part: str) -> int:
+    """Of a name that somebody else wrote, maybe."""
+    return int(part) if part.isdecimal() else 0
 
 
 def chunk_of(index: int) -> int:
