@@ -227,7 +227,7 @@ def test_a_log_that_waits_for_an_operator_holds_it_up_while_its_broker_is_away(
 
 
 @pytest.mark.parametrize("znode", ["t:0:1", "t:0:2"])
-def test_holds_that_were_stored_beside_a_znode_that_could_not_be_read_hold_it_up(node, ensemble, znode):
+def test_holds_that_were_stored_beside_an_unreadable_znode_hold_it_up(node, ensemble, znode):
     """Also once that one was removed, as its message advises: the holder moves them when its next session begins."""
     ensemble.put(f"{held_znodes.held_by_path(2)}/{znode}", held_znodes.encode_held({0: CONFLICT}))
     ensemble.put(f"{held_znodes.held_by_path(2)}/tt", held_znodes.encode_held({1: CONFLICT}))  # of another topic

@@ -83,7 +83,7 @@ def test_of_two_that_have_parted_the_one_that_waits_for_an_operator_counts_then_
 
 
 @pytest.mark.parametrize("data", [held_znodes.encode_held({0: AHEAD}), b"{"])
-def test_an_accepted_loss_stays_for_a_holder_whose_hold_is_stored_beside_another_znode(rig, data):
+def test_an_accepted_loss_stays_for_a_hold_that_is_stored_beside_another_znode(rig, data):
     rig.put()
     rig.join()
     rig.opened()
