@@ -120,9 +120,13 @@ class Replicas:
 
     def make_missing(self, missing: MissingLog) -> None:
         """The controller knows that this log is missing, and holds the replica if it is to be held: an empty one is made."""
-        wanted = self._wanted.get(missing.slot)
-        if self._opener.make_missing(missing) and wanted is not None and wanted[1].key == missing.key:
+        if self._opener.make_missing(missing) and self.is_wanted(missing.slot, missing.key):
             self._unopened.add(missing.slot)
+
+    def is_wanted(self, slot: int, key: PartitionKey) -> bool:
+        """Whether the last view has a replica here."""
+        wanted = self._wanted.get(slot)
+        return wanted is not None and wanted[1].key == key
 
     def wanted_names(self) -> set[TopicPartition]:
         """Those that the last view wants here. For now and then: it visits all."""
@@ -191,8 +195,7 @@ class Replicas:
 
     def ask_for(self, slot: int, key: PartitionKey) -> None:
         """A client wants a partition whose log is not open: it is opened before the others."""
-        wanted = self._wanted.get(slot)
-        if wanted is not None and wanted[1].key == key:
+        if self.is_wanted(slot, key):
             self._unopened.ask(slot)
 
     def note_new(self, keys: Collection[PartitionKey]) -> None:
