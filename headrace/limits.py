@@ -423,6 +423,9 @@ COORDINATOR_TIMERS_MAX: Final = 2_000_000  # of one kind in one worker; when hal
 
 # Housekeeper
 SEGMENTS_PER_REQUEST_MAX: Final = 1_000
+LOOKS_REFUSED_MAX: Final = 3  # at the segments of one log, one after the other, before it waits for the next check
+DELETED_SEGMENTS_PER_CYCLE_MAX: Final = 50  # of a partition worker: 5 ms of renames
+DELETED_SEGMENTS_WAITING_MAX: Final = 20_000  # in it, of all requests but one; beyond, the housekeeper asks again
 CLEANER_FAILURES_MAX: Final = 10
 LAG_ROWS_PER_SCAN_MAX: Final = 2_000  # at a time; the others have their turn in the next ones
 
@@ -582,6 +585,7 @@ assert RECEIVE_BYTES_KEPT <= FRAME_BYTES_AT_ONCE_MAX <= RESPONSE_BYTES_MAX
 assert RING_BYTES_MIN & (RING_BYTES_MIN - 1) == 0
 assert RING_BYTES_MIN <= ANSWER_RING_BYTES_MIN <= ANSWER_RING_BYTES
 assert RING_BYTES_MIN <= CONTROL_RING_BYTES_MIN <= CONTROL_RING_BYTES
+assert DELETED_SEGMENTS_PER_CYCLE_MAX < SEGMENTS_PER_REQUEST_MAX < DELETED_SEGMENTS_WAITING_MAX
 assert UPKEEP_RING_BYTES >= RING_BYTES_MIN
 assert PEER_RING_BYTES_MIN <= PEER_RING_BYTES <= UPKEEP_RING_BYTES
 assert MAIL_REQUEST_BYTES_MAX + MAIL_BEGUN_COST <= MAIL_BEGUN_REQUESTS_BYTES_MAX
