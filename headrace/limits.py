@@ -273,7 +273,7 @@ QUARANTINE_FIRST_MS: Final = 5_000  # housekeeping that failed is left alone so 
 QUARANTINE_MAX_MS: Final = 600_000
 QUARANTINE_ENTRIES_MAX: Final = 10_000  # failures that are remembered
 REOPEN_INTERVAL_MS: Final = 1_000  # between two tries to open logs that ran out of room
-REOPEN_SHARE: Final = 20  # one part in so many of a worker's time at most is for tries that fail
+REOPEN_SHARE: Final = 20  # one part in so many of a worker's time at most is for tries that fail, of all its logs
 REST_SEARCH_BYTES_MAX: Final = 64 << 20  # after a damaged batch, to see whether a whole one follows
 
 # Codecs and schemas

@@ -134,7 +134,7 @@ class PartitionWorker(duty_cycle.Process):
             self._follow_view()
         elif self._replicas.has_unopened and not self._is_closing:
             self._open_some()
-        done = self._isr.do_work() + self._replicas.sync_some()
+        done = self._isr.do_work() + self._replicas.sync_some() + self._replicas.reopen_some()
         done += 0 if self._poller is None else self._poller.dispatch()
         done += self._intake.do_work(now_ms, monotonic_ms)
         done += self._upkeep.do_work()
