@@ -174,9 +174,11 @@ COMPACTED_RECORDS_MAX: Final = 2_000_000  # in one batch of a log that is compac
 LOOK_UP_SHARE_COST: Final = (
     4 << 20
 )  # of a cycle, for look-ups that read files, those that begin and those that wait: 30 ms each
-LOOK_UPS_AT_ONCE_MAX: Final = (
-    8  # that wait and take turns, each with an open segment and batch; the others wait for these
-)
+LOOK_UPS_AT_ONCE_MAX: Final = 8  # that wait and take turns, each with an open segment; the others wait for these
+LOOK_UP_BATCH_COST_MAX: Final = (
+    64 << 20
+)  # of a look-up in a batch that it has open, before others have their turn: half a second
+LOOK_UPS_KEPT_MAX: Final = 1_000  # of one network worker, that had too little time, each a place of some 500 bytes
 LOOK_UPS_WAITING_MAX: Final = 1_000  # of one network worker, one of a connection
 LOOK_UP_ROWS_MAX: Final = 250_000  # of all that wait, 100 MB of objects; one alone may have more
 LOOK_UP_MS_MAX: Final = 20_000  # of a look-up over all its turns; Kafka's clients wait 30 s for a response
