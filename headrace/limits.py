@@ -171,13 +171,9 @@ OPENED_RATIO_MAX: Final = 32  # of a request: beyond OPENED_BYTES_MAX, times its
 RECORD_ERRORS_MAX: Final = 1_000  # of a batch that is refused, told to its producer
 OPENED_RECORD_COST: Final = 256  # what a record costs besides its bytes, as bytes
 COMPACTED_RECORDS_MAX: Final = 2_000_000  # in one batch of a log that is compacted: 400 MB of columns
-LOOK_UP_SHARE_COST: Final = (
-    4 << 20
-)  # of a cycle, for look-ups that read files, those that begin and those that wait: 30 ms each
+LOOK_UP_SHARE_COST: Final = 4 << 20  # of a cycle, for look-ups that begin, and again for those that wait: 30 ms each
 LOOK_UPS_AT_ONCE_MAX: Final = 8  # that wait and take turns, each with an open segment; the others wait for these
-LOOK_UP_BATCH_COST_MAX: Final = (
-    64 << 20
-)  # of a look-up in a batch that it has open, before others have their turn: half a second
+LOOK_UP_BATCH_COST_MAX: Final = 64 << 20  # of a look-up in one batch, before others have their turn: half a second
 LOOK_UPS_KEPT_MAX: Final = 1_000  # of one network worker, that had too little time, each a place of some 500 bytes
 LOOK_UPS_WAITING_MAX: Final = 1_000  # of one network worker, one of a connection
 LOOK_UP_ROWS_MAX: Final = 250_000  # of all that wait, 100 MB of objects; one alone may have more
@@ -203,9 +199,7 @@ CONFIG_VALUE_LENGTH_MAX: Final = 1_000  # of a topic's override as stored in Zoo
 
 # Requests of one process of the node to another (`runtime/mailbox.py`)
 MAIL_REQUESTS_MAX: Final = 100_000  # of one process, that another has not answered
-MAIL_UPKEEP_REQUESTS_MAX: Final = (
-    2_000  # of the housekeeper, to one partition worker: the rest is asked at a later scan
-)
+MAIL_UPKEEP_REQUESTS_MAX: Final = 2_000  # of the housekeeper, to one partition worker: the rest waits for a later scan
 MAIL_REQUEST_BYTES_MAX: Final = 4 << 20  # of a body, over all its parts: what the default request ring takes whole
 MAIL_REPLY_BYTES_MAX: Final = 64 << 20  # the same, of a reply
 MAIL_BEGUN_REQUESTS_BYTES_MAX: Final = 16 << 20  # of one asker, of which the ends have not come

@@ -5,7 +5,7 @@ compaction wrote has the date of the last one that it replaces. So the time is b
 many segments there are. Where dates were changed from outside (a copy, a restored backup) the answer is one of the places where older and
 younger segments meet.
 
-The offsets are gathered in slices, as other searches go on (`time_search.py`). The place is an offset.
+The offsets are gathered in slices, as other searches continue (`time_search.py`). The place is an offset.
 
 Runs in: network workers. Source: Kafka `UnifiedLog.legacyFetchOffsetsBefore`.
 """
@@ -52,7 +52,7 @@ class SegmentStarts:
         self._before: int | None = None  # segments that begin before it are left; None: not looked for yet
 
     def step(self, reader: LogReader, log_start_offset: int, share: WorkShare) -> bool:
-        """Go on; returns whether it is over. raises FileNotFoundError, where what is looked for was deleted; OSError"""
+        """Continue; returns whether it is over. raises FileNotFoundError, where what is looked for was deleted; OSError"""
         if self._before is None:
             try:
                 self._before = self._begin(reader, share)

@@ -10,7 +10,7 @@ work, the answer is the true one.
 The place is an offset, and a position in an open segment while the log's segments are the same. Compaction, retention and rolls
 may change these between two calls; then the offset is looked up again.
 
-A search that waits lets go of what it has open (`release`). One that had too little time goes on when the same is asked again, up
+A search that waits lets go of what it has open (`release`). One that had too little time continues when the same is asked again, up
 to where the log ends then (`follow_end`).
 
 A batch that can't be opened has no record that any client could read. It is passed like one without such a record, and noted.
@@ -170,7 +170,7 @@ class TimeSearch:
         self._place.release()
 
     def follow_end(self, _since_offset: int, end_segment: int, end_position: int) -> None:
-        """Go on up to a later end. In between nothing was truncated."""
+        """Continue up to a later end. In between nothing was truncated."""
         self.release()
         self._place.follow_end(end_segment, end_position)
 
@@ -300,7 +300,7 @@ class LatestSearch:
                 one.release()
 
     def follow_end(self, since_offset: int, end_segment: int, end_position: int) -> None:
-        """Look at the records from an offset on as well, up to a later end. In between nothing was truncated.
+        """Search the records from an offset on as well, up to a later end. In between nothing was truncated.
 
         since_offset   where the log ended when the search began, or before
         """

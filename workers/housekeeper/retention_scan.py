@@ -11,8 +11,8 @@ A disk without room for the checkpoint gets it by the deletion: there the files 
 most: of a log with more that go, the next ones are asked for a moment after these went.
 
 Each request is a decision of its own. The segments that are left are judged by the settings, the log start and the time of that moment, so
-retention that is set back ends a deletion that is under way. The owner compares these settings with its own when files go. Segments are
-looked at once. Where a compaction or a truncation came between, the owner refuses, and they are looked at again.
+retention that is set back ends a deletion that is in progress. The owner compares these settings with its own when files go. The files of
+segments are read once. Where a compaction or a truncation came between, the owner refuses, and they are read again.
 
 Source: Kafka `LogManager.cleanupLogs`, `LogManager.deleteLogs`.
 """
@@ -50,7 +50,7 @@ _log = logging.getLogger(__name__)
 
 
 class _Look(NamedTuple):
-    """The segments of a log, as they were looked at.
+    """The segments of a log, as one scan of their files found them.
 
     hosted     the replica at that time: its owner refuses where its log was compacted or truncated since
     facts      of those that are left, oldest first
@@ -109,7 +109,7 @@ class RetentionScan:
         self._durable_start = durable_start
         self._write_starts = write_starts
         self._owed: dict[int, tuple[_Look, int]] = {}  # by slot; the log start that was on disk when it was asked for
-        self._looks: dict[int, _Look] = {}  # by slot: refused, to be looked at again
+        self._looks: dict[int, _Look] = {}  # by slot: refused, to be scanned again
         self._disk = WatchedDisk(seat, clock)
         self._without_retired: dict[int, tuple[int, int, int]] = {}  # slot -> key, generation, version of its segments
         self._retired: dict[

@@ -10,7 +10,7 @@ while its look-up waits: there is one of each. One that is closed is forgotten.
 What waits has nothing open. Of those that take turns, one has a batch open: a batch may want a window of 128 MiB to come out (zstd), so
 the look-up that is in one keeps its turn until it has searched it, or had LOOK_UP_BATCH_COST_MAX, and twice as much the next time.
 
-A search that had too little time is kept (`KeptSearches`), and goes on when the same is asked again: clients repeat what they ask. So
+A search that had too little time is kept (`KeptSearches`), and continues when the same is asked again: clients repeat what they ask. So
 each request comes nearer to the end, however many take turns.
 
 Runs in: a network worker. Costs are those of `log/reading/work_share.py`. Source: Kafka `DelayedRemoteListOffsets`, for the waiting.
@@ -67,7 +67,7 @@ class LookUp:
         return False
 
     def release(self) -> None:
-        """Let go of what is open, if it has something open; `step` goes on all the same."""
+        """Let go of what is open, if it has something open; `step` continues all the same."""
 
     def leave(self) -> None:
         """It ends before it is answered: what it has found out may be kept for the next one."""

@@ -101,7 +101,7 @@ class OpeningQueue:
         """There may be room again.
 
         has_room   whether a directory has this number of bytes free
-        is_due     whether the log of a slot may be tried again, as far as the time tells that its tries took
+        is_due     whether the log of a slot may be retried, as far as the time tells that its tries took
         """
         for slot in self.postponed:
             wanted = self._wanted.get(slot)

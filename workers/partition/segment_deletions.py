@@ -13,7 +13,7 @@ renames and leave others: a segment that is back, and none after it, would look 
 twice: the log start moves, its checkpoint is written, and then the files go.
 
 A request is judged when its files go, not when it was asked. In each cycle it is decided again whether the log is the one that the
-housekeeper looked at, and whether its settings still have the retention by which segments were judged. Where they have another one,
+housekeeper has scanned, and whether its settings still have the retention by which segments were judged. Where they have another one,
 only what lies below the log start goes.
 
 Source: Kafka `UnifiedLog.deleteOldSegments`.
@@ -101,7 +101,7 @@ class SegmentDeletions:
         return done
 
     def _go_on(self, deletion: _Deletion, most: int) -> ErrorCode:
-        """Delete at most so many of one request."""
+        """Delete `most` segments of one request, or fewer."""
         name = log_start_offset = None
 
         def delete(replica: Replica) -> None:
@@ -128,7 +128,7 @@ def _delete(replica: Replica, deletion: _Deletion, most: int) -> None:
     """raises   StorageFailed"""
     log = replica.log
     if deletion.as_of_version < log.segments.changed_version:
-        deletion.error = ErrorCode.INVALID_REQUEST  # what has these base offsets now is not what was looked at
+        deletion.error = ErrorCode.INVALID_REQUEST  # what has these base offsets now is not what was scanned
         deletion.is_over = True
         return
     last = log.end_segment

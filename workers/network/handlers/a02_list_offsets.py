@@ -11,7 +11,7 @@ in tiered storage.
 
 A record is looked for in slices, and the request waits between them (`look_ups.py`, `log/reading/time_search.py`): the answer is always
 that of the log. Where a look-up may take no longer, the partitions that are left get OFFSET_NOT_AVAILABLE, which clients retry. The search
-that was under way goes on with the next request for the same time, in the same leader epoch: no truncation came between.
+that was in progress continues with the next request for the same time, in the same leader epoch: no truncation came between.
 
 v0 has offsets where segments begin, the newest first (`log/reading/segment_starts.py`).
 
