@@ -43,6 +43,7 @@ class SegmentStarts:
         self, timestamp_ms: int, most: int, end_segment: int, end_offset: int, high_watermark: int, now_ms: int
     ) -> None:
         self.found: list[int] = []
+        self.spent = 0  # the cost of its steps, as its caller counts them
         self._timestamp_ms = timestamp_ms
         self._most = most
         self._end_segment = end_segment

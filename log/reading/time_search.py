@@ -131,6 +131,7 @@ class TimeSearch:
     start   where it begins; None: at the log's start
 
     found   once it is over; None: there is no such record before the end
+    spent   the cost of its steps, as its caller counts them
     """
 
     def __init__(
@@ -142,6 +143,7 @@ class TimeSearch:
         start: _Place | None = None,
     ) -> None:
         self.found: TimestampOffset | None = None
+        self.spent = 0
         self._timestamp_ms = timestamp_ms
         self._place = start if start is not None else _Place(0, end_segment, end_position)
         self._batch: BatchSearch | None = None
@@ -260,6 +262,7 @@ class LatestSearch:
 
     def __init__(self, end_segment: int, end_position: int, note_unopened: NoteUnopened = _no_note) -> None:
         self.found: TimestampOffset | None = None
+        self.spent = 0
         self._ends = (end_segment, end_position)
         self._note_unopened = note_unopened
         self._place = _Place(0, *self._ends)

@@ -77,21 +77,25 @@ class KeptSearches:
     """Searches that had too little time, by what they look for, the oldest first."""
 
     def __init__(self) -> None:
-        self._searches: OrderedDict[Hashable, NamedTuple] = OrderedDict()
+        self._searches: OrderedDict[Hashable, tuple[NamedTuple, int]] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._searches)
 
-    def keep(self, key: Hashable, search: NamedTuple) -> None:
-        """Keep a search that has nothing open, in place of another one for the same."""
-        self._searches.pop(key, None)
-        self._searches[key] = search
+    def keep(self, key: Hashable, search: NamedTuple, spent: int) -> None:
+        """Keep a search that has nothing open, or the one that is kept for the same, where that is further.
+
+        spent   the cost of all that it did: of several clients that ask the same at once, one continues a search, the others begin
+        """
+        before = self._searches.pop(key, None)
+        self._searches[key] = (search, spent) if before is None or before[1] <= spent else before
         if len(self._searches) > LOOK_UPS_KEPT_MAX:
             self._searches.popitem(last=False)
 
     def take(self, key: Hashable) -> NamedTuple | None:
         """The one for this, which is kept no longer."""
-        return self._searches.pop(key, None)
+        kept = self._searches.pop(key, None)
+        return None if kept is None else kept[0]
 
 
 class LookUps:

@@ -167,9 +167,29 @@ def test_so_many_are_kept_and_no_more(monkeypatch):
     monkeypatch.setattr(look_ups, "LOOK_UPS_KEPT_MAX", 3)
     kept = look_ups.KeptSearches()
     for number in (1, 2, 3, 1, 4):
-        kept.keep(number, (number,))
+        kept.keep(number, (number,), 0)
     assert [kept.take(number) for number in range(1, 5)] == [(1,), None, (3,), (4,)]
     assert len(kept) == 0
+
+
+def test_clients_that_ask_the_same_at_once_do_not_set_each_other_back(rig, monkeypatch):
+    """One continues the search that was kept, the others begin, and all of them end at the same time."""
+    lying_log(rig, 2_000)
+    share_of(monkeypatch, 4_000)
+    _found, whole = times(rig, 5_000)
+    for requests in range(1, REQUESTS_MAX):
+        clients = [rig.connect() for _ in range(3)]
+        for client in clients:
+            client.sendall(times_frame(5_000))
+        rig.turn_until(lambda: len(rig.context.look_ups) == 3)
+        for _ in range(9):
+            rig.turn(1)
+        rig.clock.ms += LOOK_UP_MS_MAX
+        errors = {rows_of(receive(rig, client)[0])[0][0] for client in clients}
+        if "NONE" in errors:
+            break
+        assert errors == {"OFFSET_NOT_AVAILABLE"}
+    assert 2 < requests < whole
 
 
 def old_frame(timestamp, partitions, most=1):

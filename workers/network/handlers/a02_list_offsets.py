@@ -127,7 +127,7 @@ class _ListOffsets(LookUp):
         """`LookUp.leave`."""
         if self._search is not None and self._search.key is not None:
             self.release()
-            self._context.look_ups.kept.keep(self._search.key, self._search)
+            self._context.look_ups.kept.keep(self._search.key, self._search, self._search.search.spent)
 
     def give_up(self) -> None:
         """`LookUp.give_up`."""
@@ -253,7 +253,10 @@ class _ListOffsets(LookUp):
         if row.leader_epoch != begun.row.leader_epoch:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "the log may have been truncated meanwhile")
         reader = self._context.files.reader(begun.route, row)
-        if not begun.search.step(reader, row.log_start_offset, share):
+        before = share.left
+        is_over = begun.search.step(reader, row.log_start_offset, share)
+        begun.search.spent += before - share.left
+        if not is_over:
             return None
         if isinstance(begun.search, SegmentStarts):
             return _PartitionResponse(
