@@ -136,7 +136,7 @@ class ReplicaOpener:
                 wanted_bytes = failure.wanted_bytes if isinstance(failure, StorageExhausted) else 0
                 wanted = (directory.parent, wanted_bytes) if directory is not None and wanted_bytes else None
                 now_ns = self._clock.monotonic_ns()
-                self._failures.note_try(now_ns // 1_000_000, (now_ns - begun_ns) // 1_000_000)
+                self._failures.note_try(slot, now_ns // 1_000_000, (now_ns - begun_ns) // 1_000_000)
                 if self._queue.postpone(slot, row, is_torn, wanted):
                     _log.error("log not opened, retried later partition=%s reason=%s", name, failure)
             else:

@@ -120,9 +120,13 @@ class Replicas:
 
     def make_missing(self, missing: MissingLog) -> None:
         """The controller knows that this log is missing, and holds the replica if it is to be held: an empty one is made."""
-        wanted = self._wanted.get(missing.slot)
-        if self._opener.make_missing(missing) and wanted is not None and wanted[1].key == missing.key:
+        if self._opener.make_missing(missing) and self.is_wanted(missing.slot, missing.key):
             self._unopened.add(missing.slot)
+
+    def is_wanted(self, slot: int, key: PartitionKey) -> bool:
+        """Whether the last view has a replica here."""
+        wanted = self._wanted.get(slot)
+        return wanted is not None and wanted[1].key == key
 
     def wanted_names(self) -> set[TopicPartition]:
         """Those that the last view wants here. For now and then: it visits all."""
@@ -191,8 +195,7 @@ class Replicas:
 
     def ask_for(self, slot: int, key: PartitionKey) -> None:
         """A client wants a partition whose log is not open: it is opened before the others."""
-        wanted = self._wanted.get(slot)
-        if wanted is not None and wanted[1].key == key:
+        if self.is_wanted(slot, key):
             self._unopened.ask(slot)
 
     def note_new(self, keys: Collection[PartitionKey]) -> None:
@@ -234,6 +237,7 @@ class Replicas:
                     self.offline[slot] = partition.key
             else:
                 self.offline.pop(slot, None)
+                self.failures.note_opened(slot)
                 self._told_new.pop(partition.key, None)
                 self.by_slot[slot] = replica
                 self._configs.apply(replica, topic)
@@ -274,13 +278,23 @@ class Replicas:
         self.failures.check_directories(monotonic_ms)
         is_waiting = self.failures.has_exhausted or self._unopened.postponed or self.has_owed
         if is_waiting and self.failures.is_retry_due(monotonic_ms):
-            self._unopened.try_again(self.failures.has_room)
-            begun_ns = self._clock.monotonic_ns()
-            self.failures.reopen_logs()
-            ended_ns = self._clock.monotonic_ns()
-            self.failures.note_try(ended_ns // 1_000_000, (ended_ns - begun_ns) // 1_000_000)
+            self._unopened.try_again(self.failures.has_room, lambda slot: self.failures.may_try(slot, monotonic_ms))
+            self.failures.note_due(monotonic_ms)
             self._opener.sync_names()
             self._delete_all(is_first_view=False)
+            self.reopen_some()
+
+    def reopen_some(self) -> int:
+        """Try logs that ran out of room, and may have it now: as many as OPENING_SLICE_MS takes, and one at least; returns how many."""
+        done = 0
+        begun_ns = self._clock.monotonic_ns() if self.failures.has_due else 0
+        while self.failures.has_due:
+            self.beat()
+            self.failures.reopen_next(lambda: self._clock.monotonic_ns() // 1_000_000)
+            done += 1
+            if self._clock.monotonic_ns() - begun_ns >= OPENING_SLICE_NS:
+                break
+        return done
 
     def beat(self) -> None:
         """A sign of life, where thousands of logs take their time."""
@@ -362,6 +376,7 @@ class Replicas:
         """A log that is not open is not wanted any more: its row says again what the owner before us left there."""
         row, _is_torn = self._unopened.postponed.get(slot, (None, False))
         self._unopened.discard(slot)
+        self.failures.note_opened(slot)
         if row is not None and row.key == self.offline.get(slot):
             self._table.publish(slot, row)
         self.offline.pop(slot, None)
