@@ -19,7 +19,8 @@ A batch that was known to be whole (below the recovery point, or published by an
 by a crash. What follows it is kept (`damaged_rest.py`): put aside, and, where there is no other replica, in the log from the next
 whole batch on. The recovery point lags, and may be missing. So the torn end of a crash is looked for in the last segment that was
 written: where a later one has a whole batch, and there is no other replica, a damaged batch counts as one that was whole. So it does
-in the last segment of a log that was synced before each answer, where a whole batch follows it.
+in a log that was synced before each answer, where a whole batch follows it, in its own segment or in a later one: whatever other replicas
+there are, what follows it is put aside before it is cut.
 
 What lies below the log's start is no part of it: damage and holes there (segments were deleted, and the machine lost some of the
 renames) say nothing of what follows. A log that ends below its start (records were deleted up to an offset that was lost) is reset
@@ -364,8 +365,8 @@ class LogLoader:
             is_within = not is_synced and self._has_batch(later)
             is_followed = (
                 self._was_synced
-                and not (is_synced or is_within)
-                and has_whole_batch(segment, position, next_offset, self._disk)
+                and not is_synced
+                and (is_within or has_whole_batch(segment, position, next_offset, self._disk))
             )
             if is_synced or is_within or is_followed or not (self._was_synced or self._is_published):
                 self._note_loss()
