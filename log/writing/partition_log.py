@@ -99,7 +99,10 @@ class PartitionLog:
         self.config = config
         self.epochs = LeaderEpochs(directory, disk)
         self._era = KnownEra(directory, disk)
-        self.producers = ProducerState(directory, disk, environment.producer_expiration_ms, environment.producer_budget)
+        budget = environment.producer_budget or ProducerBudget(
+            begun_ms=clock.monotonic_ns() // 1_000_000, begun_date_ms=clock.now_ms()
+        )
+        self.producers = ProducerState(directory, disk, environment.producer_expiration_ms, budget)
         self._clock = clock
         self._disk = disk
         self._mark = TruncationMark(directory, disk)
@@ -507,7 +510,8 @@ class PartitionLog:
         """The part of `close` that waits for the disk, and touches nothing but this log: may run in a thread.
 
         A log without records has nothing to replay, so it needs no snapshot; one without producers, none that survives a
-        crash of the machine: their headers tell that there are none.
+        crash of the machine: their headers tell that there are none. A snapshot that has producers which were forgotten since is written
+        again: they would come back with each opening.
 
         raises   StorageFailed
         """
@@ -517,7 +521,8 @@ class PartitionLog:
         try:
             if end:  # else there is nothing to lose: whatever a crash leaves of it opens as an empty log
                 self._sync.flush()
-                if end > segments.bases[0] and self.producers.snapshots.durable_offset != end:
+                is_noted = self.producers.snapshots.durable_offset == end and self.producers.has_snapshot_of_all
+                if end > segments.bases[0] and not is_noted:
                     self.producers.write_snapshot(end, segments.bases, is_durable=bool(self.producers.producers))
                 segments.active.finish()
                 segments.active.sync_indexes()
@@ -532,7 +537,7 @@ class PartitionLog:
     # Opening
 
     def _load(self, checkpoint: LogCheckpoint) -> LoadedLog:
-        self.producers.now_ms = self._clock.monotonic_ns() // 1_000_000
+        self.producers.begin_opening(self._clock.monotonic_ns() // 1_000_000)
         loader = LogLoader(
             self.directory,
             self.config,
@@ -545,7 +550,10 @@ class PartitionLog:
             self._loss,
             was_synced=self._synced.is_set,
         )
-        return loader.load(checkpoint)
+        seen_ms = self.producers.seen()
+        loaded = loader.load(checkpoint)
+        self.producers.note_seen(seen_ms)
+        return loaded
 
     def _reload(self, segment: int, position: int) -> None:
         """After a truncation: the log is whole up to (segment, position), and ends there. raises OSError

@@ -38,6 +38,7 @@ from headrace.workers.partition.moved_replicas import MovedReplicas
 from headrace.workers.partition.opened_logs import MissingLog, OpenedLog
 from headrace.workers.partition.opening_queue import OpeningQueue
 from headrace.workers.partition.owned_partitions import After, KnownPartitions, OwnedPartitions
+from headrace.workers.partition.producer_expiry import ProducerExpiry
 from headrace.workers.partition.replica import Replica
 from headrace.workers.partition.replica_closer import ReplicaCloser
 from headrace.workers.partition.replica_configs import ReplicaConfigs
@@ -83,6 +84,7 @@ class Replicas:
         self._clock = clock
         self._table = seat.partitions
         self._configs = ReplicaConfigs(seat.wiring.settings)
+        self._producers = ProducerExpiry(self.by_slot, clock.monotonic_ns() // 1_000_000)
         self._wanted: After = {}  # ours, as of the last view
         self._unopened = OpeningQueue()
         self._new_slots: set[int] = set()  # not open yet, and of partitions that no earlier view had
@@ -269,8 +271,9 @@ class Replicas:
         return done
 
     def tick(self, monotonic_ms: int) -> None:
-        """Flush what `flush.ms` wants flushed; follow what became of the log directories; try full logs again."""
+        """Flush what `flush.ms` wants flushed; forget idle producers; follow what became of the log directories; try full logs again."""
         self._flush_some(monotonic_ms)
+        self._producers.tick(monotonic_ms)
         self.failures.check_directories(monotonic_ms)
         is_waiting = self.failures.has_exhausted or self._unopened.postponed or self.has_owed
         if is_waiting and self.failures.is_retry_due(monotonic_ms):
