@@ -77,6 +77,7 @@ class PartitionLog:
     log_start_offset   the first offset that may be read
     segments           its list; version, end and sizes may be read there, nothing may be changed
     was_cut            batches at its end were damaged when it was opened, or before, and that was not told
+    has_lost_end       what may have been acknowledged was lost at its end when it was opened, or before, and that was not reported
     is_named           its directory was made for this topic, or had its id; else it may be of an earlier topic of the name
     was_synced         each append to it was synced before its answer, when it was opened. A torn end counts as no cut then: nobody had
                        acknowledged it. A cut that counts (`was_cut`) says that something synced is lost
@@ -111,12 +112,14 @@ class PartitionLog:
             self._synced.remove()
         self.was_synced = self._synced.is_set
         self._loss = LossMark(directory, disk)
+        was_noted = self._loss.is_set
         self.is_named = False
         self._latch = latch = FailureLatch(directory)
         self._progress = environment.progress
         loaded = self._load(checkpoint)
         self.log_start_offset = loaded.start_offset
         self.was_cut = loaded.was_cut or self._loss.is_set
+        self.has_lost_end = loaded.has_lost_end or was_noted
         self._is_short = False  # as the last truncation has found
         self.segments = segments = SegmentList(directory, loaded, clock, disk, latch)
         self._sync = SyncState(

@@ -29,7 +29,7 @@ from headrace.limits import OPENING_SLICE_MS
 from headrace.log.disk import Disk
 from headrace.shm.cluster_view import Changes, ClusterView, DoomedReplica, PartitionView, TopicView
 from headrace.shm.counters import LOGS_WANTED
-from headrace.shm.partition_table import RowState
+from headrace.shm.partition_table import RowState, has_published
 from headrace.shm.seat import Seat
 from headrace.workers.partition.known_checkpoints import KnownCheckpoints
 from headrace.workers.partition.log_directories import LogDirectories
@@ -372,6 +372,9 @@ class Replicas:
     def _open_again(self, replica: Replica, published: int) -> None:
         """Its log has lost what was published up to an offset: it is opened as after a start, and the controller is asked."""
         slot = replica.slot
+        row, _is_torn = self._table.recover_row(slot)
+        if row.key == replica.key and has_published(row):
+            replica.withdraw(row, published)
         self._opener.published[slot] = (replica.key, published)
         self._forget(slot)
         self._retired.remove(replica)
