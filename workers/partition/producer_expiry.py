@@ -1,7 +1,7 @@
 """Forgets producers that were idle for `producer.id.expiration.ms`, in all logs of a partition worker.
 
 A timer and not the appends of a log: a log that takes none keeps its producers for ever else. Nor an opening: what it finds is as old
-as its opening, so nothing has expired then. Each PRODUCERS_CHECK_MS the logs are looked at, some in each tick.
+as its opening, so nothing has expired then. Each PRODUCERS_CHECK_MS the logs are checked, some in each tick.
 
 Runs in: a partition worker. Source: Kafka `ProducerStateManager.removeExpiredProducers`, `producer.id.expiration.check.interval.ms`.
 """
@@ -24,7 +24,7 @@ class ProducerExpiry:
         self._next_ms = now_ms + PRODUCERS_CHECK_MS
 
     def tick(self, now_ms: int) -> int:
-        """Look at some logs, where a round is due or under way; returns how many producers were forgotten.
+        """Check some logs, where a round is due or in progress; returns how many producers were forgotten.
 
         now_ms   of the monotonic clock
         """

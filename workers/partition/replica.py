@@ -408,17 +408,14 @@ class Replica:
                 self._moved.note_end(self)
 
     def withdraw(self, row: PartitionRow, published: int = 0) -> None:
-        """The log ends before what a row says: nobody may go by it, neither readers nor other nodes that compare where logs end.
+        """The log ends before what a row says: neither readers nor nodes that compare logs may go by it. It says LOADING, and keeps its
+        offsets for the next owner, if this one is killed: the loss has to be reported still.
 
-        It says LOADING, and keeps its offsets for an owner that is made in place of this one: the loss has to be reported still.
-
-        row         what was published, by this owner or one before it
         published   up to where the log was published, besides
         """
-        end_offset = max(row.log_end_offset, published)
-        self._table.publish(
-            self.slot, row._replace(state=RowState.LOADING, generation=self._generation, log_end_offset=end_offset)
-        )
+        end = max(row.log_end_offset, published)
+        row = row._replace(state=RowState.LOADING, generation=self._generation, log_end_offset=end)
+        self._table.publish(self.slot, row)
 
     def _place_of(self, offset: int, last: _Place) -> _Place:
         """A mark stands still while a transaction is open, or followers are late: it is looked up once.
