@@ -229,6 +229,8 @@ RECALL_BYTES_MAX: Final = 8 << 20  # of log: five batches of a MiB, and those of
 RECALL_BYTES_FIRST: Final = 64 << 10  # most logs need no more
 RECALL_SEGMENTS_MAX: Final = 16
 RECALL_AGE_MS: Final = 300_000  # a producer that is silent for longer has nothing in flight
+PRODUCERS_CHECK_MS: Final = 600_000  # between two looks for idle producers, as Kafka's
+PRODUCER_LOGS_PER_TICK_MAX: Final = 1_000  # in which idle producers are looked for
 
 # Coordinators
 RELOAD_FIRST_MS: Final = 100  # until the partition of a coordinator that failed is loaded again, doubled each time

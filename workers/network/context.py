@@ -68,7 +68,7 @@ class Context:
         segments_max = segments_within(descriptors - DESCRIPTORS_RESERVED - connections_max)
         open_segments = OpenSegments(segments_max, self.look_ups.unindexed)
         self.files = PartitionFiles(wiring.log_dirs, seat.partitions, open_segments)
-        self.epochs = EpochFiles(self.files)
+        self.epochs = EpochFiles(self.files, seat.processes)
         self.sender = RingSender(seat)
         self.produce = ProduceLedger()
         self.mailbox = Mailbox(seat)

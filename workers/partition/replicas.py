@@ -29,7 +29,7 @@ from headrace.limits import OPENING_SLICE_MS
 from headrace.log.disk import Disk
 from headrace.shm.cluster_view import Changes, ClusterView, DoomedReplica, PartitionView, TopicView
 from headrace.shm.counters import LOGS_WANTED
-from headrace.shm.partition_table import RowState
+from headrace.shm.partition_table import RowState, has_published
 from headrace.shm.seat import Seat
 from headrace.workers.partition.known_checkpoints import KnownCheckpoints
 from headrace.workers.partition.log_directories import LogDirectories
@@ -38,6 +38,7 @@ from headrace.workers.partition.moved_replicas import MovedReplicas
 from headrace.workers.partition.opened_logs import MissingLog, OpenedLog
 from headrace.workers.partition.opening_queue import OpeningQueue
 from headrace.workers.partition.owned_partitions import After, KnownPartitions, OwnedPartitions
+from headrace.workers.partition.producer_expiry import ProducerExpiry
 from headrace.workers.partition.replica import Replica
 from headrace.workers.partition.replica_closer import ReplicaCloser
 from headrace.workers.partition.replica_configs import ReplicaConfigs
@@ -83,6 +84,7 @@ class Replicas:
         self._clock = clock
         self._table = seat.partitions
         self._configs = ReplicaConfigs(seat.wiring.settings)
+        self._producers = ProducerExpiry(self.by_slot, clock.monotonic_ns() // 1_000_000)
         self._wanted: After = {}  # ours, as of the last view
         self._unopened = OpeningQueue()
         self._new_slots: set[int] = set()  # not open yet, and of partitions that no earlier view had
@@ -273,8 +275,9 @@ class Replicas:
         return done
 
     def tick(self, monotonic_ms: int) -> None:
-        """Flush what `flush.ms` wants flushed; follow what became of the log directories; try full logs again."""
+        """Flush what `flush.ms` wants flushed; forget idle producers; follow what became of the log directories; try full logs again."""
         self._flush_some(monotonic_ms)
+        self._producers.tick(monotonic_ms)
         self.failures.check_directories(monotonic_ms)
         is_waiting = self.failures.has_exhausted or self._unopened.postponed or self.has_owed
         if is_waiting and self.failures.is_retry_due(monotonic_ms):
@@ -384,6 +387,9 @@ class Replicas:
     def _open_again(self, replica: Replica, published: int) -> None:
         """Its log has lost what was published up to an offset: it is opened as after a start, and the controller is asked."""
         slot = replica.slot
+        row, _is_torn = self._table.recover_row(slot)
+        if row.key == replica.key and has_published(row):
+            replica.withdraw(row, published)
         self._opener.published[slot] = (replica.key, published)
         self._forget(slot)
         self._retired.remove(replica)

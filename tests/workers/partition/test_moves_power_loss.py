@@ -53,6 +53,9 @@ class LosingNode(MovingNode):
         self.losing.is_off, self.losing.count = False, 0
         self.seat = FakeSeat(self.dirs)
         self.start().follow(VIEW)
+        for opened in self.replicas.take_opened():
+            if opened.replica.is_doubted:  # the controller process knows that its end was torn
+                self.replicas.trust(opened.replica)
         self.moves.resume()
 
     def checkpoint(self):
