@@ -64,6 +64,7 @@ def test_what_the_user_may_not_read_names_the_group(log_dir, monkeypatch, closed
     assert str(log_dir) in advice
 
 
+@pytest.mark.process
 def test_the_doctor_tells_how_much_of_each_topic_is_here(node):
     program = Program(node.bootstrap)
     name = f"doctor-{uuid.uuid4().hex[:8]}"
