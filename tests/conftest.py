@@ -138,7 +138,10 @@ def pytest_collection():
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Marks whole folders. Files that take tens of seconds come first: shards take whole files, and none shall begin a long one at the end."""
+    """Mark what is marked by folder, and put files that take tens of seconds first.
+
+    Shards take whole files, and none shall begin a long one at the end.
+    """
     for item in items:
         path = item.path.relative_to(TESTS).as_posix()
         if path.startswith(FOLDERS) or path in OF_ONE_SESSION:

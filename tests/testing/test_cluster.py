@@ -23,6 +23,8 @@ from headrace.testing.settings import settings_of
 from tests.support import children
 from tests.support.waiting import DEADLINE_S, wait_until
 
+pytestmark = pytest.mark.process
+
 OTHER_PROCESS = """
 import sys
 from headrace.testing.cluster import KafkaServer
@@ -77,7 +79,6 @@ def test_other_clients_write_and_read(kafka, kafka_topic):
     consumer.close()
 
 
-@pytest.mark.process
 def test_three_nodes_replicate_and_a_node_that_was_killed_comes_back(kafka_cluster):
     kafka = kafka_cluster(3, {"min.insync.replicas": "2"})
     kafka.create_topic("t", 3, 3)
@@ -128,7 +129,6 @@ def test_a_node_that_is_paused_is_silent_and_goes_on(kafka, kafka_topic):
     assert values(kafka, kafka_topic) == [b"after"]
 
 
-@pytest.mark.process
 def test_a_node_that_is_paused_can_be_stopped():
     kafka = KafkaServer()
     kafka.start()
@@ -146,7 +146,6 @@ def test_cut_closes_the_connections_of_this_process(kafka):
         assert connection.recv(1) == b""
 
 
-@pytest.mark.process
 def test_cut_closes_the_connections_of_another_process(kafka):
     host, port = kafka.bootstrap_servers.split(":")
     text = f"import socket; s = socket.create_connection(('{host}', {port})); print('on', flush=True); print(s.recv(1))"
@@ -158,7 +157,6 @@ def test_cut_closes_the_connections_of_another_process(kafka):
     process.stdout.close()
 
 
-@pytest.mark.process
 def test_nothing_is_left_of_clusters_that_were_stopped():
     keeper().begin()
     for kafka in (KafkaServer(), KafkaCluster(2)):
@@ -182,7 +180,6 @@ def test_nothing_is_left_of_clusters_that_were_stopped():
     assert len(os.listdir(f"/proc/{keeper().pid}/fd")) == keeper_descriptors
 
 
-@pytest.mark.process
 def test_nodes_end_with_a_test_process_that_is_killed():
     process = children.start(
         [sys.executable, "-c", OTHER_PROCESS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -199,7 +196,6 @@ def test_nodes_end_with_a_test_process_that_is_killed():
     wait_until(lambda: not os.path.exists(directory))
 
 
-@pytest.mark.process
 def test_a_node_that_can_not_start_says_why():
     kafka = KafkaServer({"headrace.worker.cpus": "9999"})
     with pytest.raises((TestingFailed, ConfigError), match="9999"):
@@ -208,7 +204,6 @@ def test_a_node_that_can_not_start_says_why():
         _ = kafka.bootstrap_servers
 
 
-@pytest.mark.process
 @pytest.mark.parametrize("key", ["broker.id", "listeners", "log.dirs", "zookeeper.connect"])
 def test_what_each_node_has_for_itself_is_refused(key):
     with pytest.raises(ConfigError, match=key.replace(".", r"\.")):
@@ -224,7 +219,6 @@ def test_bad_words_and_numbers_are_named(kafka, tmp_path):
         settings_of(tmp_path, 0, {})
 
 
-@pytest.mark.process
 def test_a_node_that_does_not_run_is_named(kafka_cluster):
     kafka = kafka_cluster(1)
     kafka.kill()
@@ -251,7 +245,6 @@ def test_processes_are_told_by_their_names(kafka):
     assert str(kafka.directory.name).startswith(PREFIX)
 
 
-@pytest.mark.process
 @pytest.mark.heavy
 def test_a_hundred_cycles_leave_nothing():
     before = len(os.listdir("/proc/self/fd"))

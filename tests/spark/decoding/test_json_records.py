@@ -268,6 +268,7 @@ def record_of(dice):
     return bytes(made)
 
 
+@pytest.mark.slow
 def test_the_kernel_takes_nothing_that_pyarrow_reads_otherwise(walker):
     """Rows, and which of them are bad, are the same with the kernel and without it."""
     if walker == "python":
