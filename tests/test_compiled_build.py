@@ -131,6 +131,7 @@ def test_tuples_of_the_core_name_classes_that_stand_before_them():
                 assert not [name for name in named if places.get(name, 0) > node.lineno], f"{path}: {node.name}"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("compiler", "reason"),
     [

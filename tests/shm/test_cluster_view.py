@@ -301,6 +301,7 @@ def changes_between(before: ClusterView, after: ClusterView) -> dict[str, frozen
     return changes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_told", [False, True])
 @pytest.mark.parametrize("round_number", range(30))
 def test_a_reader_that_follows_has_what_one_has_that_reads_afresh(names, round_number, is_told):

@@ -114,6 +114,7 @@ def test_a_record_of_two_documents_makes_no_other_one_bad(between, name):
         assert rows == [NOTHING if one is poison else (1, "x") for one in picked]
 
 
+@pytest.mark.slow
 def test_no_two_of_them_make_a_third():
     """Each pair, with good records around: an open string or brace never takes in the next record."""
     good = NASTY[0]
