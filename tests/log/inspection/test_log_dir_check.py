@@ -33,6 +33,8 @@ from headrace.protocol.message_set import build_message_set
 from headrace.protocol.record_batch import Record, build_batch
 from tests.support.log_damage import BATCHES, RECORDS_PER_BATCH, flip, tree, write_log
 
+pytestmark = pytest.mark.process
+
 FIRST = "00000000000000000000"
 LOCK = "import fcntl, sys; file = open(sys.argv[1], 'w'); fcntl.lockf(file, fcntl.LOCK_EX); print('locked', flush=True); sys.stdin.read()"
 
@@ -148,7 +150,6 @@ def test_a_torn_tail_is_a_note_after_a_crash_and_a_fault_after_a_clean_stop(log_
     assert [note for note in notes(totals) if "no batch after this byte" in note.what]
 
 
-@pytest.mark.process
 def test_a_tail_that_is_being_written_is_nothing_beside_a_node(locked):
     with open(active(locked / "topic-0"), "ab") as file:
         file.write((10**6).to_bytes(8, "big") + (100).to_bytes(4, "big") + bytes(4) + b"\x02" + bytes(20))
@@ -263,7 +264,6 @@ def test_an_empty_directory_is_no_log_directory_perhaps_its_disk_is_not_mounted(
         check(tmp_path / "nowhere")
 
 
-@pytest.mark.process
 def test_the_lock_is_asked_for_and_not_taken(tmp_path, locked):
     assert is_locked(locked / ".lock")
     assert not is_locked(tmp_path / "none")
