@@ -27,6 +27,8 @@ from tests.support.faulty_disk import LosingDisk, PowerLoss
 from tests.support.log_fixtures import batch
 from tests.workers.partition.test_replica_moves import MovingNode
 
+pytestmark = pytest.mark.slow
+
 ROUNDS = int(os.environ.get("HEADRACE_MOVES_POWER_LOSSES", "60"))
 LIVES = 3
 SMALL = {"segment.bytes": "3000", "index.interval.bytes": "500"}
