@@ -20,6 +20,7 @@ SHARDS ?= $(shell expr $$(nproc) + 2)
 # Tests that fork at every step: three times as fast in processes that have not imported all other tests, and no library's threads and objects come along
 FORKING := tests/shm tests/log/segments/test_segment_swap.py tests/workers/test_worker_deaths.py tests/controller/test_process.py
 IN_TEST := not interop and not chaos and not scenario and not systemd and not heavy
+IN_QUICK := $(IN_TEST) and not process and not slow
 GROUP_KILLS ?= 100
 POWER_LOSSES ?= 200
 # of faults that take a cluster to themselves, one step after the other, for each of APART; of moves between log directories
@@ -41,7 +42,7 @@ DOTS = (for _ in 0 1 2 3 4 5 6 7 8 9; do for _ in 0 1 2 3 4 5 6 7 8 9; do for _ 
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup core check-tools demo test heavy matrix lint codec links bench bench-compare interop swap scenarios chaos load-chaos query-chaos sink-chaos classic-chaos mirror-chaos client-chaos foreign readme systemd clean
+.PHONY: help setup core check-tools demo test test-quick heavy matrix lint codec links bench bench-compare interop swap scenarios chaos load-chaos query-chaos sink-chaos classic-chaos mirror-chaos client-chaos foreign readme systemd clean
 
 help: ## this text
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -75,7 +76,9 @@ $(STAMP): pyproject.toml constraints.txt
 	@touch $@
 	@echo "setup done"
 
-demo: setup ## a client writes, Spark reads the page cache (FILE=lines.txt for lines of your own)
+# It does not wait for the compiled core, which takes as long as all else: `make core` before it shows that form
+demo: $(STAMP) ## a client writes, Spark reads the page cache (FILE=lines.txt for lines of your own)
+	@$(BIN)/python -m headrace.kernel_build
 	@$(BIN)/headrace demo $${FILE:+-- "$$FILE"}
 
 # Hundreds of processes start; without byte code beside the sources each compiles them anew
@@ -85,10 +88,16 @@ test: $(STAMP) ## lint, types, and the suite but for interop, scenarios and chao
 	$(BIN)/python -m pytest -n $(SHARDS) -m '$(IN_TEST)' $(FORKING)
 	$(BIN)/python -m pytest -n $(SHARDS) --dist loadfile --no-loadscope-reorder -m '$(IN_TEST)' $(FORKING:%=--ignore=%)
 
+# Neither lint nor the compiled core: what an edit breaks in one layer. tests/README.md says what is left out.
+test-quick: export PYTHONDONTWRITEBYTECODE :=
+test-quick: $(STAMP) ## for each edit: the tests that start no process (under 2 minutes on 2 cores)
+	$(BIN)/python -m pytest -n $(SHARDS) --dist worksteal -m '$(IN_QUICK)'
+
 # HEAVY_FACTOR=5 on a machine with other work
 heavy: $(STAMP) core ## each array of each version of each request with 40,000 rows, and what other clients wait for (half an hour)
 	$(BIN)/python -m pytest -m heavy --timeout=7200 -s tests/e2e/test_heavy_requests.py
 	KILL_EVERY=1 $(BIN)/python -m pytest --timeout=1200 tests/workers/test_worker_deaths.py
+	SWAP_SEEDS=4 $(BIN)/python -m pytest --timeout=1200 tests/log/segments/test_segment_swap.py
 	$(BIN)/python -m pytest -m heavy tests/e2e/test_restored_zookeeper.py tests/load/test_upkeep_model.py
 	VERIFY_ROUNDS=40 $(BIN)/python -m pytest --timeout=1200 tests/e2e/test_verify_running.py
 

@@ -11,7 +11,7 @@ Runs in: Spark's Python workers, and every process that reads by `headrace.arrow
 
 Bytes are not trusted: a batch is checked against its checksum before it is trusted, every varint and length with the end of its batch; a
 mismatch is a WALK_* (`target.py`), never a read outside. Only the wanted fields of a record are written, each once.
-What it costs: decisions 049 and 057.
+What it costs: docs/measurements/spark.md; why it is so: docs/decisions/022.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The walk over batches in Python, for where the record kernel was not built: the same arguments, results and verdicts.
 
 Runs in: Spark's Python workers, and every process that reads by `headrace.arrow`, without a compiler at its installation. What a record
-costs is in decision 057. `tests/arrow/walk_cases.py` holds the kernel against it, over bytes that are right and bytes that are not.
+costs is in docs/measurements/spark.md. `tests/arrow/walk_cases.py` holds the kernel against it, over bytes that are right and bytes that
+are not.
 
 What each function does is said in `protocol/kernel/batches.c` and `gather.c`.
 """

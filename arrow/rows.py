@@ -51,7 +51,7 @@ from headrace.protocol.record_batch import (
 if TYPE_CHECKING:
     from headrace.arrow.ranges import OffsetRange
 
-BYTES_PER_BATCH = 4 << 20  # of keys, values and headers; a record batch that is larger comes whole (docs/decisions/064)
+BYTES_PER_BATCH = 4 << 20  # of keys, values and headers; a record batch that is larger comes whole (docs/decisions/022)
 VIEWED_PER_BATCH = 64 << 20  # the same where they are views: nothing of theirs is copied
 ROWS_MORE = 1_000  # than a chunk had before: sizes of records change
 WALKED_BYTES = (

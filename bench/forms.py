@@ -6,7 +6,7 @@
 
 Both nodes run all the time; one is under load at a time. CPU seconds are the node's, user and system, by the work done: what else runs
 on the machine is not in them. Logs keep the last 128 MiB of a partition: where they grow without
-bound, a GB was seen to cost three times as much (docs/decisions/060). Needs the compiled core (`make core`).
+bound, a GB was seen to cost three times as much (docs/measurements/bytes.md). Needs the compiled core (`make core`).
 """
 
 from __future__ import annotations

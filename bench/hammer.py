@@ -73,16 +73,34 @@ def fetch_request(partition: int, offset: int) -> bytes:
 
 
 def fetch_offsets(address: tuple[str, int], partition: int) -> list[int]:
-    """FETCH_PLACES offsets spread over the partition, each with FETCH_BYTES after it."""
+    """Up to FETCH_PLACES offsets spread over what the partition has, each of which a whole answer comes from.
+
+    A log may begin anywhere where retention is on, and an answer ends with its segment: near the end of one it is short.
+    """
+    start, end = (_offset_at(address, partition, timestamp) for timestamp in (-2, -1))
+    room = end - FETCH_MARGIN - start
+    if room <= 0:
+        raise SystemExit(f"fetch: partition {partition} of {TOPIC} is too short to read from")
+    places = [start + room * place // FETCH_PLACES for place in range(FETCH_PLACES)]
+    whole = [offset for offset in places if _fetched_bytes(address, partition, offset) >= FETCH_RESPONSE_BYTES_MIN]
+    if not whole:
+        raise SystemExit(f"fetch: no offset of partition {partition} of {TOPIC} gives {FETCH_RESPONSE_BYTES_MIN} bytes")
+    return whole
+
+
+def _offset_at(address: tuple[str, int], partition: int, timestamp: int) -> int:
+    """Where the log starts (-2), or ends (-1)."""
     request = messages.ListOffsetsRequest
-    wanted = request.ListOffsetsPartition(partition_index=partition, timestamp=-1)
+    wanted = request.ListOffsetsPartition(partition_index=partition, timestamp=timestamp)
     message = request(replica_id=-1, topics=[request.ListOffsetsTopic(name=TOPIC, partitions=[wanted])])
     frame = build_request(ApiKey.LIST_OFFSETS, LIST_OFFSETS_VERSION, 7, "hammer", message)
     answer = exchange(address, frame, ApiKey.LIST_OFFSETS, LIST_OFFSETS_VERSION)
-    room = answer.topics[0].partitions[0].offset - FETCH_MARGIN
-    if room <= 0:
-        raise SystemExit(f"fetch: partition {partition} of {TOPIC} is too short to read from")
-    return [room * place // FETCH_PLACES for place in range(FETCH_PLACES)]
+    return int(answer.topics[0].partitions[0].offset)
+
+
+def _fetched_bytes(address: tuple[str, int], partition: int, offset: int) -> int:
+    answer = exchange(address, fetch_request(partition, offset), ApiKey.FETCH, FETCH_VERSION)
+    return len(answer.responses[0].partitions[0].records or b"")
 
 
 class Wire:
@@ -123,7 +141,7 @@ def run(bootstrap: str, load: str, connections: int, seconds: float, depth: int 
         partition = index % PARTITIONS
         if load == "fetch":
             offsets = fetch_offsets(address, partition)
-            first = index // PARTITIONS * DEPTH % FETCH_PLACES
+            first = index // PARTITIONS * DEPTH % len(offsets)
             frames = [fetch_request(partition, offset) for offset in offsets[first:] + offsets[:first]]
         else:
             frame, records, batch_bytes = produce_request(partition, load.removeprefix("produce-"))

@@ -8,7 +8,7 @@
     python bench/send_ways.py [--rounds 3]
 
 The file is cached, ranges are taken from it in turn, the peer takes them off its socket without a copy. Medians of the rounds, ways
-by turns. docs/decisions/007 says what follows from it.
+by turns. docs/decisions/016 says what follows from it.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
     python -m bench.spark_first_row --one ENGINE BOOTSTRAP TOPIC
 
 Each engine in a process of its own, by turns. The clock starts when the session is there, and has `register` in it. Both read from a
-Headrace node; the third engine is ours with Spark's own daemons, as a session was before decision 076. Prints the
+Headrace node; the third engine is ours with Spark's own daemons, as Spark starts them by itself (decision 022). Prints the
 medians of wall time and CPU, their ratio to the connector's, and that of each round: the machine may be shared.
 """
 

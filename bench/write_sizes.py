@@ -2,7 +2,7 @@
 
 A size that is no multiple of a page leaves every write begin within one, and makes the kernel cache it in small pieces: a piece
 has to lie at a multiple of its own size. So it is not the copy that costs, but the bookkeeping for each piece and block. Each
-size is measured with blocks that are set aside ahead (`Disk.reserve`, docs/decisions/061) and without.
+size is measured with blocks that are set aside ahead (`Disk.reserve`, docs/decisions/007) and without.
 
     python bench/write_sizes.py [--rounds 3] [--dir DIRECTORY]
 

@@ -1,4 +1,4 @@
-"""`headrace cluster accept-loss`, and the held partitions of `headrace cluster describe` (docs/decisions/042).
+"""`headrace cluster accept-loss`, and the held partitions of `headrace cluster describe` (docs/decisions/013).
 
 They are in ZooKeeper, whose address a broker tells (zookeeper.connect), unless it is given: where that is one which only the brokers
 can reach, --zookeeper has another.

@@ -10,7 +10,7 @@ own time is in a header.
 
 The producer is a part of the consumer's own engine: there is no thread, and the blocking and the asyncio driver turn it alike.
 
-Source: Kafka Connect's DeadLetterQueueReporter (KIP-298), whose names tools know; decision 088.
+Source: Kafka Connect's DeadLetterQueueReporter (KIP-298), whose names tools know; decision 020.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Where the logs of other brokers end, leaders or followers: asked by ListOffsets, as a replica that debugs.
 
-Runs in: the controller process of a node that holds replicas (decision 042). By the replica id -2 a broker answers for what it does not
+Runs in: the controller process of a node that holds replicas (decision 013). By the replica id -2 a broker answers for what it does not
 lead, with its log's end. Ours tells the leader epoch of the last record in it, and says so by the time -2, or below that, which has the
 high watermark as well; Apache's tells the partition's, which is none of the log's (EPOCH_UNKNOWN). One request in flight to each broker,
 LOG_ENDS_PER_REQUEST_MAX partitions each; whoever does not answer is not known. A log that is out of service there says so (OUT_OF_SERVICE).

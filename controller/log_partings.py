@@ -1,6 +1,6 @@
 """Where held logs have parted from those of other brokers: owners tell the epochs of ours, brokers where theirs ended.
 
-Runs in: the controller process of a node that holds replicas (decision 071); `agent/log_parting.py` says what follows of an answer.
+Runs in: the controller process of a node that holds replicas (decision 015); `agent/log_parting.py` says what follows of an answer.
 OffsetForLeaderEpoch with the replica id -2: a node of ours answers for what it does not lead, Apache's broker for what it leads. A broker
 that does not answer, or not for a partition, leaves it unknown. One request in flight to each broker, of LOG_ENDS_PER_REQUEST_MAX
 partitions at most.
@@ -68,10 +68,14 @@ class LogPartings:
     def is_open(self, place: Place) -> bool:
         """Whether the log of a replica here is in service. Else its row says nothing of it.
 
-        It is not published yet (a new region, an owner that is not answered), is torn, or its opening failed or was postponed.
+        It is not published yet (a new region, an owner that is not answered), is torn, is of an owner that was killed, or its opening
+        failed or was postponed.
         """
         row = self._row(place)
-        return row is not None and row.state in IN_SERVICE
+        wiring = self._seat.wiring
+        owner = wiring.network_count + owner_of(*place, wiring.partition_count)
+        is_current = row is not None and row.generation == self._seat.processes.generation(owner)
+        return is_current and row is not None and row.state in IN_SERVICE
 
     def _row(self, place: Place) -> PartitionRow | None:
         topic = self._known.topics.get(place[0])

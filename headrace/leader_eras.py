@@ -1,4 +1,4 @@
-"""Eras of leader epochs: one era is one history of a partition (decisions 071 and 079).
+"""Eras of leader epochs: one era is one history of a partition (decision 015).
 
 What may take acknowledged records away begins another era: an election out of the ISR, a loss that is accepted, a restore of
 ZooKeeper that was found. A follower truncates below its high watermark after a leader of a later era, and not within one.

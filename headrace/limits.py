@@ -171,12 +171,10 @@ OPENED_RATIO_MAX: Final = 32  # of a request: beyond OPENED_BYTES_MAX, times its
 RECORD_ERRORS_MAX: Final = 1_000  # of a batch that is refused, told to its producer
 OPENED_RECORD_COST: Final = 256  # what a record costs besides its bytes, as bytes
 COMPACTED_RECORDS_MAX: Final = 2_000_000  # in one batch of a log that is compacted: 400 MB of columns
-LOOK_UP_SHARE_COST: Final = (
-    4 << 20
-)  # of a cycle, for look-ups that read files, those that begin and those that wait: 30 ms each
-LOOK_UPS_AT_ONCE_MAX: Final = (
-    8  # that wait and take turns, each with an open segment and batch; the others wait for these
-)
+LOOK_UP_SHARE_COST: Final = 4 << 20  # of a cycle, for look-ups that begin, and again for those that wait: 30 ms each
+LOOK_UPS_AT_ONCE_MAX: Final = 8  # that wait and take turns, each with an open segment; the others wait for these
+LOOK_UP_BATCH_COST_MAX: Final = 64 << 20  # of a look-up in one batch, before others have their turn: half a second
+LOOK_UPS_KEPT_MAX: Final = 1_000  # of one network worker, that had too little time, each a place of some 500 bytes
 LOOK_UPS_WAITING_MAX: Final = 1_000  # of one network worker, one of a connection
 LOOK_UP_ROWS_MAX: Final = 250_000  # of all that wait, 100 MB of objects; one alone may have more
 LOOK_UP_MS_MAX: Final = 20_000  # of a look-up over all its turns; Kafka's clients wait 30 s for a response
@@ -201,9 +199,7 @@ CONFIG_VALUE_LENGTH_MAX: Final = 1_000  # of a topic's override as stored in Zoo
 
 # Requests of one process of the node to another (`runtime/mailbox.py`)
 MAIL_REQUESTS_MAX: Final = 100_000  # of one process, that another has not answered
-MAIL_UPKEEP_REQUESTS_MAX: Final = (
-    2_000  # of the housekeeper, to one partition worker: the rest is asked at a later scan
-)
+MAIL_UPKEEP_REQUESTS_MAX: Final = 2_000  # of the housekeeper, to one partition worker: the rest waits for a later scan
 MAIL_REQUEST_BYTES_MAX: Final = 4 << 20  # of a body, over all its parts: what the default request ring takes whole
 MAIL_REPLY_BYTES_MAX: Final = 64 << 20  # the same, of a reply
 MAIL_BEGUN_REQUESTS_BYTES_MAX: Final = 16 << 20  # of one asker, of which the ends have not come
@@ -233,6 +229,8 @@ RECALL_BYTES_MAX: Final = 8 << 20  # of log: five batches of a MiB, and those of
 RECALL_BYTES_FIRST: Final = 64 << 10  # most logs need no more
 RECALL_SEGMENTS_MAX: Final = 16
 RECALL_AGE_MS: Final = 300_000  # a producer that is silent for longer has nothing in flight
+PRODUCERS_CHECK_MS: Final = 600_000  # between two looks for idle producers, as Kafka's
+PRODUCER_LOGS_PER_TICK_MAX: Final = 1_000  # in which idle producers are looked for
 
 # Coordinators
 RELOAD_FIRST_MS: Final = 100  # until the partition of a coordinator that failed is loaded again, doubled each time
@@ -273,7 +271,7 @@ QUARANTINE_FIRST_MS: Final = 5_000  # housekeeping that failed is left alone so 
 QUARANTINE_MAX_MS: Final = 600_000
 QUARANTINE_ENTRIES_MAX: Final = 10_000  # failures that are remembered
 REOPEN_INTERVAL_MS: Final = 1_000  # between two tries to open logs that ran out of room
-REOPEN_SHARE: Final = 20  # one part in so many of a worker's time at most is for tries that fail
+REOPEN_SHARE: Final = 20  # one part in so many of a worker's time at most is for tries that fail, of all its logs
 REST_SEARCH_BYTES_MAX: Final = 64 << 20  # after a damaged batch, to see whether a whole one follows
 
 # Codecs and schemas
@@ -424,6 +422,9 @@ COORDINATOR_TIMERS_MAX: Final = 2_000_000  # of one kind in one worker; when hal
 
 # Housekeeper
 SEGMENTS_PER_REQUEST_MAX: Final = 1_000
+LOOKS_REFUSED_MAX: Final = 3  # at the segments of one log, one after the other, before it waits for the next check
+DELETED_SEGMENTS_PER_CYCLE_MAX: Final = 50  # of a partition worker: 5 ms of renames
+DELETED_SEGMENTS_WAITING_MAX: Final = 20_000  # in it, of all requests but one; beyond, the housekeeper asks again
 CLEANER_FAILURES_MAX: Final = 10
 LAG_ROWS_PER_SCAN_MAX: Final = 2_000  # at a time; the others have their turn in the next ones
 
@@ -583,6 +584,7 @@ assert RECEIVE_BYTES_KEPT <= FRAME_BYTES_AT_ONCE_MAX <= RESPONSE_BYTES_MAX
 assert RING_BYTES_MIN & (RING_BYTES_MIN - 1) == 0
 assert RING_BYTES_MIN <= ANSWER_RING_BYTES_MIN <= ANSWER_RING_BYTES
 assert RING_BYTES_MIN <= CONTROL_RING_BYTES_MIN <= CONTROL_RING_BYTES
+assert DELETED_SEGMENTS_PER_CYCLE_MAX < SEGMENTS_PER_REQUEST_MAX < DELETED_SEGMENTS_WAITING_MAX
 assert UPKEEP_RING_BYTES >= RING_BYTES_MIN
 assert PEER_RING_BYTES_MIN <= PEER_RING_BYTES <= UPKEEP_RING_BYTES
 assert MAIL_REQUEST_BYTES_MAX + MAIL_BEGUN_COST <= MAIL_BEGUN_REQUESTS_BYTES_MAX

@@ -225,7 +225,7 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("log.message.timestamp.before.max.ms", _L, str(_LONG_MAX), "How far a record's timestamp may be before the broker's time.", 0, _LONG_MAX),
     Setting("log.message.timestamp.after.max.ms", _L, str(_LONG_MAX), "How far a record's timestamp may be after the broker's time.", 0, _LONG_MAX),
     Setting("log.message.timestamp.difference.max.ms", _L, str(_LONG_MAX), "Default of the two settings above (deprecated).", 0, _LONG_MAX),
-    Setting("log.message.format.version", _S, "3.0-IV1", "Without effect, as in Kafka since 3.0 (docs/decisions/006)."),
+    Setting("log.message.format.version", _S, "3.0-IV1", "Without effect, as in Kafka since 3.0 (docs/decisions/017)."),
     Setting("inter.broker.protocol.version", _S, "3.9-IV0", "What this node says to other brokers, and takes for granted of them: a version of Kafka from 2.6 to 3.9, the same on all brokers."),
     Setting("compression.type", _S, "producer", "Codec of stored batches; producer: as the producer sent them.", choices=_CODECS),
     Setting("compression.gzip.level", _I, "-1", "gzip level when the node compresses; -1: the fastest.", -1, 9, refused=(0,)),

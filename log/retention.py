@@ -22,6 +22,7 @@ from headrace.errors import ConfigError
 from headrace.log.config import LogConfig
 
 POLICY_KEY: Final = "headrace.retention.policy"
+NO_RETENTION: Final = -1  # nothing goes for it, as in Kafka's settings
 
 
 class SegmentFacts(NamedTuple):
@@ -59,6 +60,11 @@ def expired_segments(
             count = max(count, by_size)
     count = max(count, _leading(segments[:-1], lambda one: one.end_offset <= log_start_offset))
     return [one.base_offset for one in segments[:count] if one.size_bytes or one is not segments[-1]]
+
+
+def retention_of(config: LogConfig) -> tuple[int, int]:
+    """`retention.ms` and `retention.bytes` as far as segments go for them: what a decision to delete was made by."""
+    return (config.retention_ms, config.retention_bytes) if config.deletes_segments else (NO_RETENTION, NO_RETENTION)
 
 
 def load_policy(name: str | None) -> RetentionPolicy:

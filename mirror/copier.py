@@ -8,7 +8,7 @@
 
 What differs where a partition is copied by key is in `keyed_copies.py`.
 
-The order of what becomes durable: entry, batch, correction of the entry, position. docs/decisions/085 says why a restart at any point finds
+The order of what becomes durable: entry, batch, correction of the entry, position. docs/decisions/021 says why a restart at any point finds
 its place.
 """
 

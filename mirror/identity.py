@@ -6,7 +6,7 @@
     journal  producer id 2^62 + 62 bits of a hash of the same and of life // EPOCHS, epoch = life % EPOCHS
              sequence = number of a record in this life
 
-Ids from 2^62 on are never handed out by a cluster (docs/decisions/055). A partition takes a batch only where its sequence comes next:
+Ids from 2^62 on are never handed out by a cluster (docs/decisions/021). A partition takes a batch only where its sequence comes next:
 a compare-and-set on the target's log. In the journal a later life has a higher epoch, which fences the earlier ones.
 
 Source: KIP-98, KIP-360; Kafka `ProducerAppendInfo`.

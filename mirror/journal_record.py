@@ -17,7 +17,7 @@ Key and value are JSON, so that any console consumer shows them:
         {"path": [cluster id, ...]}
         the clusters that a topic came through, the nearest first
 
-Of partitions that are copied by key (docs/decisions/092):
+Of partitions that are copied by key (docs/decisions/021):
 
     ["partitioner", MIRROR, SOURCE, TOPIC]
         {"partitioner": "key"}

@@ -1,6 +1,6 @@
 """Partitions that are copied by key, in the loop of `copier.py`: located, planned, acknowledged, their positions written.
 
-The order of what becomes durable: chunk, batches, position. docs/decisions/092 says why a restart at any point finds its place.
+The order of what becomes durable: chunk, batches, position. docs/decisions/021 says why a restart at any point finds its place.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@
 After a start the chunks that some part lacks are planned again, with the borders that they had (`keyed_recovery.py`). Where the source has
 the same records for them, the batches are the same, whichever life of the mirror sends them. Where it was compacted meanwhile, a chunk
 is written again with what is left, and that has to wait until nothing that was planned before can arrive any more (`NotQuiet`):
-docs/decisions/092.
+docs/decisions/021.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@
 
 Batches are acknowledged in the order in which they are sent. After a failure all that is not acknowledged is sent again with the same
 sequences (`rewind`). A piece that needs proof is sent alone, read back, and compared before anything after it is sent
-(docs/decisions/085).
+(docs/decisions/021).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 What a leader has and has not replicated may still be lost, so it is waited for where the leader says how far it got (DescribeProducers,
 Kafka 2.8 and later). A log that ends below the journal's position lost records that were acknowledged.
 
-Source: KIP-664; docs/decisions/055.
+Source: KIP-664; docs/decisions/023.
 """
 
 from __future__ import annotations

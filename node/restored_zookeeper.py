@@ -4,32 +4,44 @@ Runs in: `headrace cluster restored`, which may wait; no broker is registered th
 any more, and no log need prove it: an ISR that shrank in the same leader epoch leaves nothing in a log. So for each partition
 
     the state              leader -1, all replicas of nodes in the ISR
-    /headrace/held/N/T     each replica is held, as one whose log is ahead of the state (decision 071): the nodes compare all of them,
+    /headrace/held/N/T     each replica is held, as one whose log is ahead of the state (decision 015): the nodes compare all of them,
                            and the best one leads, in a leader epoch of the next era
 
 Brokers of Apache Kafka hold nothing, and follow the states. So a partition that is on such brokers alone stays as it is: with all of its
 replicas in the ISR any of them could be elected, and the others would be cut. Of a partition with replicas on both only the nodes are in
 the ISR, and compare: a longer log of a broker of Apache's waits for an operator. ZooKeeper has which are nodes (/headrace/nodes).
 
-A hold that says that a log has parted from another, since nodes have worked on the backup before, is kept: the logs alone would not say so.
+Nodes may have worked on the backup before. What a hold of theirs says is kept where the logs alone would not say so: that a log has parted,
+also one that no assignment names any more, that it is missing, or that its directory had no topic id. And producer ids that were given out
+since the backup are not given out again.
 
-And what was given out since the backup is not given out again: producer ids. Everything can be run again.
+The command may be interrupted at any call, and is then run again. The second run goes by ZooKeeper alone. So each hold that says that a log
+has parted is stored there at each moment:
+
+    read       all that the command goes by is read and decoded; an error names what can't be read, and nothing was written
+    accepted   accepted losses are removed: they are of the past, and would count for the holds that follow
+    holds      each znode is written over, or made
+    states     after their holds
+    removed    znodes of holds that are not needed any more
+
+A topic that is marked for deletion is held as well: the mark may be removed, and then the topic is served.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import NamedTuple
 
 from headrace.controller.cluster.topic import is_another
 from headrace.controller.zookeeper import held_znodes, znodes
 from headrace.controller.zookeeper.blocking_session import BlockingSession
-from headrace.controller.zookeeper.errors import ZkConflict, ZkError
+from headrace.controller.zookeeper.errors import Node, ZkConflict, ZkError
 from headrace.controller.zookeeper.held_reader import read_znodes, unread_in
 from headrace.controller.zookeeper.held_znodes import HeldReplica
 from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.transaction import Transaction
-from headrace.controller.zookeeper.znodes import TopicAssignment
+from headrace.controller.zookeeper.znodes import BadZnode, PartitionState, TopicAssignment
 from headrace.errors import HeadraceError
 from headrace.ids import NO_EPOCH, NO_LEADER
 from headrace.limits import PRODUCER_IDS_SKIPPED, READS_IN_FLIGHT_MAX
@@ -39,7 +51,12 @@ SESSION_MS = 10_000
 BROKERS_WAIT_S = 60.0  # for sessions that the backup has, and nobody resumes
 POLL_S = 0.5
 STATES_PER_COMMIT = 400
+WRITES_PER_LOOK = 100  # topics that are written between two looks at which brokers are registered
 ANY_STATE = NO_EPOCH - 1  # below every epoch that a log may have
+
+_Replica = tuple[int, str, int]  # broker, topic and partition
+_Topics = Mapping[str, tuple[TopicAssignment, Sequence[PartitionState | None]]]
+_Holds = Mapping[tuple[int, str], Mapping[int, HeldReplica]]  # by broker and topic, then by partition
 
 
 class NodesUnknown(HeadraceError):
@@ -85,35 +102,48 @@ def _wait_for_nobody(session: BlockingSession, say: Callable[[str], None], wait_
         time.sleep(POLL_S)
 
 
+class _Past(NamedTuple):
+    """What ZooKeeper has, as it was read before the first write.
+
+    topics        by name: the assignment, and the states of its partitions; None: there is none
+    holds         by broker and topic: the holds that are to be there
+    znodes        paths of all znodes of holds
+    accepted      paths of losses that were accepted
+    producer_ids  the node that counts them, None: there is none; and the first one that was not given out
+    """
+
+    topics: _Topics
+    holds: _Holds
+    znodes: Collection[str]
+    accepted: Sequence[str]
+    producer_ids: tuple[Node | None, int]
+
+
 async def hold_nodes(zk: ZkSession, nodes: frozenset[int]) -> int:
     """The same, over a session that is there."""
     await zk.ensure_all((*znodes.PERSISTENT_PATHS, held_znodes.HELD, held_znodes.ACCEPT_LOSS, held_znodes.NODES))
+    await zk.sync()  # a server that is late may lack the last holds
     nodes = nodes or frozenset(map(int, filter(str.isdecimal, await zk.children(held_znodes.NODES))))
     if not nodes:
         raise NodesUnknown(
             f"{held_znodes.NODES} has no node: say which brokers are nodes, and not of Apache Kafka: --node"
         )
-    parted, read = await _parted(zk)
+    try:
+        past = await _read(zk, nodes)
+    except BadZnode as failure:
+        raise BadZnode(f"{failure}; nothing was written: mend or remove this znode, and run it again") from None
     await _refuse_live(zk)
-    accepted = [path for path in await zk.tree(held_znodes.ACCEPT_LOSS) if path != held_znodes.ACCEPT_LOSS]
-    for path in (*read, *accepted):  # of the past as well
+    for path in past.accepted:
         await zk.delete(path)
-    marked = set(await zk.children(znodes.DELETE_TOPICS))
-    names = [name for name in await zk.children(znodes.TOPICS) if name not in marked]
-    count = 0
-    for first in range(0, len(names), READS_IN_FLIGHT_MAX):
-        part = names[first : first + READS_IN_FLIGHT_MAX]
-        for name, node in zip(part, await zk.get_many([znodes.topic_path(one) for one in part]), strict=True):
-            if node is not None:
-                topic = znodes.decode_topic(name, node.data)
-                epochs = await _latest_epochs(zk, name, len(topic.replicas))
-                await _hold_topic(zk, name, topic, epochs, nodes, parted)
-                await _forget_leaders(zk, name, topic.replicas, nodes)
-                count += sum(1 for row in topic.replicas if not nodes.isdisjoint(row))
-        await _refuse_live(zk)
-    await _skip_producer_ids(zk)
+    wanted = await _write_holds(zk, past)
+    await _forget_leaders(zk, past, nodes)
+    for path in past.znodes:
+        if path not in wanted:
+            await zk.delete(path)
+    await _skip_producer_ids(zk, *past.producer_ids)
     await _refuse_live(zk)
-    return count
+    rows = (row for topic, _states in past.topics.values() for row in topic.replicas)
+    return sum(1 for row in rows if not nodes.isdisjoint(row))
 
 
 async def _refuse_live(zk: ZkSession) -> None:
@@ -124,13 +154,47 @@ async def _refuse_live(zk: ZkSession) -> None:
         )
 
 
-async def _parted(zk: ZkSession) -> tuple[dict[tuple[int, str, int], HeldReplica], list[str]]:
-    """Holds of logs that have parted from others, by broker and partition; those of an earlier run of this are none.
+async def _read(zk: ZkSession, nodes: Collection[int]) -> _Past:
+    """All that the command goes by, decoded. raises   HoldsUnread; BadZnode, which names what can't be read; ZkError"""
+    before, paths = await _read_holds(zk)
+    accepted = [path for path in await zk.tree(held_znodes.ACCEPT_LOSS) if path != held_znodes.ACCEPT_LOSS]
+    topics: dict[str, tuple[TopicAssignment, list[PartitionState | None]]] = {}
+    names = await zk.children(znodes.TOPICS)
+    for first in range(0, len(names), READS_IN_FLIGHT_MAX):
+        part = names[first : first + READS_IN_FLIGHT_MAX]
+        for name, node in zip(part, await zk.get_many([znodes.topic_path(one) for one in part]), strict=True):
+            if node is not None:
+                topic = znodes.decode_topic(name, node.data)
+                topics[name] = (topic, await _states_of(zk, name, len(topic.replicas)))
+    block = await zk.get(znodes.PRODUCER_ID_BLOCK)
+    first_id = znodes.decode_producer_id_block(block.data) if block is not None else 0
+    return _Past(topics, _holds_of(topics, before, nodes), paths, accepted, (block, first_id))
 
-    returns   these, and the paths of all znodes of holds, which were read
-    raises    HoldsUnread, ZkError
-    """
-    found, paths = {}, []
+
+def _holds_of(topics: _Topics, before: Mapping[_Replica, HeldReplica], nodes: Collection[int]) -> _Holds:
+    """What is to be held: each replica of a node, and each log that has parted, as its hold says."""
+    holds: dict[tuple[int, str], dict[int, HeldReplica]] = {}
+    for name, (topic, states) in topics.items():
+        for index, (row, state) in enumerate(zip(topic.replicas, states, strict=True)):
+            epoch = ANY_STATE if state is None else state.leader_epoch
+            held = HeldReplica(topic.topic_id, is_proven=True, parted_at=0, parted_from=NO_LEADER, parted_in=epoch)
+            for broker in set(row) & set(nodes):
+                kept = before.get((broker, name, index), held)
+                if is_another(kept.topic_id, topic.topic_id):
+                    kept = held
+                marked = held._replace(is_missing=kept.is_missing, is_nameless=kept.is_nameless)
+                holds.setdefault((broker, name), {})[index] = marked
+    for (broker, name, index), one in before.items():
+        there = topics.get(name)
+        if one.has_parted and (there is None or not is_another(one.topic_id, there[0].topic_id)):
+            holds.setdefault((broker, name), {})[index] = one
+    return holds
+
+
+async def _read_holds(zk: ZkSession) -> tuple[dict[_Replica, HeldReplica], list[str]]:
+    """What is held now, and the paths of all znodes of holds. raises   HoldsUnread, ZkError"""
+    found: dict[_Replica, HeldReplica] = {}
+    paths: list[str] = []
     for broker in map(int, filter(str.isdecimal, await zk.children(held_znodes.HELD))):
         replicas, failures = await read_znodes(zk, broker)
         if unread := sorted(unread_in(failures)):
@@ -139,69 +203,66 @@ async def _parted(zk: ZkSession) -> tuple[dict[tuple[int, str, int], HeldReplica
                 f" the log of broker {broker} has parted from others; use the version that wrote it, or remove that znode"
             )
         paths += [f"{held_znodes.held_by_path(broker)}/{name}" for name in failures]
-        for (name, index), one in replicas.items():
-            if one.is_ahead and not one.is_of_restore:
-                found[broker, name, index] = one
+        found.update(((broker, name, index), one) for (name, index), one in replicas.items())
     return found, paths
 
 
-async def _latest_epochs(zk: ZkSession, name: str, count: int) -> list[int]:
-    """By partition, as the states of the past have them. raises   ZkError, BadZnode"""
-    epochs = []
+async def _states_of(zk: ZkSession, name: str, count: int) -> list[PartitionState | None]:
+    """By partition, as the states of the past are; None: there is none. raises   ZkError, BadZnode"""
+    states: list[PartitionState | None] = []
     paths = [znodes.state_path(name, index) for index in range(count)]
     for first in range(0, count, READS_IN_FLIGHT_MAX):
         part = paths[first : first + READS_IN_FLIGHT_MAX]
         for path, node in zip(part, await zk.get_many(part), strict=True):
-            epochs.append(
-                ANY_STATE if node is None else znodes.decode_state(path, node.data, node.version).leader_epoch
-            )
-    return epochs
+            states.append(None if node is None else znodes.decode_state(path, node.data, node.version))
+    return states
 
 
-async def _hold_topic(
-    zk: ZkSession,
-    name: str,
-    topic: TopicAssignment,
-    epochs: Sequence[int],
-    nodes: Collection[int],
-    parted: Mapping[tuple[int, str, int], HeldReplica],
-) -> None:
-    held = HeldReplica(topic.topic_id, is_proven=True, parted_at=0, parted_from=NO_LEADER)
-    for broker in sorted({broker for row in topic.replicas for broker in row} & set(nodes)):
-        rows = enumerate(zip(topic.replicas, epochs, strict=True))
-        replicas = {index: held._replace(parted_in=epoch) for index, (row, epoch) in rows if broker in row}
-        for index in replicas:
-            kept = parted.get((broker, name, index))
-            if kept is not None and not is_another(kept.topic_id, topic.topic_id):
-                replicas[index] = kept
-        for znode, data in held_znodes.encode_chunks(name, replicas).items():
-            await zk.create(f"{held_znodes.held_by_path(broker)}/{znode}", data)
+async def _write_holds(zk: ZkSession, past: _Past) -> set[str]:
+    """Write each znode of holds over the one that is there; returns their paths. raises   BrokersLive, ZkError"""
+    there, wanted = set(past.znodes), set()
+    by_topic = sorted(past.holds.items(), key=lambda one: one[0][::-1])
+    for number, ((broker, topic), replicas) in enumerate(by_topic):
+        for name, data in held_znodes.encode_chunks(topic, replicas).items():
+            path = f"{held_znodes.held_by_path(broker)}/{name}"
+            wanted.add(path)
+            await (zk.set(path, data) if path in there else zk.create(path, data))
+        if not number % WRITES_PER_LOOK:
+            await _refuse_live(zk)
+    return wanted
 
 
-async def _forget_leaders(
-    zk: ZkSession, name: str, replicas: Sequence[tuple[int, ...]], nodes: Collection[int]
-) -> None:
-    """There is no leader, and each node's replica may be in sync. A partition without a state gets its first one as ever."""
-    for first in range(0, len(replicas), STATES_PER_COMMIT):
-        paths = {index: znodes.state_path(name, index) for index in range(first, len(replicas))[:STATES_PER_COMMIT]}
-        transaction = Transaction()
-        for index, node in zip(paths, await zk.get_many(list(paths.values())), strict=True):
-            isr = tuple(broker for broker in replicas[index] if broker in nodes)
-            if node is not None and isr:
-                state = znodes.decode_state(paths[index], node.data, node.version)
-                changed = state._replace(leader=NO_LEADER, isr=isr)
-                transaction.set(paths[index], znodes.encode_state(changed), node.version)
-        if transaction.operations:
-            await zk.commit(transaction)
+async def _forget_leaders(zk: ZkSession, past: _Past, nodes: Collection[int]) -> None:
+    """There is no leader, and each node's replica may be in sync. A partition without a state gets its first one as ever.
+
+    raises   BrokersLive, ZkError
+    """
+    for number, (name, (topic, states)) in enumerate(past.topics.items()):
+        for first in range(0, len(states), STATES_PER_COMMIT):
+            transaction = Transaction()
+            for index, state in list(enumerate(states))[first : first + STATES_PER_COMMIT]:
+                isr = tuple(broker for broker in topic.replicas[index] if broker in nodes)
+                if state is not None and isr:
+                    data = znodes.encode_state(state._replace(leader=NO_LEADER, isr=isr))
+                    transaction.set(znodes.state_path(name, index), data, state.version)
+            if transaction.operations:
+                await _commit(zk, transaction)
+        if not number % WRITES_PER_LOOK:
+            await _refuse_live(zk)
 
 
-async def _skip_producer_ids(zk: ZkSession) -> None:
-    node = await zk.get(znodes.PRODUCER_ID_BLOCK)
-    if node is None:
-        return
-    first = znodes.decode_producer_id_block(node.data)
-    data = znodes.encode_producer_id_block(NO_LEADER, first, first + PRODUCER_IDS_SKIPPED - 1)
+async def _commit(zk: ZkSession, transaction: Transaction) -> None:
+    """raises   ZkError, also where something was written since it was read: no other client should be there"""
     try:
-        await zk.set(znodes.PRODUCER_ID_BLOCK, data, node.version)
+        await zk.commit(transaction)
     except ZkConflict as failure:
         raise ZkError(f"another client writes to this ZooKeeper: {failure}") from None
+
+
+async def _skip_producer_ids(zk: ZkSession, block: Node | None, first: int) -> None:
+    if block is None:
+        return
+    transaction = Transaction()
+    data = znodes.encode_producer_id_block(NO_LEADER, first, first + PRODUCER_IDS_SKIPPED - 1)
+    transaction.set(znodes.PRODUCER_ID_BLOCK, data, block.version)
+    await _commit(zk, transaction)

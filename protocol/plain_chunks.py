@@ -1,7 +1,8 @@
 """What comes out of a compressed batch, some at a time: for who looks for one record and may stop early, or resume later.
 
 `compression.decompress` gives all of it at once and has a limit for it. This needs none: memory holds a chunk, whatever the batch
-becomes. The same formats are read, with the same tolerance. What is not whole ends the chunks or raises, and the reader of the
+becomes. Zstandard holds the frame's window besides, 128 MiB at most as in Java's clients, so a caller has few of these open at once. The
+same formats are read, with the same tolerance. What is not whole ends the chunks or raises, and the reader of the
 records notices that some are missing.
 
 Runs in: network workers. Source: as of `compression.py`.

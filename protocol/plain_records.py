@@ -9,7 +9,7 @@ of records, in both forms:
 
 So for every batch it holds that there are as many records as the header says, one after the other up to the last byte. What
 is left out, deltas and the lengths of keys and values further back in large batches, can harm a reader of that batch alone,
-as what is in a compressed one can. Measured and argued in docs/decisions/019.
+as what is in a compressed one can. Why: docs/decisions/017; measured: docs/measurements/node.md.
 
 Source: Kafka `LogValidator.assignOffsetsNonCompressed`, `DefaultRecord.readFrom`.
 """

@@ -31,7 +31,7 @@ def report_failed(seat: Seat, log_dir: Path, failure: OSError | StorageFailed) -
 
 
 def report_unreadable(seat: Seat, log_dir: Path, failure: Exception) -> bool:
-    """What a pass over the segments of a log met: an I/O error is its log directory's failure. False for anything else (decision 091)."""
+    """What a pass over the segments of a log met: an I/O error is its log directory's failure. False for anything else (decision 007)."""
     if not isinstance(failure, OSError) or failure.errno != errno.EIO:
         return False
     return report_failed(seat, log_dir, failure)

@@ -27,10 +27,11 @@ bytes:
 asked, and those of `RequestKind`, which no client can send:
 
     DELETE_SEGMENTS  slot 4 | key 4 | segments_version 8 | roll_before_ms 8 | active segment 8 | largest timestamp 8 | durable start 8 |
-                     rule 2 | pad 6 | n x base offset 8
+                     retention ms 8 | retention bytes 8 | rule 2 | pad 6 | n x base offset 8
                      refused where a swap or a cut came since that version: another segment may have that base offset;
                      segments from the one on that was active at the housekeeper's scan go only if they are older than
-                     roll_before_ms still; timestamp and rule are for the log line
+                     roll_before_ms still; where the log has another retention than these by now, only those below its start go;
+                     timestamp and rule are for the log line
     NOTE_SYNCED      slot 4 | key 4 | segments_version 8 | recovery point 8
                      synced from where the row with that version had its recovery point; refused where a cut came since
     SWAP_SEGMENTS    slot 4 | key 4 | segments_version 8 | n x ( base offset 8 | size 8 )
@@ -155,7 +156,7 @@ REQUEST_HEADER: Final = Struct("=QhhI")
 REPLY_HEADER: Final = Struct("=QhxxI")
 PART_HEADER: Final = Struct("=QIxxxx")
 VIEW_FOLLOWED: Final = Struct("=Q")
-DELETE_SEGMENTS_HEADER: Final = Struct("=IIqqqqqhxxxxxx")
+DELETE_SEGMENTS_HEADER: Final = Struct("=IIqqqqqqqhxxxxxx")
 SWAP_SEGMENTS_HEADER: Final = Struct("=IIq")
 SYNCED_ENTRY: Final = Struct("=IIqq")
 SWAPPED_SEGMENT: Final = Struct("=qq")

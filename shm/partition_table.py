@@ -75,6 +75,15 @@ _unpack_from: Final = _FIELDS.unpack_from
 _NO_WAITS: Final = bytes(WAIT_ROW_BYTES)
 
 
+def has_published(row: PartitionRow) -> bool:
+    """Whether its offsets are what an owner of this boot had published: a log that ends before that has lost something.
+
+    So it is while the row serves, and where the log was opened short since (`Replica.withdraw`). The row of a log that was not opened in
+    this boot says LOADING as well, but has no generation.
+    """
+    return row.state in IN_SERVICE or (row.state == RowState.LOADING and row.generation > 0)
+
+
 def pack_row(
     memory: memoryview,
     position: int,

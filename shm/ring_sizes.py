@@ -3,7 +3,7 @@
 Runs in: the supervisor, before it makes them. Rings come by pairs of processes, so their memory grows with network
 workers times partition workers, and with the square of these, all of it reserved at the start. Arenas are halved first,
 down to none, then what takes the most, down to what still works: a request ring that holds a largest batch twice, smaller rings for
-answers and for the controller, two pages between partition workers (docs/decisions/030).
+answers and for the controller, two pages between partition workers (docs/decisions/002).
 A `headrace.request.ring.bytes` or `headrace.receive.arena.bytes` that is given stays as it is.
 """
 

@@ -28,7 +28,7 @@ their row changes. `ClusterViewReader.follow` says which topics and partitions t
 
 The view is the desired state of this node's replicas, the partition table the actual one (docs/architecture.md).
 
-Source: Kafka's compacted logs; `cluster_table.py` for the rows; docs/decisions/027.
+Source: Kafka's compacted logs; `cluster_table.py` for the rows; docs/decisions/001.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Spark plans a Python data source once for each `load()`, and keeps that plan for every action, view and DataFrame
 made from it (`PythonDataSourceV2.getOrCreateReadInfo`); the connector, which is Scala, resolves again at each action. Tasks could resolve
 themselves, but then a retried task, or a recomputed cached block, would read other rows, and a shuffle over them
-loses or repeats some (docs/decisions/022).
+loses or repeats some (docs/decisions/023).
 
 Runs in: Spark's driver, PySpark Classic. Not possible with Spark Connect: call `load()` again.
 """

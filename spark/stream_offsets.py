@@ -9,7 +9,7 @@ Beside these it has leader epochs (KIP-320), those of the last records before th
     {"clicks": {"0": 23, "1": 42}, "leader epochs {\"clicks\": {\"0\": 3, \"1\": 3}}": {}}
 
 That is a topic without partitions to the connector, and to earlier versions: they read the same offsets, and pass it over
-(docs/decisions/077). No topic can have such a name.
+(docs/decisions/023). No topic can have such a name.
 
 Source: Spark's `JsonUtils` (partitionOffsets), `KafkaMicroBatchStream` (rateLimit, delayBatch).
 """

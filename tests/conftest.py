@@ -17,6 +17,7 @@ import hypothesis
 import pytest
 
 from tests.support import children
+from tests.support.process_watch import FOLDERS, WATCH
 from tests.support.spark_python import JVM
 from tests.support.waiting import wait_until
 
@@ -25,6 +26,7 @@ for _options in ("SPARK_SUBMIT_OPTS", "SPARK_LAUNCHER_OPTS"):
     os.environ.setdefault(_options, JVM)
 
 TESTS = Path(__file__).resolve().parent
+SLOW_FOLDERS = ("load/",)  # tables of PyIceberg and deltalake, some tenths of a second an operation
 # They take one session, and its JVM, which starts for ten seconds and is slow for twenty more: so they run in one shard
 OF_ONE_SESSION = (
     "spark/test_datasource.py",
@@ -85,6 +87,28 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("any machine")
 
 
+def pytest_configure():
+    WATCH.install()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    """A test without the marker `process` starts none: `make test-quick` runs it."""
+    WATCH.watch(item.nodeid if item.get_closest_marker("process") is None else None)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call():
+    result = yield
+    assert WATCH.complaint() is None, WATCH.complaint()
+    return result
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown():
+    WATCH.watch(None)
+
+
 def pytest_sessionstart(session):
     """SIGTERM is a Ctrl-C: fixtures are taken down, and nodes and regions go with them."""
     tests = os.getpid()
@@ -112,8 +136,18 @@ def pytest_collection():
         gc.enable()
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Files that take tens of seconds first: shards take whole files, and none shall begin a long one at the end."""
+    """Mark what is marked by folder, and put files that take tens of seconds first.
+
+    Shards take whole files, and none shall begin a long one at the end.
+    """
+    for item in items:
+        path = item.path.relative_to(TESTS).as_posix()
+        if path.startswith(FOLDERS) or path in OF_ONE_SESSION:
+            item.add_marker("process")
+        if path.startswith(SLOW_FOLDERS):
+            item.add_marker("slow")
     places = {TESTS / name: place for place, name in enumerate(LONG_FILES)}
     items.sort(key=lambda item: places.get(item.path, len(places)))
 

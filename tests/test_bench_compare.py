@@ -44,6 +44,7 @@ def test_rows_are_compared_by_their_ratio_or_by_the_figure_and_none_is_left_out(
     ]
 
 
+@pytest.mark.process
 def test_results_of_before_there_were_rounds_are_read(tmp_path):
     old = {"what": "a", "unit": "MB/s", "headrace": 1.0, "kafka": 1.0, "ratio": 1.0}
     path = tmp_path / "old.json"

@@ -8,6 +8,8 @@ from bench.run import create_topic
 from bench.spark_topics import click
 from tests.load.iceberg_threads import icebergs_threads_end
 
+pytestmark = pytest.mark.process
+
 __all__ = ["icebergs_threads_end"]
 
 COUNT = 10_000

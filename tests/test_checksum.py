@@ -27,6 +27,7 @@ def test_it_is_the_checksum_of_the_standard():
     assert crc32c(b"789", crc32c(b"123456")) == package.crc32c(b"123456789")
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("is_pure", [True, False])
 @pytest.mark.parametrize("before", ["", "import crc32c"])
 def test_the_package_is_imported_before_it_after_it_or_not_at_all(before, is_pure):

@@ -136,6 +136,7 @@ def test_tuples_of_the_core_name_classes_that_stand_before_them():
                 assert not [name for name in named if places.get(name, 0) > node.lineno], f"{path}: {node.name}"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("compiler", "reason"),
     [
@@ -199,6 +200,7 @@ def test_a_source_that_is_edited_while_it_is_built_is_not_taken_for_compiled(tmp
     assert core.reason.endswith("noun.py is not what was compiled")
 
 
+@pytest.mark.process
 @pytest.mark.skipif(not CompiledCore().modules, reason="the compiled core was not built here")
 def test_every_module_of_the_core_imports_in_its_compiled_form():
     program = (

@@ -133,6 +133,7 @@ def test_the_directory_is_that_of_this_python(tmp_path):
     assert EXTENSION_SUFFIXES[0] == f".{directory(tmp_path).name}.so"
 
 
+@pytest.mark.process
 def test_the_tests_own_process_is_pure_and_what_it_starts_is_as_the_environment_says():
     if os.environ.get("TESTS_COMPILED"):
         pytest.skip("this run takes the environment's form")

@@ -21,6 +21,8 @@ from headrace.compiled_build import sources
 from headrace.compiled_memory import HEADER_NAME, StructFunction, struct_functions
 from headrace.memory import copy_in, is_at, view
 
+pytestmark = pytest.mark.process
+
 ROOT = Path(__file__).resolve().parent.parent
 FORMATS = {
     "all_numbers": ">bBhHiIqQ",

@@ -4,6 +4,8 @@ import ast
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 from tests.support.held_sources import ROOT, files_of_tests, holders, namesake, said, sources
 
 # what no test holds, and why there is nothing to hold
@@ -78,6 +80,7 @@ def test_every_source_is_held_by_a_test():
     assert sorted(set(UNHELD) - unheld) == [], "held, or gone: no exception any more"
 
 
+@pytest.mark.slow
 def test_what_a_test_says_that_it_holds_is_there_and_within_its_reach():
     known = set(sources())
     wrong = []

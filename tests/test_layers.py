@@ -267,6 +267,7 @@ def tree(tmp_path_factory):
     return root
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "source", "wrong"),
     [

@@ -23,6 +23,7 @@ PIECES = [
 UNLIKE_JAVA = re.compile(r"(?:^|[\r\n])[ \t\f]*\\(?:\r\n|\r|\n).*\\u(?![0-9a-fA-F]{4})", re.DOTALL)
 
 
+@pytest.mark.process
 @pytest.mark.skipif(shutil.which("java") is None, reason="needs Java")
 def test_files_are_read_as_java_reads_them():
     rng = random.Random(SEED)

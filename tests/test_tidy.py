@@ -100,6 +100,7 @@ def test_no_module_creates_temporary_files_by_a_fixed_name():
     ]  # a setting of Spark's, of hosts that this one does not know: names in it are random
 
 
+@pytest.mark.process
 def test_tracked_files_name_no_machine_and_no_private_index():
     wrong = [
         relative(path)

@@ -30,6 +30,9 @@ USES = {
         1,
         "dates in producers' snapshots: they only rank producers beyond the bound of all, none expires by them",
     ),
+    "log/recovery/replay.py": (1, "when batches were appended: ranks producers as above"),
+    "log/state/producer_snapshot.py": (1, "the same"),
+    "log/writing/partition_log.py": (1, "the same, where a log has a bound of its own: in tools"),
     "node/supervisor.py": (2, "the steady date, which follows it at half the pace of time"),
     "log/segments/segment.py": (1, "retention of records without timestamps"),
     "shm/fabric.py": (2, "the steady date of a life begins with it"),
@@ -38,6 +41,7 @@ USES = {
     "workers/network/epoch_files.py": (1, "whether a file has changed: compared, never subtracted"),
     "workers/network/handlers/a00_produce.py": (2, "bounds of record timestamps"),
     "workers/network/handlers/a02_list_offsets.py": (2, "the oldest form of ListOffsets asks for dates of files"),
+    "workers/partition/log_opener.py": (1, "what dates in producers' snapshots are compared with: they only rank"),
     "workers/partition/replica_moves.py": (2, "record timestamps"),
     "workers/partition/worker.py": (3, "record timestamps, dates of commits"),
 }

@@ -9,7 +9,7 @@ a process the kernel keeps up by itself, and nothing is done: what lives for a f
 A thread, since the call waits while the disk's queue is full. It ends when it has nothing to do. What it is late with is left out: the
 next part of that file says it again. Nothing depends on it: what is synced is not told from here.
 
-Runs in: partition workers. Source: docs/decisions/065.
+Runs in: partition workers. Source: docs/decisions/007.
 """
 
 from __future__ import annotations

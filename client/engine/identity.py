@@ -39,7 +39,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class GivenIdentity:
-    """An identity of the caller's own making (docs/decisions/055).
+    """An identity of the caller's own making (docs/decisions/023).
 
     Producers with the same identity and the same records append them once, however many there are: a partition takes a batch only
     with the sequence that comes next in it. Ids from 2^62 on are never handed out by a cluster.

@@ -15,7 +15,8 @@ marks as well.
 
 The znodes hold the name until then: a topic made under it finds neither files nor committed offsets of the old one. A replica that
 is Ineligible holds it too, until its broker starts again: nobody else would ever remove its files. A reassignment in
-progress ends with its topic: replicas that it adds or removes are among those that go (docs/decisions/038).
+progress ends with its topic: replicas that it adds or removes are among those that go (docs/decisions/010), and so are those that
+an earlier one left to be deleted (`unwanted_replicas.py`).
 
 Source: Kafka `TopicDeletionManager`.
 """
@@ -29,8 +30,10 @@ from headrace.controller.active.replica_states import ReplicaStatus
 from headrace.controller.active.term import RETRY_MS, Part, Term
 from headrace.controller.cluster import events
 from headrace.controller.cluster.known_cluster import Topic
+from headrace.controller.cluster.unwanted_replicas import unwanted_of
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ControllerMoved, Node, ZkConflict, ZkError
+from headrace.controller.zookeeper.znodes import TopicAssignment
 from headrace.errors import ErrorCode
 from headrace.limits import DELETIONS_IN_FLIGHT_MAX
 
@@ -80,7 +83,7 @@ class Deletions(Part):
         self.marks_read(self._term.marked)
 
     def marks_read(self, names: Iterable[str]) -> None:
-        """Have marked topics go. A mark without a topic is what a killed controller may leave."""
+        """Have marked topics go. A mark without a topic is what a controller may leave that was killed."""
         term = self._term
         for name in names:
             if name in self._pending or name in term.reservations:  # once it is written the marks are read again
@@ -90,7 +93,7 @@ class Deletions(Part):
                 _log.warning("deletion mark removed, delete.topic.enable=false topic=%s", name)
                 term.start(self._remove_mark(name))
             elif topic is None:
-                term.start(self._begin_without_topic(name))
+                term.start(self._begin_unknown(name))
             else:
                 self._begin(name, topic)
 
@@ -132,6 +135,7 @@ class Deletions(Part):
 
     def _begin(self, name: str, topic: Topic | None) -> None:
         term = self._term
+        topic = _with_unwanted(topic) if topic is not None else None
         deletion = self._pending[name] = Deletion(topic)
         if topic is not None:
             term.leaving[name] = topic
@@ -144,24 +148,29 @@ class Deletions(Part):
             name, len(deletion.left), len(term.known.leaving.get(name, ())),
         )  # fmt: skip
 
-    async def _begin_without_topic(self, name: str) -> None:
-        """Of a mark without a topic. It may have been read before the deletion ended that removed it; the name is free then.
+    async def _begin_unknown(self, name: str) -> None:
+        """Of a mark whose topic is not known here. It may have been read before the deletion ended that removed it; the name is free then.
 
-        A topic that ZooKeeper has, and that is not known here yet, has replicas to be stopped: what was written since the names were read
-        fires their watch, and the marks are read again with it.
+        Where ZooKeeper has the topic, its node says which replicas are to be stopped, whatever else of it can't be read. One that was
+        made after the mark is another topic: it stays, and the mark goes.
         """
         term = self._term
         try:
             mark, node = await term.zk.get_many([znodes.delete_topic_path(name), znodes.topic_path(name)])
         except ZkError as failure:
-            _log.debug("mark without a topic is read again later topic=%s reason=%s", name, failure)
+            _log.debug("mark of an unknown topic is read again later topic=%s reason=%s", name, failure)
             return
         if mark is None or term.is_over or name in self._pending or name in term.reservations:
             return
-        if name in term.known.topics or name in term.known.released:
-            self.marks_read([name])
-        elif node is None or not _can_be_read(name, node):
-            self._begin(name, None)
+        if node is not None and (not term.settings["delete.topic.enable"] or mark.created_zxid < node.created_zxid):
+            _log.warning("deletion mark removed, its topic stays topic=%s", name)
+            await self._remove_mark(name)
+            return
+        assignment = _assignment_of(name, node)
+        if assignment is not None:
+            topic_id, replicas, _adding, _removing, others = assignment
+            term.tell(events.TopicWritten(name, topic_id, replicas, {}, (None,) * len(replicas), others))
+        self._begin(name, term.known.topics.get(name) or term.known.released.get(name))
 
     def _stop(self, deletion: Deletion, replicas: Iterable[Replica]) -> None:
         """Have replicas deleted, those whose broker is there; the others are Ineligible, and waited for.
@@ -288,17 +297,30 @@ class Deletions(Part):
             await self._term.commit(transaction)
 
 
-def _can_be_read(name: str, node: Node) -> bool:
-    """Whether a topic's node says which replicas it has. One that does not is deleted, as the mark says, and its files stay."""
+def _assignment_of(name: str, node: Node | None) -> TopicAssignment | None:
+    """What a topic's node says; None where there is none, or it can't be read: the mark counts, and the topic's files stay."""
     try:
-        znodes.decode_topic(name, node.data)
-    except znodes.BadZnode:
-        return False
-    return True
+        return None if node is None else znodes.decode_topic(name, node.data)
+    except znodes.BadZnode as failure:
+        _log.error("a deleted topic's replicas are not known, their files stay reason=%s", failure)
+        return None
+
+
+def _with_unwanted(topic: Topic) -> Topic:
+    """The topic, with replicas that a reassignment took off their brokers and that are not deleted yet."""
+    unwanted = unwanted_of(topic.assignment)
+    if not unwanted:
+        return topic
+    rows = tuple((*row, *unwanted.get(index, ())) for index, row in enumerate(topic.replicas))
+    whole = Topic(
+        topic.name, topic.topic_id, rows, topic.configs, topic.states, topic.adding, topic.removing, topic.others
+    )
+    whole.past = topic.past
+    return whole
 
 
 def _replicas_of(topic: Topic) -> list[Replica]:
-    """All; those that a reassignment adds or removes are among the others."""
+    """All; those that a reassignment adds or removes are among them."""
     return [(index, broker) for index, row in enumerate(topic.replicas) for broker in row]
 
 

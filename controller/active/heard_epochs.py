@@ -1,4 +1,4 @@
-"""Leader epochs that brokers have in their logs, and states don't know of: ZooKeeper was put back to the past (decision 071).
+"""Leader epochs that brokers have in their logs, and states don't know of: ZooKeeper was put back to the past (decision 015).
 
 Runs in: the controller process of the active node, one object a term. What a broker of ours finds so it holds, and says so in its
 nodes (`zookeeper/held_znodes.py`) before it answers a LeaderAndIsr. They are read before any election, and any step of a reassignment:

@@ -1,9 +1,9 @@
 """Why a reassignment waits: brokers hold replicas of the partition, and it is not known yet who has the better log.
 
 Runs in: the controller process of the active node. A step of a reassignment elects a leader, and has files deleted. What
-brokers hold is in ZooKeeper before they register (decision 042), so it is read with the states that a step is planned by.
+brokers hold is in ZooKeeper before they register (decision 013), so it is read with the states that a step is planned by.
 
-    a live broker disputes the state                nothing is done: it compares all logs, and says who leads (decision 071)
+    a live broker disputes the state                nothing is done: it compares all logs, and says who leads (decision 015)
     a live broker of the target holds its replica   nothing is done: the others may have what it lost, and would be deleted
     any broker's log is ahead of the state          nothing is done: it may be what was acknowledged, and would be deleted or cut; so it
                                                     is where it parted from its leader within an epoch, and waits for an operator. So
@@ -17,12 +17,13 @@ import logging
 from collections.abc import Collection, Mapping, Sequence
 
 from headrace.controller.active.heard_epochs import disputes
-from headrace.controller.active.unwanted_replicas import unwanted_of
-from headrace.controller.cluster.known_cluster import KnownCluster
+from headrace.controller.cluster.known_cluster import KnownCluster, is_another
+from headrace.controller.cluster.unwanted_replicas import unwanted_of
 from headrace.controller.zookeeper import held_znodes
+from headrace.controller.zookeeper.held_reader import read_znodes
 from headrace.controller.zookeeper.held_znodes import UNREADABLE, HeldReplica
 from headrace.controller.zookeeper.session import ZkSession
-from headrace.controller.zookeeper.znodes import BadZnode, PartitionState, TopicAssignment
+from headrace.controller.zookeeper.znodes import PartitionState, TopicAssignment
 
 ByBroker = Mapping[int, HeldReplica]
 Place = tuple[str, int]  # topic and partition
@@ -44,22 +45,31 @@ async def read_held_of(
     count = len(assignment.replicas)
     named = {broker for replicas in assignment.replicas for broker in replicas}
     brokers = sorted({*live, *named, *(broker for unwanted in unwanted_of(assignment).values() for broker in unwanted)})
-    asked = [(broker, chunk) for broker in brokers for chunk in range(held_znodes.chunk_of(max(0, count - 1)) + 1)]
-    paths = [held_znodes.held_path(broker, name, chunk) for broker, chunk in asked]
+    holding = set(await zk.children(held_znodes.HELD))
     found: dict[int, dict[int, HeldReplica]] = {}
-    for (broker, chunk), path, node in zip(asked, paths, await zk.get_many(paths), strict=True):
-        try:
-            replicas = held_znodes.decode_held(path, node.data) if node is not None else {}
-        except BadZnode as failure:
-            _log.error("it is not known what a broker holds broker=%d topic=%s reason=%s", broker, name, failure)
-            replicas = {index: UNREADABLE for index in range(count) if held_znodes.chunk_of(index) == chunk}
+    for broker in brokers:
+        if str(broker) not in holding:
+            continue
+        replicas = await _read_replicas(zk, broker, name, count)
         for index, one in replicas.items():
-            if one.topic_id in ("", assignment.topic_id) and (broker in live or one.is_ahead):
+            if not is_another(one.topic_id, assignment.topic_id) and (broker in live or one.is_ahead):
                 found.setdefault(index, {})[broker] = one
     away = [(index, broker) for index, holders in found.items() for broker in holders if broker not in live]
     for index, broker in await _accepted(zk, name, found, away):
         del found[index][broker]
     return found, tuple(broker for broker, registration in live.items() if known.brokers.get(broker) == registration)
+
+
+async def _read_replicas(zk: ZkSession, broker: int, name: str, count: int) -> dict[int, HeldReplica]:
+    """What a broker holds of a topic of so many partitions, by partition. raises ZkError"""
+    held, failures = await read_znodes(zk, broker, name)
+    replicas = {index: one for (_name, index), one in held.items()}
+    for znode, failure in failures.items():
+        if failure is not None:
+            _log.error("it is not known what a broker holds broker=%d topic=%s reason=%s", broker, name, failure)
+            first = held_znodes.order_of(znode)[1] * held_znodes.HELD_PER_ZNODE
+            replicas.update(dict.fromkeys(range(first, min(count, first + held_znodes.HELD_PER_ZNODE)), UNREADABLE))
+    return replicas
 
 
 async def _accepted(

@@ -32,6 +32,7 @@ from headrace.errors import ErrorCode
 from headrace.ids import NO_LEADER
 
 TOPICS_PER_STEP = 400  # checked without a pause
+WELL = (ErrorCode.NONE, ErrorCode.STALE_CONTROLLER_EPOCH)  # answers for replicas that can serve
 
 _log = logging.getLogger(__name__)
 
@@ -81,7 +82,7 @@ class Leaders(Part):
         self._check([name])
 
     def isrs_changed(self, name: str, indexes: Collection[int]) -> None:
-        """One of a leader's node may have taken the leader away: its state was of the past (decision 071). Or a leader took a broker in
+        """One of a leader's node may have taken the leader away: its state was of the past (decision 015). Or a leader took a broker in
         that was about to go, by a write that came after we had removed it: it sees no lag where nothing is written, and we saw it go.
         A replica that was offline, and that its leader takes in, serves again.
         """
@@ -109,11 +110,12 @@ class Leaders(Part):
         """
         liveness = self._term.liveness
         failed = [place for place, error in errors.items() if error is ErrorCode.KAFKA_STORAGE_ERROR]
+        well = [place for place, error in errors.items() if error in WELL]
+        liveness.note_well(broker, well)
         if not failed and broker not in liveness.failed:
             return
         before = liveness.failed.get(broker, set())
-        well = (ErrorCode.NONE, ErrorCode.STALE_CONTROLLER_EPOCH)
-        new = liveness.note_failed(broker, failed, [place for place, error in errors.items() if error in well])
+        new = liveness.note_failed(broker, failed, well)
         if new:
             _log.warning("replicas are offline, their log directory failed broker=%d replicas=%d", broker, len(new))
         moved = before ^ liveness.failed.get(broker, set())

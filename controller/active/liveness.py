@@ -8,7 +8,8 @@ Source: Kafka `ControllerContext.isReplicaOnline`, `shuttingDownBrokerIds`, `rep
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from headrace.controller.cluster.known_cluster import KnownCluster
 
@@ -28,6 +29,7 @@ class Liveness:
         self.returning: set[int] = set()
         self.failed = failed
         self._known = known
+        self._heard_well: list[dict[int, set[Place]]] = []
 
     def brokers(self) -> list[int]:
         """Ids of those that may lead something new, in order; where all are about to go, all."""
@@ -63,9 +65,28 @@ class Liveness:
             self.shutting_down.discard(broker)
             self.returning.discard(broker)
             self.failed.pop(broker, None)
+            for since in self._heard_well:
+                since.pop(broker, None)
+
+    @contextmanager
+    def well_since(self) -> Iterator[Mapping[int, Collection[Place]]]:
+        """Replicas that brokers report to be well while this goes on, by broker: what was read before may be over."""
+        since: dict[int, set[Place]] = {}
+        self._heard_well.append(since)
+        try:
+            yield since
+        finally:
+            self._heard_well = [one for one in self._heard_well if one is not since]
+
+    def note_well(self, broker: int, well: Collection[Place]) -> None:
+        """Replicas that can serve, as their broker reports."""
+        for since in self._heard_well:
+            since.setdefault(broker, set()).update(well)
 
     def note_failed(self, broker: int, failed: Iterable[Place], well: Iterable[Place]) -> list[Place]:
         """What a broker said of its replicas; returns those that are offline since now."""
+        well = list(well)
+        self.note_well(broker, well)
         before = self.failed.get(broker, set())
         new = [place for place in failed if place not in before]
         now = (before | set(new)) - set(well)

@@ -32,9 +32,9 @@ from collections.abc import Callable, Collection, Sequence
 from enum import Enum
 from typing import Any, NamedTuple
 
-from headrace.controller.active.unwanted_replicas import FIELD
 from headrace.controller.cluster.known_cluster import Topic
 from headrace.controller.cluster.partition_assignment import PartitionAssignment, without
+from headrace.controller.cluster.unwanted_replicas import FIELD
 from headrace.controller.zookeeper.znodes import PartitionState
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import NO_LEADER

@@ -42,7 +42,11 @@ from headrace.controller.active.reassignment import (
 )
 from headrace.controller.active.term import RETRY_MS, Part, Term, is_told
 from headrace.controller.active.topic_creation import encode_assignment
-from headrace.controller.active.unwanted_replicas import (
+from headrace.controller.active.wishes import is_at, take_out
+from headrace.controller.cluster import events
+from headrace.controller.cluster.known_cluster import Topic
+from headrace.controller.cluster.partition_assignment import PartitionAssignment, assignment_of
+from headrace.controller.cluster.unwanted_replicas import (
     Unwanted,
     by_partition,
     unwanted_after,
@@ -50,10 +54,6 @@ from headrace.controller.active.unwanted_replicas import (
     with_unwanted,
     without_replicas,
 )
-from headrace.controller.active.wishes import is_at, take_out
-from headrace.controller.cluster import events
-from headrace.controller.cluster.known_cluster import Topic
-from headrace.controller.cluster.partition_assignment import PartitionAssignment, assignment_of
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.admin_znodes import Place, decode_reassignment
 from headrace.controller.zookeeper.errors import ControllerMoved, Node, ZkConflict, ZkError

@@ -251,15 +251,20 @@ class StateChanges:
     # Parts
 
     async def _hear(self) -> None:
-        """Know which leader epochs brokers have, and which replicas they hold, before anybody is elected."""
-        while not self._term.is_over:
-            try:
-                await self._term.heard.refresh()
-                break
-            except ZkError:
-                await self._term.tasks.sleep(RETRY_MS)
-        for broker, places in self._term.heard.held.items():
-            self._term.liveness.note_failed(broker, places, ())
+        """Know which leader epochs brokers have, and which replicas they hold, before anybody is elected.
+
+        A hold may be over before all are read. Its broker has answered so meanwhile, and will not answer again.
+        """
+        term = self._term
+        with term.liveness.well_since() as well:
+            while not term.is_over:
+                try:
+                    await term.heard.refresh()
+                    break
+                except ZkError:
+                    await term.tasks.sleep(RETRY_MS)
+            for broker, places in term.heard.held.items():
+                term.liveness.note_failed(broker, [one for one in places if one not in well.get(broker, ())], ())
 
     def _is_unclean_by_default(self) -> str:
         told = self._term.known.cluster_settings.get(UNCLEAN)

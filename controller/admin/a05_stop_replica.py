@@ -3,7 +3,7 @@
 Runs in: the controller process of the node that is told. A replica that is deleted is answered when its owner has put the files away,
 or can't: KAFKA_STORAGE_ERROR, as of one that was out of service before.
 With the leader epoch -2 the topic is being deleted, else it stays, and other brokers have its replicas. Before v3 there is no
-leader epoch. Files go only where ZooKeeper says the same (decisions 062 and 072):
+leader epoch. Files go only where ZooKeeper says the same (decision 009):
 
     the topic goes       /admin/delete_topics has its mark
     the replica goes     the assignment in the topic's node, which has the id that is known here, is to be without this node
@@ -21,7 +21,7 @@ from headrace.controller.admin.told_request import judged
 from headrace.controller.agent.judgement import EPOCH_DURING_DELETE, judge_stop
 from headrace.controller.agent.orders import LEARN_PAUSE_MS
 from headrace.controller.agent.pending_response import PendingResponse
-from headrace.controller.cluster.events import ReplicasStopped, StoppedReplica
+from headrace.controller.cluster.events import ReplicasStopped, StoppedReplica, ToldTopic
 from headrace.controller.cluster.known_cluster import KnownCluster, is_another
 from headrace.controller.cluster.partition_assignment import assignment_of
 from headrace.controller.zookeeper import znodes
@@ -46,28 +46,28 @@ async def handle(context: AdminContext, version: int, body: memoryview) -> Pendi
     request = decode_request(ApiKey.STOP_REPLICA, version, body)
     stops = dict(_stops_of(request))
     error = await judged(context, request)
+    agent, known = context.agent, context.known
+    unproven, marked = (set[_Replica](), set[str]()) if error else await _unproven_of(context, stops)
+    error = error or await judged(context, request)  # this node may have been elected while ZooKeeper was asked
     if error is not ErrorCode.NONE:
         return PendingResponse.done(_response(version, error, dict.fromkeys(stops, error)))
-    agent, known = context.agent, context.known
     errors: dict[_Replica, ErrorCode] = {}
-    unproven, marked = await _unproven_of(context, stops)
     for (name, index), stopped in stops.items():
         topic = known.topics.get(name)
         is_offline = topic is not None and agent.rows.is_offline(topic, index)
         is_replica = topic is not None and index < len(topic.replicas) and known.node_id in topic.replicas[index]
-        is_late = (name, index) in unproven
         judged_so = judge_stop(topic, index, stopped, is_replica, is_offline)
-        errors[name, index] = ErrorCode.FENCED_LEADER_EPOCH if is_late else judged_so
-        if errors[name, index] is ErrorCode.NONE and name not in marked and _is_kept(known, name, index, stopped):
-            errors[name, index] = ErrorCode.KAFKA_STORAGE_ERROR
+        if (name, index) in unproven:
+            judged_so = ErrorCode.FENCED_LEADER_EPOCH if known.has(name) else ErrorCode.UNKNOWN_SERVER_ERROR
+        elif judged_so is ErrorCode.NONE and name not in marked and _is_kept(known, name, index, stopped):
+            judged_so = ErrorCode.KAFKA_STORAGE_ERROR
+        errors[name, index] = judged_so
     counted = {replica: stops[replica] for replica, code in errors.items() if code is ErrorCode.NONE}
+    hosted = {replica for replica, stopped in counted.items() if stopped.is_deleted and _has_files(known, *replica)}
     agent.apply(ReplicasStopped(request.controller_id, request.controller_epoch, counted))
     leaving = agent.orders.leaving([replica for replica, stopped in counted.items() if stopped.is_deleted])
-    for (name, index), stopped in counted.items():
-        topic = known.topics.get(name)
-        is_left = topic is not None and index < len(topic.states) and index not in topic.stopped
-        if is_left and stopped.is_deleted and stopped.leader_epoch != EPOCH_DURING_DELETE:
-            errors[name, index] = ErrorCode.UNKNOWN_SERVER_ERROR  # no row is left to have it deleted
+    for replica in hosted - {(one.topic, one.partition) for one in leaving}:
+        errors[replica] = ErrorCode.UNKNOWN_SERVER_ERROR  # no row is left to have it deleted
     agent.hurry()
 
     orders = agent.orders
@@ -83,8 +83,16 @@ async def handle(context: AdminContext, version: int, body: memoryview) -> Pendi
     return PendingResponse(leaving, agent.monotonic_ms() + ROLES_WAIT_MS_MAX, orders.is_over, respond)
 
 
+def _has_files(known: KnownCluster, name: str, index: int) -> bool:
+    """Whether the assignment gives this node a replica that was not deleted before: its owner has to be asked."""
+    topic = known.topics.get(name) or known.released.get(name)
+    if topic is None or index >= len(topic.replicas) or index in topic.stopped:
+        return False
+    return known.node_id in topic.replicas[index]
+
+
 def _is_kept(known: KnownCluster, name: str, index: int, stopped: StoppedReplica) -> bool:
-    """Whether a replica waits for an operator: its log may be all that is left of what was acknowledged (decision 071).
+    """Whether a replica waits for an operator: its log may be all that is left of what was acknowledged (decision 015).
 
     Its topic may be deleted all the same, which is marked in ZooKeeper.
     """
@@ -107,7 +115,8 @@ def _is_kept(known: KnownCluster, name: str, index: int, stopped: StoppedReplica
 async def _unproven_of(
     context: AdminContext, stops: Mapping[_Replica, StoppedReplica]
 ) -> tuple[set[_Replica], set[str]]:
-    """Replicas whose files would go by these stops, and of which ZooKeeper does not say so; and topics that are marked for deletion.
+    """Replicas whose files would go by these stops, and of which ZooKeeper does not say so, or has a topic that can't be read here; and
+    topics that are marked for deletion.
 
     A stop has no topic id. One that was delayed on a connection that its sender has given up would delete the replica of a topic that was
     made under the name since, or of a later assignment. What proves it is there before the first stop, and goes after the last answer.
@@ -115,9 +124,12 @@ async def _unproven_of(
     raises   ZkError
     """
     known = context.known
+    gone = {topic.name for topic in known.deleted}  # a stop that comes again: their replicas here go, or have gone
     left = {
-        replica: one for replica, one in stops.items() if _needs_proof(one) and known.has(replica[0])
-    }  # ZooKeeper lost it: too
+        replica: one
+        for replica, one in stops.items()
+        if _needs_proof(one) and (known.has(replica[0]) or replica[0] not in gone)
+    }  # of one that ZooKeeper lost too
     all_marked: set[str] = set()
     for tries_left in range(LEARN_TRIES_MAX - 1, -1, -1):
         names = sorted({name for name, _index in left})
@@ -134,13 +146,22 @@ async def _unproven_of(
             if name not in same
             or not _is_proven(known, name, index, one.leader_epoch, name in marked, assigned.get(name))
         }
+        absent = {name for name, node in zip(names, nodes, strict=True) if node is None and not known.has(name)}
+        left = {
+            replica: one for replica, one in left.items() if replica[0] not in absent
+        }  # nobody knows a topic of that name
         if not left or not tries_left:
             break
+        unread = {name: ToldTopic(one.topic_id, {}) for name, one in assigned.items() if not known.has(name)}
+        if unread and tries_left == LEARN_TRIES_MAX - 1:  # once: it tries as often itself
+            await context.agent.orders.learn(unread)
         await context.tasks.sleep(LEARN_PAUSE_MS)  # ours may be a server of ZooKeeper that is behind the controller's
     for name in sorted({name for name, _index in left}):
-        _log.warning(
-            "replicas not deleted, ZooKeeper has neither a mark nor another assignment: a late request topic=%s", name
-        )
+        if known.has(name):
+            reason = "ZooKeeper has neither a mark nor another assignment: a late request"
+        else:
+            reason = "ZooKeeper has the topic, and it could not be read here"
+        _log.warning("replicas not deleted, %s topic=%s", reason, name)
     return set(left), all_marked
 
 
@@ -166,6 +187,8 @@ def _is_proven(
 
     assigned   None: ZooKeeper does not have the topic
     """
+    if not known.has(name):
+        return False  # whether it has files here is not known yet
     if leader_epoch == EPOCH_DURING_DELETE:
         return is_marked
     if is_marked and leader_epoch == NO_EPOCH:

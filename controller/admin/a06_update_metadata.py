@@ -2,7 +2,7 @@
 
 Runs in: the controller process of the node that is told. Answered when the view has it. Leaders, in-sync, assigned and offline replicas
 are taken; a partition whose leader is -2 says that its topic is being deleted: it leaves the metadata where it is marked, and no file goes
-by that (decision 072). The live brokers of the request are not taken: this node
+by that (decision 009). The live brokers of the request are not taken: this node
 follows /brokers/ids, which has their epochs too; where the request names others, that is read again.
 
 Source: Kafka `ZkMetadataCache.updateMetadata`.

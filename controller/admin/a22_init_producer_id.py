@@ -1,7 +1,7 @@
 """InitProducerId (key 22), v0 to v4, for idempotent producers.
 
 Runs in: the controller process of any node, active or not. A transactional id is its coordinator's business;
-this node hosts none, and says so as FindCoordinator does: CLUSTER_AUTHORIZATION_FAILED (docs/decisions/021). Where
+this node hosts none, and says so as FindCoordinator does: CLUSTER_AUTHORIZATION_FAILED (docs/decisions/018). Where
 ZooKeeper gives no ids: COORDINATOR_LOAD_IN_PROGRESS.
 
 Source: Kafka `TransactionCoordinator.handleInitProducerId`.

@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from headrace.controller.cluster.known_cluster import KnownCluster
 from headrace.controller.zookeeper import held_znodes
 from headrace.controller.zookeeper.errors import ZkConflict
+from headrace.controller.zookeeper.held_reader import read_znodes, unread_in
 from headrace.controller.zookeeper.session import ZkSession
-from headrace.controller.zookeeper.znodes import BadZnode
+from headrace.controller.zookeeper.transaction import Transaction
 
 Place = tuple[str, int]  # topic and partition
 
@@ -78,12 +79,11 @@ class AcceptedLosses:
                 path, held_znodes.encode_accept_loss(left, held_znodes.kept_broker(node.data)), node.version
             )
         else:
-            await self._zk.delete(path)
+            transaction = Transaction()
+            transaction.delete(path, node.version)  # an operator may accept another loss meanwhile
+            await self._zk.commit(transaction)
 
     async def _is_held_by(self, broker: int, place: Place) -> bool:
-        path = held_znodes.held_path(broker, place[0], held_znodes.chunk_of(place[1]))
-        node = await self._zk.get(path)
-        try:
-            return node is not None and place[1] in held_znodes.decode_held(path, node.data)
-        except BadZnode:
-            return True
+        """Whether a broker holds its replica, as far as it can be read. raises ZkError"""
+        found, failures = await read_znodes(self._zk, broker, place[0])
+        return place in found or bool(unread_in(failures))

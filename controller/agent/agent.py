@@ -513,7 +513,7 @@ class Agent:
         known = self.known
         now = known.topics.get(event.name)
         if now is None:
-            known.add(Topic(event.name, event.topic_id, event.replicas, event.configs, list(event.states)))
+            known.add(Topic(event.name, *event[1:4], list(event.states), others=event.others))
         elif now.topic_id == event.topic_id:  # everything was read meanwhile
             now.revision += 1
             known.set_states(now, {index: event.states[index] for index in now.missing if index < len(event.states)})

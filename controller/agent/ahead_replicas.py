@@ -1,4 +1,4 @@
-"""Replicas whose logs are ahead of their partition's state: noted as owners tell of them, and settled (decision 071).
+"""Replicas whose logs are ahead of their partition's state: noted as owners tell of them, and settled (decision 015).
 
 Runs in: the controller process of the node that holds them; a part of `holds.py`, which keeps and stores them and reads states and ends.
 
@@ -22,7 +22,6 @@ from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.transaction import Transaction
 from headrace.controller.zookeeper.znodes import PartitionState
 from headrace.ids import NO_LEADER, partition_key
-from headrace.leader_eras import era_of
 from headrace.shm.messages import AHEAD_LOG, LOG_HAS_NO_ID
 
 Place = tuple[str, int]  # topic and partition
@@ -56,12 +55,18 @@ class Facts(NamedTuple):
 
 
 class _Ended(NamedTuple):
-    """A log whose hold is over, and the era of the state that ended it."""
+    """A log whose hold is over, and what was decided: under one leader it may be truncated, and not below one offset."""
 
     topic_id: str
     end_offset: int
     end_epoch: int
-    era: int
+    parted_at: int
+    leader: int
+    leader_epoch: int
+
+    def counts_for(self, other: _Ended) -> bool:
+        """Whether that was decided of this log, leader and parting as they are reported now."""
+        return other._replace(parted_at=self.parted_at) == self and other.parted_at >= self.parted_at
 
 
 class AheadReplicas:
@@ -75,17 +80,51 @@ class AheadReplicas:
 
     def end(self, place: Place, held: HeldReplica) -> None:
         """A hold is over, since another log was raised: our owner may ask again before it has truncated ours."""
-        topic = self._known.topics.get(place[0])
-        state = topic.states[place[1]] if topic is not None and place[1] < len(topic.states) else None
+        state = self._state_of(place)
         self._ended = {one: ended for one, ended in self._ended.items() if one[0] in self._known.topics}
-        if state is not None and held.is_over(state.leader_epoch) and self._known.node_id not in state.isr:
-            self._ended[place] = _Ended(held.topic_id, held.end_offset, held.end_epoch, era_of(state.leader_epoch))
+        if state is not None and held.is_over(state.leader_epoch):
+            # Of one that `headrace cluster restored` has held it is not known where it has parted, if at all.
+            self._remember(place, held, state, held.end_offset if held.is_of_restore else held.parted_at)
+
+    def _remember(self, place: Place, held: HeldReplica, state: PartitionState, parted_at: int) -> None:
+        """Note what was decided by this state: only its leader counts, or the one that is elected next, in that leader epoch.
+
+        What was settled here counts before what is only seen to be over.
+        """
+        leader, leader_epoch = state.leader, state.leader_epoch
+        if leader == NO_LEADER:
+            leader, leader_epoch = state.isr[0] if len(state.isr) == 1 else NO_LEADER, leader_epoch + 1
+        before = self._ended.get(place)
+        is_settled = before is not None and (before.leader, before.leader_epoch) == (leader, leader_epoch)
+        if leader != NO_LEADER and self._known.node_id not in state.isr and not is_settled:
+            self._ended[place] = _Ended(held.topic_id, held.end_offset, held.end_epoch, parted_at, leader, leader_epoch)
+
+    def follow(self) -> None:
+        """A decision is no longer remembered once a state has this node in the ISR: its log was compared and has joined."""
+        for place in list(self._ended):
+            state = self._state_of(place)
+            if state is not None and self._known.node_id in state.isr:
+                del self._ended[place]
+
+    def _state_of(self, place: Place) -> PartitionState | None:
+        topic = self._known.topics.get(place[0])
+        return topic.states[place[1]] if topic is not None and place[1] < len(topic.states) else None
+
+    def _is_decided(self, place: Place, reported: _Ended) -> bool:
+        """Whether a hold of this log has ended, and its owner only has not truncated it yet. Else nothing is remembered of it any more."""
+        self.follow()
+        ended = self._ended.get(place)
+        if ended is not None and ended.counts_for(reported):
+            return True
+        self._ended.pop(place, None)
+        return False
 
     def take(self, body: bytes) -> set[str]:
-        """Hold what owners tell of; returns the topics. raises struct.error
+        """Hold what owners report; returns the topics. raises struct.error
 
-        A partition worker that was restarted before it truncated its log does not know that this was decided, and asks again. While its log
-        ends as it did, the decision stands: it is not held, and truncates.
+        A partition worker that was restarted before it truncated its log does not know that this was decided, and asks again. The decision
+        counts while the log ends as it did and is out of the ISR, for the same leader and leader epoch, and for no lower parting: it is
+        not held then, and truncates.
         """
         known = self._known
         names = set()
@@ -96,11 +135,11 @@ class AheadReplicas:
             topic = known.topics.get(place[0]) if place is not None else None
             if place is None or topic is None or key != partition_key(*place, topic.topic_id):
                 continue
-            if self._ended.get(place) == _Ended(topic.topic_id, end_offset, epoch, era_of(leader_epoch)):
+            if self._is_decided(place, _Ended(topic.topic_id, end_offset, epoch, parted_at, leader, leader_epoch)):
                 _log.warning(
                     "replica not held again, it was decided that another history counts partition=%s-%d log_end=%d log_epoch=%d"
-                    " leader=%d leader_epoch=%d",
-                    *place, end_offset, epoch, leader, leader_epoch,
+                    " parted_at=%d leader=%d leader_epoch=%d",
+                    *place, end_offset, epoch, parted_at, leader, leader_epoch,
                 )  # fmt: skip
                 continue
             before = known.held.get(place, NOTHING_HELD)
@@ -213,6 +252,8 @@ class AheadReplicas:
         changed = raised(state, verdict.best, epochs)
         if not await write_state(self._zk, known, place, topic, state, changed):
             return False
+        decided_at = [at for at in (verdict.first_offset, verdict.parted_at) if at >= 0]
+        self._remember(place, held, changed, min(decided_at, default=held.end_offset))
         _log.warning(
             "state of the past is over, one replica is to lead in an epoch above all partition=%s-%d leader_to_be=%d leader_epoch=%d"
             " log_end=%d log_epoch=%d state_leader=%d state_leader_epoch=%d others=%s",

@@ -2,11 +2,11 @@
 
 Runs in: the controller process of the node that holds them; a part of `holds.py`, which keeps and stores what is held, and begins each
 check. Others are asked where their logs end, and for those that are ahead of a state also where they have parted from ours
-(`other_ends.py`). Then `hold_decision.py` decides (decision 042), or `old_state_decision.py` (decision 071).
+(`other_ends.py`). Then `hold_decision.py` decides (decision 013), or `old_state_decision.py` (decision 015).
 
 A broker that is registered and has not said where its log ends recovers it: it is waited for, however long that takes. One that is
 away is waited for until unclean.recovery.timeout.ms is over, where nothing proves a loss. A log of ours that is not in service says
-nothing: neither its end nor its high watermark is compared before it is open (decision 093), unless its loss is accepted.
+nothing: neither its end nor its high watermark is compared before it is open (decision 013), unless its loss is accepted.
 
 What goes wrong with one partition is reported, and the others are compared all the same.
 """

@@ -1,9 +1,9 @@
 """What becomes of a held replica: its log beside those of the other replicas. Pure.
 
-Runs in: the controller process of the node that holds it (decision 042). By itself leadership goes only to a log that contains ours, and
+Runs in: the controller process of the node that holds it (decision 013). By itself leadership goes only to a log that contains ours, and
 each known log of the ISR: it is the same up to where they end, and goes on from there. A rank (the leader epoch of the last record, then
 the end) is no ground. Kafka commits what its ISR has, also in an epoch without a record. So a later record may be one that nobody
-acknowledged (decision 093). Among the in-sync logs the rank chooses: what is committed is the same in them. The first row that fits:
+acknowledged (decision 013). Among the in-sync logs the rank chooses: what is committed is the same in them. The first row that fits:
 
     an operator says whose log counts                                                       RELEASE, HAND_OVER, or WAIT for that one
     another's log is ahead of the state, and nobody has accepted a loss                     WAIT: it compares all, or has a conflict

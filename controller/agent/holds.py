@@ -1,4 +1,4 @@
-"""Replicas that may have lost what they acknowledged are held back, until it is known who has the better log (decision 042).
+"""Replicas that may have lost what they acknowledged are held back, until it is known who has the better log (decision 013).
 
 Runs in: the controller process of every node, under a controller of either kind. Who is held:
 
@@ -173,7 +173,7 @@ class Holds:
             self._take_all(token, body, take)
 
     async def _load(self) -> None:
-        """What can't be read is neither removed nor written over: nobody knows what it holds (decision 093). raises ZkError"""
+        """What can't be read is neither removed nor written over: nobody knows what it holds (decision 013). raises ZkError"""
         known = self._known
         found, failures = await read_znodes(self._zk, known.node_id)
         unread = unread_in(failures)
@@ -349,6 +349,8 @@ class Holds:
     def follow(self) -> None:
         """Before a view is published: what its states say of what is held."""
         known = self._known
+        if known.changed:
+            self._ahead.follow()
         if known.held and known.changed:
             self._follow([place for place in known.held if place[0] in known.changed])
 

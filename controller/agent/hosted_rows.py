@@ -9,7 +9,7 @@ from headrace.controller.cluster.known_cluster import KnownCluster, Topic, is_an
 from headrace.errors import ErrorCode
 from headrace.ids import owner_of, partition_key
 from headrace.shm.cluster_view import DoomedReplica
-from headrace.shm.partition_table import IN_SERVICE, RowState
+from headrace.shm.partition_table import IN_SERVICE, RowState, has_published
 from headrace.shm.seat import Seat
 
 _SERVING = (*IN_SERVICE, RowState.OFFLINE)
@@ -98,11 +98,11 @@ class HostedRows:
         return row is not None and row.key == replica.key and row.state == RowState.OFFLINE
 
     def is_left(self, topic: str, partition: int, slot: int) -> bool:
-        """Whether a row in service is that of an owner that was killed, maybe while it wrote it."""
+        """Whether a row that says how far a log was published is that of an owner that was killed, maybe while it wrote it."""
         if slot < 0:
             return False
         row = self._seat.partitions.read(slot) or self._seat.partitions.recover_row(slot)[0]
-        if row.state not in IN_SERVICE:
+        if not has_published(row):
             return False
         wiring = self._seat.wiring
         owner = wiring.network_count + owner_of(topic, partition, wiring.partition_count)

@@ -1,6 +1,6 @@
 """Where a log has parted from another one, by the leader epochs of both: questions to the other's broker, one after the other. Pure.
 
-Runs in: the controller process of the node that holds the log (decision 071). The last epoch of a log says nothing of what lies below: the
+Runs in: the controller process of the node that holds the log (decision 015). The last epoch of a log says nothing of what lies below: the
 other may have written records in an epoch between two of ours. So its broker is asked where an epoch ended there (OffsetForLeaderEpoch).
 
     asked     our latest epoch that has a record, before an offset at which the logs are known to have parted

@@ -11,7 +11,7 @@ Runs in: the controller process of every node (`holds.py`). Owners report them b
 What is LOST or REPLACED stays reported until its leader epoch is raised (`take`), and no owner is answered before that: else an
 error of ZooKeeper in between would have an empty log made that nobody knows of.
 
-Absence is not emptiness (decision 070).
+Absence is not emptiness (decision 014).
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ session of the life before. A controller process that is restarted alone keeps i
 Without that a new controller, which has not seen the old registration, would have us lead on in the same leader epoch. Where all members
 of an ISR were lost at once nobody is waited for: these replicas are held back, if they may have lost something.
 
-Source: Kafka, where a restart always is a new session; KIP-380; KIP-966, as far as it needs nothing of the controller (decisions 042, 070).
+Source: Kafka, where a restart always is a new session; KIP-380; KIP-966, as far as it needs nothing of the controller (decisions 013, 014).
 """
 
 from __future__ import annotations
@@ -186,9 +186,8 @@ async def _remove_registration(zk: ZkSession, node_id: int) -> None:
 
 
 async def _hosted(zk: ZkSession, tasks: Tasks, node_id: int) -> dict[Partition, HeldReplica]:
-    """Replicas here, but for topics that are being deleted: nobody changes their states."""
-    marked = set(await zk.children(znodes.DELETE_TOPICS))
-    names = [name for name in await zk.children(znodes.TOPICS) if name not in marked]
+    """Replicas here, also of topics that are marked for deletion: the mark may be removed, and the topic is served then. raises ZkError"""
+    names = await zk.children(znodes.TOPICS)
     found: dict[Partition, HeldReplica] = {}
     for first in range(0, len(names), READS_IN_FLIGHT_MAX):
         part = names[first : first + READS_IN_FLIGHT_MAX]
@@ -213,7 +212,8 @@ async def _in_sync_beside_others(
 ) -> dict[Partition, int]:
     """Those whose ISR has this node and one that lives, and may lead; their leaders.
 
-    A topic may be marked for deletion meanwhile: no controller changes its states, and the deletion waits for this node.
+    A topic that is marked for deletion is not waited for: no controller changes its states, and the deletion waits for this node. Where the
+    mark is removed, the topic is as one whose ISR kept this node.
     """
     alive = {int(name) for name in await zk.children(znodes.BROKER_IDS) if name.isdecimal()} - {node_id}
     marked = set(await zk.children(znodes.DELETE_TOPICS))

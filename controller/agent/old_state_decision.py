@@ -1,9 +1,9 @@
-"""Replicas whose logs are ahead of their partition's state: ZooKeeper was put back to a state of the past (decision 071).
+"""Replicas whose logs are ahead of their partition's state: ZooKeeper was put back to a state of the past (decision 015).
 
 Runs in: the controller process of the node that holds such a replica. What is decided is pure; what is written is the state, by the
 version that was read. Another log is the same as ours up to where they parted (`log_parting.py`). It has more where it goes on from there,
 and is another history where ours goes on as well. By itself leadership goes only to a log that contains ours and each other known one: the
-rank (the leader epoch of the last record, then the end) chooses among these, and is no ground alone (decision 093). The first that fits:
+rank (the leader epoch of the last record, then the end) chooses among these, and is no ground alone (decision 013). The first that fits:
 
     an operator says whose log counts                                    RAISE that one
     another broker has a conflict about this partition                   WAIT for an operator

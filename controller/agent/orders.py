@@ -11,7 +11,7 @@ A topic that is not known is read first (`learn`): its overrides stand in ZooKee
 from requests: /brokers/ids and /controller are followed, they have the epochs, and a request may be older than they are. Where
 a request names others than are known, they are read again.
 
-Only a mark deletes, or a stop of the current controller that ZooKeeper bears out (decisions 016, 072). A topic that is stopped so counts as
+Only a mark deletes, or a stop of the current controller that ZooKeeper bears out (decision 009). A topic that is stopped so counts as
 marked. An UpdateMetadata deletes nothing.
 A leader that is stopped and kept leads on, as in Kafka: who leads is said by LeaderAndIsr.
 """

@@ -5,17 +5,27 @@ start that follows a crash of the machine `holds.py` begins one for each. Here a
 ran out of room, and the disk had damaged what it had published. No owner is answered before the epoch is known here, so no record is
 appended in the old one.
 
+A state in ZooKeeper that is not there, or can't be read, leaves out its partition alone: an ERROR names it, and the owner is answered
+for all logs of its request. The election that follows when the state is mended begins an epoch.
+
 Runs in: the controller process of every node.
 """
 
 from __future__ import annotations
 
+import logging
+
 from headrace.controller.agent.held_comparison import read_held_states
 from headrace.controller.agent.new_life import begin_epochs
 from headrace.controller.cluster.known_cluster import KnownCluster
+from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.tasks import Tasks
+from headrace.controller.zookeeper.znodes import BadZnode
 from headrace.ids import NO_EPOCH
+from headrace.limits import READS_IN_FLIGHT_MAX
+
+_log = logging.getLogger(__name__)
 
 Place = tuple[str, int]  # topic and partition
 
@@ -50,6 +60,27 @@ class ShortLogs:
         await begin_epochs(self._zk, self._tasks, self._known.node_id, places)
         await read_held_states(self._zk, self._known, places)
         self._forget_settled()
+        if self._epochs:
+            await self._forget_unreadable()
+
+    async def _forget_unreadable(self) -> None:
+        """No epoch can be begun where there is no state to be read. raises ZkError"""
+        places = list(self._epochs)
+        for first in range(0, len(places), READS_IN_FLIGHT_MAX):
+            part = places[first : first + READS_IN_FLIGHT_MAX]
+            paths = [znodes.state_path(*place) for place in part]
+            for place, path, node in zip(part, paths, await self._zk.get_many(paths), strict=True):
+                try:
+                    if node is not None:
+                        znodes.decode_state(path, node.data, node.version)
+                        continue
+                    reason = f"{path}: not found"
+                except BadZnode as failure:
+                    reason = str(failure)
+                _log.error(
+                    "leader epoch not begun for a log that lost its end, readers may not notice records that are written in place of"
+                    " those lost partition=%s-%d leader_epoch=%d reason=%s", *place, self._epochs.pop(place, NO_EPOCH), reason,
+                )  # fmt: skip
 
     def _forget_settled(self) -> None:
         """An epoch after the one that was known, or no leader here: whoever leads next begins one."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from headrace.controller.zookeeper.znodes import NO_MOVES, Moves, PartitionState
+from headrace.controller.zookeeper.znodes import NO_FIELDS, NO_MOVES, Moves, PartitionState
 
 Replicas = tuple[tuple[int, ...], ...]  # by partition
 
@@ -75,13 +75,17 @@ class NameReleased(NamedTuple):
 
 
 class TopicWritten(NamedTuple):
-    """A topic stands in ZooKeeper, whole."""
+    """A topic stands in ZooKeeper, whole; or its node does, of one that is marked for deletion.
+
+    others   fields of its node that we don't know
+    """
 
     name: str
     topic_id: str
     replicas: Replicas
     configs: dict[str, str]
-    states: tuple[PartitionState, ...]
+    states: tuple[PartitionState | None, ...]
+    others: Mapping[str, Any] = NO_FIELDS
 
 
 class ReplicasAssigned(NamedTuple):

@@ -24,16 +24,17 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Set
 
 from headrace.controller.cluster.events import ToldPartition
+from headrace.controller.cluster.released_topics import report_released
 from headrace.controller.cluster.slots import NO_SLOT, Slots
 from headrace.controller.cluster.topic import Replicas, is_older, topic_of, with_moves
 from headrace.controller.cluster.topic import Topic as Topic
 from headrace.controller.cluster.topic import is_another as is_another
 from headrace.controller.cluster.topic_names import TopicNames
-from headrace.controller.zookeeper import znodes
+from headrace.controller.cluster.unwanted_replicas import unwanted_of
 from headrace.controller.zookeeper.held_znodes import HeldReplica
 from headrace.controller.zookeeper.znodes import PartitionState, Registration
 from headrace.ids import NO_EPOCH, partition_key
-from headrace.limits import ASSIGNMENT_TOLD_MAX, RELEASED_TOPICS_MAX, RELEASES_TOLD_MAX
+from headrace.limits import RELEASED_TOPICS_MAX
 from headrace.shm.cluster_view import ClusterView, DeletedTopic, DoomedReplica
 
 _log = logging.getLogger(__name__)
@@ -53,7 +54,7 @@ class KnownCluster:
     changed    topics that the view says otherwise -> their partitions that changed, None: all of it
     added      the same, of topics that are new: they may wait for one another; is_head_changed, is_leaving_changed: something else did
     is_authority   we are the active controller: what ZooKeeper says counts, older or not
-    held       replicas of this node that may have lost what they acknowledged (decision 042), or are ahead of their states (071);
+    held       replicas of this node that may have lost what they acknowledged (decision 013), or are ahead of their states (015);
                unread_holds: topics of which that is not known, for its znode can't be read
     """
 
@@ -143,7 +144,7 @@ class KnownCluster:
         return not held or self._doomed(topic, index) not in held
 
     def is_held(self, topic: Topic, index: int) -> bool:
-        """Whether the replica here is held back, whatever its state says: while that has it in sync, or is behind it (decision 071)."""
+        """Whether the replica here is held back, whatever its state says: while that has it in sync, or is behind it (decision 015)."""
         held = self.held.get((topic.name, index)) if self.held else None
         if held is None or held.is_sole or is_another(held.topic_id, topic.topic_id):
             return False
@@ -402,9 +403,17 @@ class KnownCluster:
             self.names.discard(name)
         replicas = self.leaving.get(name, {})
         before = {replica.partition for replica in replicas}  # of one before: while it goes, this one was in no view
+        unwanted = unwanted_of(topic.assignment)
         for index, row in enumerate(topic.replicas):
-            if self.node_id in row and index not in before and self.slots.take(name, index) != NO_SLOT:
+            if index in before or not (self.node_id in row or self.node_id in unwanted.get(index, ())):
+                continue
+            if self.slots.take(name, index) != NO_SLOT:
                 replicas[self._doomed(topic, index)] = None
+            else:
+                _log.error(
+                    "replica of a deleted topic stays, headrace.partitions.max leaves no row for it partition=%s-%d"
+                    " topic_id=%s", name, index, topic.topic_id,
+                )  # fmt: skip
         if replicas:
             self.leaving[name] = replicas
         self.held_back -= {name}
@@ -546,17 +555,7 @@ class KnownCluster:
         self.is_leaving_changed = True
 
     def _release(self, topics: list[Topic]) -> None:
-        for topic in topics[:RELEASES_TOLD_MAX]:
-            path = znodes.topic_path(topic.name)
-            _log.error(
-                "topic released, its files and offsets stay topic=%s topic_id=%s replicas_here=%d reason=%s is gone and"
-                " /admin/delete_topics has no mark for it: create it again with %s to have the topic back; DeleteTopics"
-                " removes it for good",
-                topic.name, topic.topic_id, sum(self.node_id in row for row in topic.replicas), path,
-                znodes.encode_topic(topic.assignment)[:ASSIGNMENT_TOLD_MAX].decode(),
-            )  # fmt: skip
-        if len(topics) > RELEASES_TOLD_MAX:
-            _log.error("topics released, their files and offsets stay more=%d", len(topics) - RELEASES_TOLD_MAX)
+        report_released(topics, self.node_id)
         for topic in topics:
             self._remove(topic)
             self._let_go(topic)

@@ -1,4 +1,4 @@
-"""States and epochs of the past: a ZooKeeper that was put back to a backup (decision 071). What it has counts, older or not.
+"""States and epochs of the past: a ZooKeeper that was put back to a backup (decision 015). What it has counts, older or not.
 
 Runs in: the controller process, where everything is read in a new session, from a server that was synced: what is older there than
 what this node knows was not read too early. The logs say what the states don't; their owners find them ahead.

@@ -3,7 +3,7 @@
 Runs in: the controller process, before it registers; the tools of `headrace cluster`.
 
 A znode that can't be read says nothing of its replicas. The controller that is about to elect goes on by what it read of them before.
-Nobody deletes it, or writes over it: another version of ours may be able to read it (decision 093).
+Nobody deletes it, or writes over it: another version of ours may be able to read it (decision 013).
 """
 
 from __future__ import annotations
@@ -22,11 +22,18 @@ async def read_held_by(zk: ZkSession, broker: int) -> dict[tuple[str, int], Held
 
 
 async def read_znodes(
-    zk: ZkSession, broker: int
+    zk: ZkSession, broker: int, topic: str = ""
 ) -> tuple[dict[tuple[str, int], HeldReplica], dict[str, BadZnode | None]]:
-    """The same, and the names of its znodes, with why one can't be read. raises ZkError"""
+    """The same, and the names of its znodes, with why one can't be read. raises ZkError
+
+    A replica may be in several znodes: one was stored beside a znode that could not be read, and was mended since. What an operator has to
+    decide counts first, then what says that a log has parted, then what was written last.
+
+    topic   of which they are; "": of any
+    """
     parent = held_znodes.held_by_path(broker)
-    names = await zk.children(parent)
+    names = [name for name in await zk.children(parent) if not topic or held_znodes.topic_of_held(name) == topic]
+    names.sort(key=held_znodes.order_of)
     paths = [f"{parent}/{name}" for name in names]
     found: dict[tuple[str, int], HeldReplica] = {}
     failures: dict[str, BadZnode | None] = {}
@@ -37,12 +44,15 @@ async def read_znodes(
         except BadZnode as failure:
             failures[name] = failure
             continue
-        topic = held_znodes.topic_of_held(name)
         for index, one in replicas.items():
-            before = found.get((topic, index))  # of a znode that could not be read when this one was written beside it
-            if before is None or one.is_ahead or not before.is_ahead:
-                found[topic, index] = one
+            place = (held_znodes.topic_of_held(name), index)
+            if _weight(one) >= _weight(found.get(place)):
+                found[place] = one
     return found, failures
+
+
+def _weight(held: HeldReplica | None) -> tuple[bool, ...]:
+    return () if held is None else (held.is_conflict, held.has_parted, held.is_ahead)
 
 
 def unread_in(failures: Mapping[str, BadZnode | None]) -> set[str]:

@@ -1,4 +1,4 @@
-"""Replicas that a node holds back since its log may lack acknowledged records (decision 042): nodes of our own, unknown to Kafka.
+"""Replicas that a node holds back since its log may lack acknowledged records (decision 013): nodes of our own, unknown to Kafka.
 
 Runs in: the controller process of every node; tools read and ask.
 
@@ -15,7 +15,7 @@ Runs in: the controller process of every node; tools read and ask.
     accept_loss    {"version":1,"ends":{"1":88},"keep":2}    by broker, where the held logs end that were shown: another hold is not
                                                              meant; and the broker whose log is to lead, if that was said
 
-One whose log is ahead of the state (decision 071) has `"parted_at":50,"parted_from":1,"parted_in":3` as well, and
+One whose log is ahead of the state (decision 015) has `"parted_at":50,"parted_from":1,"parted_in":3` as well, and
 `"nameless":true` where its directory had no topic id, `"conflict":true` where another replica has records that it lacks, and both may be
 acknowledged: an operator says which count.
 """
@@ -51,7 +51,7 @@ class HeldReplica(NamedTuple):
     high_watermark: int = NO_OFFSET  # the greatest one that its owners knew: the log may end before it
     waits_for: tuple[int, ...] = ()  # brokers
     is_missing: bool = False  # there was no log at all: an empty one is in its place
-    parted_at: int = NO_OFFSET  # its log is ahead of the state, from this offset on at the latest (decision 071)
+    parted_at: int = NO_OFFSET  # its log is ahead of the state, from this offset on at the latest (decision 015)
     parted_from: int = NO_LEADER  # the leader of that state
     parted_in: int = NO_EPOCH  # and its leader epoch
     is_nameless: bool = False  # its directory had no topic id: it may be of an earlier topic of the name
@@ -73,6 +73,11 @@ class HeldReplica(NamedTuple):
     def is_of_restore(self) -> bool:
         """Whether `headrace cluster restored` has it held: its log need not know more than the state."""
         return self.parted_at == 0 and self.parted_from == NO_LEADER and not self.is_conflict
+
+    @property
+    def has_parted(self) -> bool:
+        """Whether its log was found to have more than a state, or another log: the logs alone would not say so again."""
+        return self.is_ahead and not self.is_of_restore
 
     @property
     def latest_epoch(self) -> int:
@@ -111,13 +116,24 @@ def held_name(topic: str, chunk: int) -> str:
 
 def name_beside(name: str) -> str:
     """Where the replicas of a znode are stored whose name is taken by one that can't be read."""
-    topic, chunk, beside = [*name.split(":"), "0", "0"][:3]
-    return f"{topic}:{chunk}:{int(beside) + 1}"
+    topic, chunk, beside = order_of(name)
+    return f"{topic}:{chunk}:{beside + 1}"
 
 
 def topic_of_held(name: str) -> str:
     """Whose replicas such a znode has."""
     return name.partition(":")[0]
+
+
+def order_of(name: str) -> tuple[str, int, int]:
+    """By what the names of znodes are in order: one that is beside another, or of a later part, was written after it."""
+    topic, chunk, beside = [*name.split(":"), "0", "0"][:3]
+    return topic, _number(chunk), _number(beside)
+
+
+def _number(part: str) -> int:
+    """Of a name that somebody else wrote, maybe."""
+    return int(part) if part.isdecimal() else 0
 
 
 def chunk_of(index: int) -> int:

@@ -12,7 +12,7 @@ controller process that was restarted alone, in the same life, resumes both. Wit
 **The boot.** What was not synced before another boot of the machine may be gone, and the session is not resumed. A proof that exists
 once, and whose absence reads as "nothing happened", is none: a directory with logs is suspect where its file is missing or names
 another boot, unless the last stop closed its logs in order. Replicas in it that are in sync are held until they are compared (decisions
-042, 070). It stays suspect until the holds are in ZooKeeper, over any number of starts.
+013, 014). It stays suspect until the holds are in ZooKeeper, over any number of starts.
 
 A directory without logs is new where the file is missing, or was written when there were no logs: its disk may not be mounted.
 

@@ -12,7 +12,7 @@ on. Everything here is touched by the process's one thread: kazoo's threads hand
 Between two awaits nothing moves; over an await everything may have. What each procedure does about that stands in the
 README (Interleaving). Those that await one future go on in the order in which they came to it.
 
-Not asyncio: its loop wants to own the sleep, which is the duty cycle's (docs/decisions/026), and its threads-safe hand-over
+Not asyncio: its loop wants to own the sleep, which is the duty cycle's (docs/decisions/002), and its threads-safe hand-over
 makes two system calls for each reply.
 """
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -126,6 +126,11 @@ class LogReader:
         self.refresh(version)
         if not self._bases or offset < self._bases[0]:
             raise FileNotFoundError(f"{self.directory}: offset {offset} was deleted")
+
+    @property
+    def bases(self) -> Sequence[int]:
+        """Base offsets, in order: the reader's own list, which the next `refresh` replaces."""
+        return self._bases
 
     def segment_bases(self) -> list[int]:
         """Base offsets, in order."""

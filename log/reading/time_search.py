@@ -10,6 +10,9 @@ work, the answer is the true one.
 The place is an offset, and a position in an open segment while the log's segments are the same. Compaction, retention and rolls
 may change these between two calls; then the offset is looked up again.
 
+A search that waits lets go of what it has open (`release`). One that had too little time continues when the same is asked again, up
+to where the log ends then (`follow_end`).
+
 A batch that can't be opened has no record that any client could read. It is passed like one without such a record, and noted.
 
 The latest record (KIP-734): the largest timestamp that any header promises, and the first record that has it. Where that header
@@ -55,7 +58,7 @@ def _no_note(_segment: Path, _offset: int, _failure: HeadraceError) -> None:
 class _Place:
     """Where a search is in a log: all before `offset` was seen."""
 
-    __slots__ = ("end", "end_position", "end_segment", "is_over", "offset", "position", "segment", "version")
+    __slots__ = ("end", "end_position", "end_segment", "is_over", "left", "offset", "position", "segment", "version")
 
     def __init__(self, offset: int, end_segment: int, end_position: int) -> None:
         self.offset = offset
@@ -65,6 +68,9 @@ class _Place:
         self.segment: SegmentFile | None = None
         self.position = self.end = 0  # in the segment
         self.version = -1  # of the list of segments
+        self.left: tuple[int, Path, int, int] | None = (
+            None  # version, directory, base offset and position when it was released
+        )
 
     def is_in_segment(self, reader: LogReader) -> bool:
         """Whether the position is right: else the offset has to be looked up."""
@@ -85,15 +91,29 @@ class _Place:
         """raises   OSError"""
         segment = reader.segment(base)
         self.end = self.end_position if base == self.end_segment else segment.size_bytes()
-        self.position = segment.position_before(offset, self.end)
-        self.segment, self.version = segment, reader.version
+        if self.left is not None and self.left[:3] == (reader.version, reader.directory, base):
+            self.position = self.left[3]
+        else:
+            self.position = segment.position_before(offset, self.end)
+        self.segment, self.version, self.left = segment, reader.version, None
 
     def copy(self) -> _Place:
         """The same place, for another search."""
         copied = _Place(self.offset, self.end_segment, self.end_position)
         copied.segment, copied.version = self.segment, self.version
-        copied.position, copied.end = self.position, self.end
+        copied.position, copied.end, copied.left = self.position, self.end, self.left
         return copied
+
+    def release(self) -> None:
+        """Let go of the open segment. The position is right still, where the list of segments stays the same."""
+        if self.segment is not None:
+            self.left = (self.version, self.segment.directory, self.segment.base_offset, self.position)
+            self.segment = None
+
+    def follow_end(self, end_segment: int, end_position: int) -> None:
+        """The log goes on to there now."""
+        self.release()
+        self.end_segment, self.end_position = end_segment, end_position
 
     def skip_segment(self, reader: LogReader, base: int) -> None:
         """Nothing is left in it."""
@@ -111,6 +131,7 @@ class TimeSearch:
     start   where it begins; None: at the log's start
 
     found   once it is over; None: there is no such record before the end
+    spent   the cost of its steps, as its caller counts them
     """
 
     def __init__(
@@ -122,6 +143,7 @@ class TimeSearch:
         start: _Place | None = None,
     ) -> None:
         self.found: TimestampOffset | None = None
+        self.spent = 0
         self._timestamp_ms = timestamp_ms
         self._place = start if start is not None else _Place(0, end_segment, end_position)
         self._batch: BatchSearch | None = None
@@ -138,6 +160,21 @@ class TimeSearch:
             self._place.segment = None
             reader.list_again(self._place.end_segment)
             return self._step(reader, log_start_offset, share)
+
+    @property
+    def is_in_batch(self) -> bool:
+        """Whether a batch is open."""
+        return self._batch is not None
+
+    def release(self) -> None:
+        """Let go of what is open: the batch that is searched is searched from its beginning again."""
+        self._batch = None
+        self._place.release()
+
+    def follow_end(self, _since_offset: int, end_segment: int, end_position: int) -> None:
+        """Continue up to a later end. In between nothing was truncated."""
+        self.release()
+        self._place.follow_end(end_segment, end_position)
 
     def raise_time(self, timestamp_ms: int) -> None:
         """Go on after what was found, for a later time."""
@@ -225,6 +262,7 @@ class LatestSearch:
 
     def __init__(self, end_segment: int, end_position: int, note_unopened: NoteUnopened = _no_note) -> None:
         self.found: TimestampOffset | None = None
+        self.spent = 0
         self._ends = (end_segment, end_position)
         self._note_unopened = note_unopened
         self._place = _Place(0, *self._ends)
@@ -234,15 +272,48 @@ class LatestSearch:
         self._search: TimeSearch | None = None
         self._is_kept = True  # what headers promise, as far as is known
         self._is_in_tail = False
+        self._further: tuple[int, int, int] | None = None  # where the log went on after the end, and its end now
+        self._beyond: TimeSearch | None = None  # of the records from there on
 
     def step(self, reader: LogReader, log_start_offset: int, share: WorkShare) -> bool:
         """As `TimeSearch.step`."""
-        try:
-            return self._step(reader, log_start_offset, share)
-        except FileNotFoundError:
-            self._place.segment = None
-            reader.list_again(self._ends[0])
-            return self._step(reader, log_start_offset, share)
+        if self._beyond is None:
+            try:
+                is_over = self._step(reader, log_start_offset, share)
+            except FileNotFoundError:
+                self._place.segment = None
+                reader.list_again(self._ends[0])
+                is_over = self._step(reader, log_start_offset, share)
+            if not is_over or self._further is None:
+                return is_over
+            since_offset, ends = self._further[0], self._further[1:]
+            earliest_ms = EARLIEST if self.found is None else self.found.timestamp_ms + 1
+            self._beyond = TimeSearch(earliest_ms, *ends, self._note_unopened, _Place(since_offset, *ends))
+        return self._rise(self._beyond, reader, log_start_offset, share)
+
+    @property
+    def is_in_batch(self) -> bool:
+        """`TimeSearch.is_in_batch`."""
+        return any(one is not None and one.is_in_batch for one in (self._search, self._beyond))
+
+    def release(self) -> None:
+        """`TimeSearch.release`."""
+        for one in (self._place, self._tail, self._search, self._beyond):
+            if one is not None:
+                one.release()
+
+    def follow_end(self, since_offset: int, end_segment: int, end_position: int) -> None:
+        """Search the records from an offset on as well, up to a later end. In between nothing was truncated.
+
+        since_offset   where the log ended when the search began, or before
+        """
+        self.release()
+        if self._beyond is not None:
+            self._beyond.follow_end(since_offset, end_segment, end_position)
+        elif self._further is not None:
+            self._further = (self._further[0], end_segment, end_position)
+        elif (end_segment, end_position) != self._ends:
+            self._further = (since_offset, end_segment, end_position)
 
     def _step(self, reader: LogReader, log_start_offset: int, share: WorkShare) -> bool:
         if not self._place.is_over and not self._read_headers(reader, share):

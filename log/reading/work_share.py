@@ -3,6 +3,7 @@
 A cost is a number of bytes: those that were read or came out of a batch, and what else costs time, as so many bytes.
 
     SEGMENT_COST   a segment that is looked at: its time index opened and bisected
+    STAT_COST      the date of a file
     HEADER_COST    a batch's header that is passed
     OPEN_COST      a batch that is opened, whatever is in it
     RECORD_COST    a record that is passed, in Python; the record kernel takes a fiftieth of it
@@ -17,6 +18,7 @@ from __future__ import annotations
 from typing import Final
 
 SEGMENT_COST: Final = 16 << 10
+STAT_COST: Final = 2 << 10
 HEADER_COST: Final = 128
 OPEN_COST: Final = 4 << 10
 RECORD_COST: Final = 64

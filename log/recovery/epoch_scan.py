@@ -6,7 +6,7 @@ batches has fifteen million headers, of which this reads a few hundred. Where a 
 old format, all headers are walked.
 
 Two sources say where an epoch begins: the file, and the batches, which count. So each opening compares the last entries of the file with
-the batches at their starts. A file of before decision 090 may have an empty epoch before records of an earlier one.
+the batches at their starts. A file that an earlier version wrote may have an empty epoch before records of an earlier one.
 
 Runs in: the partition worker that owns the log, while it opens it. Kafka has nothing like it: it does without its epochs.
 """

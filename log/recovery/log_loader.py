@@ -19,7 +19,8 @@ A batch that was known to be whole (below the recovery point, or published by an
 by a crash. What follows it is kept (`damaged_rest.py`): put aside, and, where there is no other replica, in the log from the next
 whole batch on. The recovery point lags, and may be missing. So the torn end of a crash is looked for in the last segment that was
 written: where a later one has a whole batch, and there is no other replica, a damaged batch counts as one that was whole. So it does
-in the last segment of a log that was synced before each answer, where a whole batch follows it.
+in a log that was synced before each answer, where a whole batch follows it, in its own segment or in a later one: whatever other replicas
+there are, what follows it is put aside before it is cut.
 
 What lies below the log's start is no part of it: damage and holes there (segments were deleted, and the machine lost some of the
 renames) say nothing of what follows. A log that ends below its start (records were deleted up to an offset that was lost) is reset
@@ -114,6 +115,7 @@ class LoadedLog:
     recovery_point   below it everything is synced
     bytes_replayed   after the producers' snapshot
     was_cut          batches were damaged that may have been acknowledged: the end, or all from there on, is no part of it any more
+    has_lost_end     its end is one of these, and the loss was noted: no append that nobody was answered for
     """
 
     active: Segment
@@ -126,6 +128,7 @@ class LoadedLog:
     recovery_point: int
     bytes_replayed: int
     was_cut: bool = False
+    has_lost_end: bool = False
 
 
 class LogLoader:
@@ -169,7 +172,7 @@ class LogLoader:
         self._rolled_bytes = 0
         self._unsynced: list[int] = []
         self._created_first_segment = False
-        self._was_cut = False
+        self._was_cut = self._has_lost_end = False
         self._is_rotten = False  # of the last segment that was recovered: what was cut had been whole
         self._split_at = 0  # what follows it is a segment from this offset on; 0: nothing does
 
@@ -207,6 +210,7 @@ class LogLoader:
             recovery_point,
             self._replay.bytes_replayed,
             self._was_cut,
+            self._has_lost_end,
         )
 
     def _open_segments(self, opening: LogCheckpoint) -> Segment:
@@ -364,16 +368,18 @@ class LogLoader:
             is_within = not is_synced and self._has_batch(later)
             is_followed = (
                 self._was_synced
-                and not (is_synced or is_within)
-                and has_whole_batch(segment, position, next_offset, self._disk)
+                and not is_synced
+                and (is_within or has_whole_batch(segment, position, next_offset, self._disk))
             )
-            if is_synced or is_within or is_followed or not (self._was_synced or self._is_published):
+            is_loss = is_synced or is_within or is_followed or not (self._was_synced or self._is_published)
+            if is_loss:
                 self._note_loss()
             elif not self._was_synced:
                 self._was_cut = True
             if is_synced or is_followed or (is_within and opening.is_sole):
                 what = "synced batch" if is_synced else "batch before whole ones"
                 self._keep_rest(segment, position, next_offset, what, is_sole=opening.is_sole)
+            self._has_lost_end |= is_loss and not later and not self._split_at
 
         recovery = Recovery(
             segment,
@@ -444,6 +450,7 @@ class LogLoader:
     def _put_aside(self, lost: list[int]) -> None:
         """Segments that are none of the log's any more."""
         self._note_loss()
+        self._has_lost_end = True
         place = put_aside(self._directory, lost, self._disk, doubt_all)
         _log.error(
             "segments put aside, not part of the log any more directory=%s count=%d first=%d last=%d moved_to=%s",

@@ -4,6 +4,9 @@ A producer has up to five batches in flight. Where a worker is killed after a sn
 sent again, and those before the last would be out of order: the producer is stuck until its delivery timeout. So the
 headers before the snapshot are read once more, backwards by segment, as far as RECALL_BYTES_MAX and RECALL_SEGMENTS_MAX go.
 
+Only producers whose last batch has a date of the last RECALL_AGE_MS are looked for: one that is gone for good is never complete, and would
+cost all these bytes of its log at each opening. Where a date is wrong, a batch that is sent again may be out of order, as in Kafka.
+
 Runs in: the partition worker that owns the log, while it opens it. Kafka has this gap after a broker's crash.
 """
 
@@ -29,12 +32,13 @@ def recall_batches(
     """Complete the batches of the producers of a snapshot, which was taken at `offset`.
 
     end_segment, end_position   up to where the log is known to be whole
+    now_ms                      the date
     raises                      HeadraceError, OSError, where it can't be read
     """
     wanted = {
         producer_id: producer.epoch
         for producer_id, producer in producers.producers.items()
-        if producer.batches and producers.now_ms - producer.seen_ms < RECALL_AGE_MS
+        if producer.batches and abs(now_ms - producer.last_timestamp_ms) < RECALL_AGE_MS
     }
     if not wanted:
         return

@@ -19,9 +19,10 @@ from headrace.errors import HeadraceError
 from headrace.log.batch_walk import Run, size_of
 from headrace.log.disk import Disk
 from headrace.log.index_layout import AbortedTransaction
-from headrace.log.names import TXN_INDEX_SUFFIX, path_of
+from headrace.log.names import LOG_SUFFIX, TXN_INDEX_SUFFIX, path_of
 from headrace.log.reading.reader import LogReader
 from headrace.log.reading.segment_file import SegmentFile
+from headrace.log.recovery.append_dates import AppendDates
 from headrace.log.recovery.producer_recall import recall_batches
 from headrace.log.segments.transaction_index import TransactionIndex
 from headrace.log.state.compacted_offset import is_loss
@@ -74,6 +75,7 @@ def replay_batch(
 ) -> AbortedTransaction | None:
     """Take a batch with a producer id into the state.
 
+    now_ms    when it was appended
     read      called for the whole batch, where it is a control batch
     returns   a transaction that the batch aborts: it belongs into the segment's transaction index
     """
@@ -124,6 +126,8 @@ class ProducerReplay:
         self._producers = producers
         self._log_start_offset = log_start_offset
         self._now_ms = now_ms
+        self._dates = AppendDates(0, now_ms)
+        self._dated: TransactionIndex | None = None  # of the segment that recovery goes over
         self._progress = progress
         self._is_compacted = is_compacted
         self._next_offset = -1  # the state is as of this offset; -1: nothing is loaded
@@ -141,7 +145,7 @@ class ProducerReplay:
         """
         if self._next_offset < 0:
             start = self._producers.load(min(offset, self._untrusted_from))
-            self._producers.expire(self._producers.now_ms)
+            self._dates = AppendDates(self._producers.snapshots.loaded_date_ms, self._now_ms)
             self._next_offset = start
             self._recall(start, end_segment, end_position)
         if self._next_offset >= offset:
@@ -211,9 +215,15 @@ class ProducerReplay:
 
     def take(self, run: Run, fd: int, index: TransactionIndex) -> None:
         """Batches that recovery found good, consecutive ones. raises OSError"""
+        dates = self._dates
+        if index is not self._dated:
+            self._dated = index
+            self._date_segment(os.fstat(fd))
         for step in run:
+            date_ms = dates.date_of(step.max_timestamp_ms, step.position + step.size)
             if step.producer_id < 0:
                 continue
+            self._producers.replay_at(date_ms)
             aborted = replay_batch(
                 self._producers,
                 step.producer_id,
@@ -222,7 +232,7 @@ class ProducerReplay:
                 step.attributes,
                 step.base_offset,
                 step.last_offset,
-                self._now_ms,
+                date_ms,
                 partial(os.pread, fd, step.size, step.position),
             )
             if aborted is not None:
@@ -230,10 +240,14 @@ class ProducerReplay:
         self.bytes_replayed += size_of(run)
         self._next_offset = run[-1].last_offset + 1
 
+    def _date_segment(self, file: os.stat_result) -> None:
+        self._dates.begin_segment(file.st_mtime_ns // 1_000_000, file.st_size)
+
     def _replay_segment(self, segment: SegmentFile, end: int, index: TransactionIndex) -> None:
         found = segment.find(self._next_offset, end)
         if found is None:
             return
+        self._date_segment(os.stat(path_of(self._directory, segment.base_offset, LOG_SUFFIX)))
         size_before = self.bytes_replayed - found[0]
         told = found[0]
         for batch in segment.batches(found[0], end):
@@ -243,8 +257,10 @@ class ProducerReplay:
                 self._progress(0)  # a sign of life: nothing is recovered here
                 told = batch.position
             self._next_offset = header.last_offset + 1
+            date_ms = self._dates.date_of(header.max_timestamp, batch.position + batch.size)
             if header.producer_id < 0:
                 continue
+            self._producers.replay_at(date_ms)
             aborted = replay_batch(
                 self._producers,
                 header.producer_id,
@@ -253,7 +269,7 @@ class ProducerReplay:
                 header.attributes,
                 header.base_offset,
                 header.last_offset,
-                self._now_ms,
+                date_ms,
                 partial(segment.read, batch),
             )
             if aborted is not None:

@@ -23,7 +23,7 @@ of the other names is from before the swap or from after it: all steps are made 
 A `.cleaned` file beside a `.log.swap` says that the first sync had not returned, or that Kafka was interrupted while it renamed
 its set: the swap is taken back, as Kafka does.
 
-The two syncs wait in the owner, once for each new segment (docs/decisions/074).
+The two syncs wait in the owner, once for each new segment (docs/decisions/008).
 
 Runs in: the partition worker that owns the log. Source: Kafka `LocalLog.replaceSegments`, `LogLoader`, KAFKA-6264.
 """

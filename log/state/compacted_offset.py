@@ -5,7 +5,7 @@
 A segment begins where the log ended when it was rolled. Where one ends before the next begins, compaction removed batches at its
 end, or a power loss did: below OFFSET it may have been compaction, from there on it was not. So the owner raises OFFSET,
 durably, before it lets a compacted segment in. A log that is new, and is to be compacted, begins with 0. That is not synced, like all
-of a beginning: without the file, or with one that can't be read, the policy decides (docs/decisions/017).
+of a beginning: without the file, or with one that can't be read, the policy decides (docs/decisions/006).
 
 Compaction gives room back, so the file must not need any: one that finds no room goes, until the next one.
 

@@ -3,7 +3,7 @@
     headrace.era   `0`, `1`, then a leader epoch: the format of Kafka's checkpoints, which Kafka doesn't read
 
 An era is one history of a partition (`headrace/leader_eras.py`). A follower's high watermark counts within the era in which it was taken:
-a leader of a later era may have it truncated below, any other may not (decision 079). The batches of a partition that is idle say
+a leader of a later era may have it truncated below, any other may not (decision 015). The batches of a partition that is idle say
 nothing of eras that began since, and `leader-epoch-checkpoint` neither, where others led in them. A state of an earlier era is of the
 past, too.
 

@@ -36,7 +36,7 @@ _log: Final = logging.getLogger(__name__)
 
 
 class EpochWentBack(HeadraceError):
-    """A leader epoch is below the latest one in the log: the state that named it is of the past (decision 071)."""
+    """A leader epoch is below the latest one in the log: the state that named it is of the past (decision 015)."""
 
 
 class LeaderEpochs:

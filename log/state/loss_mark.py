@@ -3,7 +3,7 @@
     headrace.lost   empty. Kafka doesn't read it
 
 Opening a log cuts what is damaged, and the next opening finds a whole log. If the owner dies in between, nobody else knows: the replica
-would count as one that has everything (docs/decisions/042). So the file is made, durably, before anything is cut.
+would count as one that has everything (docs/decisions/013). So the file is made, durably, before anything is cut.
 
     made      before damaged batches are cut, or segments put aside. Not for a torn end that nobody had acknowledged: after what an owner
               of this boot had published, or of a log each of whose appends was synced before its answer (`synced_mark.py`). And

@@ -24,7 +24,7 @@ class Producer:
     """One producer id's state.
 
     last_timestamp_ms   the date of its last append, markers included: what snapshots keep
-    seen_ms             the same by the monotonic clock: what its age goes by in this process
+    seen_ms             the same by the monotonic clock. Of an append before the log was opened: what its date comes to
     txn_first_offset    where its open transaction began, -1: none is open
     is_behind           it may have had later batches than these, in a part of the log that can't be read any more
     """

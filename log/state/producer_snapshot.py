@@ -48,19 +48,31 @@ class BadSnapshot(HeadraceError):
 class ProducerSnapshots:
     """The snapshots in the directory of one log.
 
-    loaded_offset    of the one that was taken last, 0: none
-    durable_offset   of one that would survive a crash of the machine, -1: none is known
+    loaded_offset     of the one that was taken last, 0: none
+    loaded_date_ms    when its file was written: what follows it in the log was appended later; 0: not known
+    durable_offset    of one that would survive a crash of the machine, -1: none is known
+    producers_count   how many were known when the last one was written, or taken
     """
 
-    __slots__ = ("_directory", "_disk", "_is_swept", "_known", "durable_offset", "loaded_offset")
+    __slots__ = (
+        "_directory",
+        "_disk",
+        "_is_swept",
+        "_known",
+        "durable_offset",
+        "loaded_date_ms",
+        "loaded_offset",
+        "producers_count",
+    )
 
     def __init__(self, directory: Path, disk: Disk) -> None:
         self._directory = directory
         self._disk = disk
         self._known: list[int] | None = None  # offsets of those in the directory, once it was listed
         self._is_swept = False  # of those that earlier lives left
-        self.loaded_offset = 0
+        self.loaded_offset = self.loaded_date_ms = 0
         self.durable_offset = -1
+        self.producers_count = 0
 
     def write(self, producers: Mapping[int, Producer], offset: int, bases: Sequence[int], *, is_durable: bool) -> None:
         """Write the state as of a log end offset; raises OSError.
@@ -72,6 +84,7 @@ class ProducerSnapshots:
         """
         self._disk.replace_file(self._path(offset), pack_snapshot(producers), is_durable=is_durable)
         self.durable_offset = offset if is_durable else -1
+        self.producers_count = len(producers)
         known = self._listed()
         if offset not in known[-1:]:
             insort(known, offset)
@@ -80,14 +93,15 @@ class ProducerSnapshots:
     def load(self, limit: int) -> OrderedDict[int, Producer]:
         """Take the newest good snapshot at or below an offset; bad ones are removed. `loaded_offset` says which it was."""
         self._known, self._is_swept = None, False
-        self.loaded_offset, self.durable_offset = 0, -1
+        self.loaded_offset, self.loaded_date_ms, self.durable_offset, self.producers_count = 0, 0, -1, 0
         known = self._listed()
         for offset in known[::-1]:
             if offset > limit:
                 continue
             try:
                 producers = read_snapshot(self._path(offset))
-                self.loaded_offset = offset
+                self.loaded_offset, self.producers_count = offset, len(producers)
+                self.loaded_date_ms = os.stat(self._path(offset)).st_mtime_ns // 1_000_000
                 return producers
             except BadSnapshot as failure:
                 _log.warning("snapshot removed reason=%s", failure)

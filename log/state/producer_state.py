@@ -42,13 +42,29 @@ _NEXT: Final[tuple[int, None]] = (_NONE, None)
 class ProducerBudget:
     """The bound on producers in memory, over all logs of a process: beyond it the idlest are forgotten, wherever they are.
 
-    logs   id -> the producers of a log that shares it, for as long as that is there
+    Logs are opened one after the other, those that clients ask for first. So when a log was opened says nothing of its producers. What
+    an opening finds counts as seen at its date, and dates become times of the monotonic clock in one way for the whole process.
+
+    logs                    id -> the producers of a log that shares it, for as long as that is there
+    begun_ms, begun_date_ms   when the process began: by the monotonic clock, and the date that it believes (decision 008)
     """
 
-    def __init__(self, producers_max: int = 100_000) -> None:
+    def __init__(self, producers_max: int = 100_000, begun_ms: int = 0, begun_date_ms: int = 0) -> None:
         self.producers_max = producers_max
         self.logs: WeakValueDictionary[int, OrderedDict[int, Producer]] = WeakValueDictionary()
+        self._begun_ms = begun_ms
+        self._begun_date_ms = begun_date_ms
         self._room = 0  # how many may come before they are counted again
+
+    def seen_at(self, date_ms: int, now_ms: int) -> int:
+        """When a date was, by the monotonic clock.
+
+        A date that is still to come is wrong. It counts as the process's begin: among such ones the dates rank (`_ages`).
+
+        now_ms   of the monotonic clock
+        """
+        since_ms = date_ms - self._begun_date_ms
+        return self._begun_ms + (since_ms if since_ms <= now_ms - self._begun_ms else 0)
 
     def take(self, count: int, newest: Producer | None = None) -> None:
         """So many more; `newest` may not be evicted itself."""
@@ -63,7 +79,7 @@ class ProducerBudget:
         excess = sum([len(producers) for producers in logs]) - self.producers_max
         if excess > 0:
             evicted = nsmallest(excess + share, _ages(logs, newest))
-            for _time, _date, _place, producer_id, producers in evicted:
+            for _time, _date, _place, _log, producer_id, producers in evicted:
                 del producers[producer_id]
             excess -= len(evicted)
         self._room = (
@@ -71,25 +87,27 @@ class ProducerBudget:
         )  # more than the bound have a transaction open: don't count each time
 
 
-Ages = Iterator[tuple[int, int, int, int, OrderedDict[int, Producer]]]
+Ages = Iterator[tuple[int, int, int, int, int, OrderedDict[int, Producer]]]
 
 
 def _ages(logs: list[OrderedDict[int, Producer]], newest: Producer | None) -> Ages:
-    """(when it was last seen, the date of its last batch, id of the log, id of the producer, producers of the log).
+    """(when it was last seen, the date of its last batch, its place in the log, id of the log, its id, producers of the log).
 
-    Of all that may be evicted. The date tells those of one opening apart, which were all seen then.
+    Of all that may be evicted. The date ranks those with dates that were wrong. The place is counted from the last producer of a log.
     """
     for producers in logs:
+        place = -len(producers)
         for producer_id, producer in producers.items():
             if producer.txn_first_offset < 0 and producer is not newest:
-                yield producer.seen_ms, producer.last_timestamp_ms, id(producers), producer_id, producers
+                yield producer.seen_ms, producer.last_timestamp_ms, place, id(producers), producer_id, producers
+            place += 1
 
 
 class ProducerState:
     """The producers of one log, least recently active first; `snapshots` are those of them in its directory.
 
     now_ms   of the monotonic clock, as of this call into the log: ages count by it, so that none ends because the date was set,
-             in whatever process the log is opened again
+             in whatever process the log is opened again. While batches are replayed, when they were appended (`replay_at`)
     """
 
     def __init__(
@@ -102,6 +120,8 @@ class ProducerState:
         self._expiration_ms = expiration_ms
         self._budget = budget or ProducerBudget()
         self.now_ms = 0
+        self._opened_ms = 0  # when the log was opened: no age counts from before that
+        self._loaded_ms = 0  # the same, or when it was loaded again after a truncation
         self.snapshots = ProducerSnapshots(directory, disk)
         self.producers: OrderedDict[int, Producer] = OrderedDict()
         self._budget.logs[id(self.producers)] = self.producers
@@ -239,12 +259,17 @@ class ProducerState:
                 producer.txn_first_offset = -1
 
     def expire(self, now_ms: int) -> int:
-        """Forget producers that were idle for too long and have no transaction open; returns how many."""
-        stale = [
-            producer_id
-            for producer_id, producer in self.producers.items()
-            if now_ms - producer.seen_ms > self._expiration_ms and producer.txn_first_offset < 0
-        ]
+        """Forget producers that were idle for too long and have no transaction open; returns how many.
+
+        What an opening found may have a wrong date, so its age counts from the opening. The least recently active are first: the first
+        one that is young ends the search.
+        """
+        stale = []
+        for producer_id, producer in self.producers.items():
+            if now_ms - max(producer.seen_ms, self._opened_ms) <= self._expiration_ms:
+                break
+            if producer.txn_first_offset < 0:
+                stale.append(producer_id)
         for producer_id in stale:
             del self.producers[producer_id]
         return len(stale)
@@ -252,6 +277,7 @@ class ProducerState:
     def take_over(self, other: ProducerState) -> None:
         """Know what another log's state knows: its copy takes its place."""
         self.producers, self._ongoing, self._unreplicated = other.producers, other._ongoing, other._unreplicated
+        self._opened_ms = other._opened_ms
 
     def clear(self) -> None:
         """Forget everything, as for a log that is reset."""
@@ -262,21 +288,46 @@ class ProducerState:
     def load(self, limit: int) -> int:
         """Take the newest good snapshot at or below an offset.
 
-        A snapshot has dates alone, and one of them may have been wrong: the producer's, or ours. So a producer that this process has
-        not seen is seen now. Its date says no more than which one goes first beyond the bound of all (`ProducerBudget`).
+        A snapshot has dates alone, and one of them may have been wrong: the producer's, or ours. So its date says no more than which
+        producer goes first beyond the bound of all (`ProducerBudget`). None expires by it: ages begin with the opening.
 
         returns   the offset from which batches have to be replayed
         """
-        seen_ms = {producer_id: producer.seen_ms for producer_id, producer in self.producers.items()}
+        self._loaded_ms = self.now_ms
         self.clear()
         self.producers = self.snapshots.load(limit)
-        for producer_id, producer in self.producers.items():
-            producer.seen_ms = seen_ms.get(producer_id, self.now_ms)
+        for producer in self.producers.values():
+            producer.seen_ms = self._budget.seen_at(producer.last_timestamp_ms, self.now_ms)
         self._budget.logs[id(self.producers)] = self.producers
         self._budget.take(len(self.producers))
         open_transactions = [(one.txn_first_offset, name) for name, one in self.producers.items()]
         self._ongoing = {offset: name for offset, name in sorted(open_transactions) if offset >= 0}
         return self.snapshots.loaded_offset
+
+    def replay_at(self, date_ms: int) -> None:
+        """Batches of a date are replayed next: their producers were seen then, and not when the log is opened."""
+        self.now_ms = self._budget.seen_at(date_ms, self._loaded_ms)
+
+    def begin_opening(self, now_ms: int) -> None:
+        """The log is opened, or loaded again. now_ms: of the monotonic clock"""
+        self.now_ms = self._loaded_ms = now_ms
+        self._opened_ms = self._opened_ms or now_ms
+
+    def seen(self) -> dict[int, int]:
+        """When each producer was seen, by its id."""
+        return {producer_id: producer.seen_ms for producer_id, producer in self.producers.items()}
+
+    def note_seen(self, seen_ms: dict[int, int]) -> None:
+        """It was loaded again: of what this process has seen, it knows better than dates when that was."""
+        for producer_id, known_ms in seen_ms.items():
+            producer = self.producers.get(producer_id)
+            if producer is not None and producer.seen_ms < known_ms:
+                producer.seen_ms = known_ms
+
+    @property
+    def has_snapshot_of_all(self) -> bool:
+        """Whether the last snapshot has as many producers as are known: some were forgotten since, or none."""
+        return self.snapshots.producers_count == len(self.producers)
 
     def write_snapshot(self, offset: int, bases: Sequence[int], *, is_durable: bool) -> None:
         """`ProducerSnapshots.write`."""

@@ -3,7 +3,7 @@
     headrace.synced   empty. Kafka doesn't read it
 
 Settings are as they are now; what was acknowledged was so by those of then. After a crash of the machine this file is what says whether
-the log may lack something that was acknowledged (docs/decisions/042).
+the log may lack something that was acknowledged (docs/decisions/013).
 
     made      with a log that begins under `headrace.flush.before.ack`; else after the first flush before the answer to an append
               under it. Never by an opening, nor by a new setting: whether the log lacks something is still to be judged then

@@ -84,7 +84,6 @@ class LogTail:
         """An append is through: flush or snapshot where one is due. raises StorageFailed"""
         self._sync.note_append(config.flush_messages)
         if self.bytes_since_snapshot >= self._interval_bytes:
-            self._producers.expire(self._producers.now_ms)
             self._snapshot()
 
     def sync_due(self, config: LogConfig) -> None:

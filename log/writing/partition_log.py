@@ -77,6 +77,7 @@ class PartitionLog:
     log_start_offset   the first offset that may be read
     segments           its list; version, end and sizes may be read there, nothing may be changed
     was_cut            batches at its end were damaged when it was opened, or before, and that was not told
+    has_lost_end       what may have been acknowledged was lost at its end when it was opened, or before, and that was not reported
     is_named           its directory was made for this topic, or had its id; else it may be of an earlier topic of the name
     was_synced         each append to it was synced before its answer, when it was opened. A torn end counts as no cut then: nobody had
                        acknowledged it. A cut that counts (`was_cut`) says that something synced is lost
@@ -99,7 +100,10 @@ class PartitionLog:
         self.config = config
         self.epochs = LeaderEpochs(directory, disk)
         self._era = KnownEra(directory, disk)
-        self.producers = ProducerState(directory, disk, environment.producer_expiration_ms, environment.producer_budget)
+        budget = environment.producer_budget or ProducerBudget(
+            begun_ms=clock.monotonic_ns() // 1_000_000, begun_date_ms=clock.now_ms()
+        )
+        self.producers = ProducerState(directory, disk, environment.producer_expiration_ms, budget)
         self._clock = clock
         self._disk = disk
         self._mark = TruncationMark(directory, disk)
@@ -108,12 +112,14 @@ class PartitionLog:
             self._synced.remove()
         self.was_synced = self._synced.is_set
         self._loss = LossMark(directory, disk)
+        was_noted = self._loss.is_set
         self.is_named = False
         self._latch = latch = FailureLatch(directory)
         self._progress = environment.progress
         loaded = self._load(checkpoint)
         self.log_start_offset = loaded.start_offset
         self.was_cut = loaded.was_cut or self._loss.is_set
+        self.has_lost_end = loaded.has_lost_end or was_noted
         self._is_short = False  # as the last truncation has found
         self.segments = segments = SegmentList(directory, loaded, clock, disk, latch)
         self._sync = SyncState(
@@ -507,7 +513,8 @@ class PartitionLog:
         """The part of `close` that waits for the disk, and touches nothing but this log: may run in a thread.
 
         A log without records has nothing to replay, so it needs no snapshot; one without producers, none that survives a
-        crash of the machine: their headers tell that there are none.
+        crash of the machine: their headers tell that there are none. A snapshot that has producers which were forgotten since is written
+        again: they would come back with each opening.
 
         raises   StorageFailed
         """
@@ -517,7 +524,8 @@ class PartitionLog:
         try:
             if end:  # else there is nothing to lose: whatever a crash leaves of it opens as an empty log
                 self._sync.flush()
-                if end > segments.bases[0] and self.producers.snapshots.durable_offset != end:
+                is_noted = self.producers.snapshots.durable_offset == end and self.producers.has_snapshot_of_all
+                if end > segments.bases[0] and not is_noted:
                     self.producers.write_snapshot(end, segments.bases, is_durable=bool(self.producers.producers))
                 segments.active.finish()
                 segments.active.sync_indexes()
@@ -532,7 +540,7 @@ class PartitionLog:
     # Opening
 
     def _load(self, checkpoint: LogCheckpoint) -> LoadedLog:
-        self.producers.now_ms = self._clock.monotonic_ns() // 1_000_000
+        self.producers.begin_opening(self._clock.monotonic_ns() // 1_000_000)
         loader = LogLoader(
             self.directory,
             self.config,
@@ -545,7 +553,10 @@ class PartitionLog:
             self._loss,
             was_synced=self._synced.is_set,
         )
-        return loader.load(checkpoint)
+        seen_ms = self.producers.seen()
+        loaded = loader.load(checkpoint)
+        self.producers.note_seen(seen_ms)
+        return loaded
 
     def _reload(self, segment: int, position: int) -> None:
         """After a truncation: the log is whole up to (segment, position), and ends there. raises OSError

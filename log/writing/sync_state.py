@@ -7,7 +7,7 @@ files. What a crash of the machine leaves of a log that was never flushed opens 
 Before the recovery point moves, the leader epochs are synced, where they are not: recovery learns those of the batches after it,
 and of no others (`log/state/leader_epochs.py`).
 
-Runs in: the partition worker that owns the log. Source: Kafka `UnifiedLog.flush`; docs/decisions/018.
+Runs in: the partition worker that owns the log. Source: Kafka `UnifiedLog.flush`; docs/decisions/006.
 """
 
 from __future__ import annotations

@@ -17,6 +17,8 @@ from headrace.log.disk import Disk
 from tests.support.compaction_fixtures import compaction_of, keyed, records_of, run, write_segments
 from tests.support.log_fixtures import LogMaker
 
+pytestmark = pytest.mark.slow
+
 CONFIG = LogConfig(is_compacted=True)
 COLUMNS = ("key", "offset")
 

@@ -61,6 +61,7 @@ def test_both_read_the_rows_that_the_plain_reader_gives(log, broker, seed):
         assert compared(rows_of(range_of(broker, start, end), rows_per_batch=9)) == expected(log, start, end)
 
 
+@pytest.mark.process
 def test_a_process_plans_and_reads_without_a_compiler(log, broker):
     fill(log, 1)
     rows = log.ends[NAME]

@@ -78,6 +78,7 @@ def test_headers_that_contradict_their_length_are_refused_before_memory_is_taken
         lists_of([good, blob, good])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_flipped_bytes_give_valid_lists_or_an_error(seed):
     dice = random.Random(seed)

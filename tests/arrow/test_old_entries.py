@@ -39,6 +39,7 @@ def old_log(log):
     return log
 
 
+@pytest.mark.slow
 def test_every_range_of_an_old_log_is_what_the_plain_reader_gives(old_log, broker, remote_broker):
     last = old_log.ends[NAME]
     assert last == 63

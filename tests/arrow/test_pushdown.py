@@ -58,6 +58,7 @@ def test_columns_that_are_not_read_give_no_bounds():
     assert pushed(VALUE == b"x", arrow_schema(("value",))) == Pushed()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_no_row_that_matches_lies_outside_of_the_bounds(seed):
     dice = random.Random(seed)

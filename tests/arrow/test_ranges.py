@@ -45,6 +45,8 @@ from tests.arrow.range_reading import NAME, compared, expected, range_of, rows_o
 from tests.support.altered import altered
 from tests.support.fake_broker import FakeBroker
 
+pytestmark = pytest.mark.slow
+
 
 def random_log(log, seed, name=NAME):
     """Batches of all codecs with nulls, empties, headers, gaps, control batches, over some segments."""

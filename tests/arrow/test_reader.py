@@ -264,6 +264,7 @@ def test_a_tail_continues_under_a_later_leader(log, broker):
         assert len(next(batches)) == 5
 
 
+@pytest.mark.process
 def test_spark_is_not_needed():
     code = """
 import sys

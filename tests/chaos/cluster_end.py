@@ -215,7 +215,7 @@ def find_left_over(stage: ClusterStage) -> list[Anomaly]:
 
     Those of a replica that was moved away stay where its node, or the controller, was away when it was to be deleted: ZooKeeper does
     not say any more that it is, as with Kafka. They are counted. So are segments behind a hole that a loss of power left: a node puts
-    them aside and says so (docs/decisions/017).
+    them aside and says so (docs/decisions/006).
     """
     topics = stage.state.topics()
     if topics is None:

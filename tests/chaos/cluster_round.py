@@ -543,7 +543,7 @@ class ClusterRound:
         self._count()
 
     def _without_new_epochs(self, found: list[Anomaly]) -> list[Anomaly]:
-        """Duplicates of a producer that began a new epoch are its own (docs/decisions/023): they are counted, not blamed.
+        """Duplicates of a producer that began a new epoch are its own (docs/decisions/025): they are counted, not blamed.
 
         With one request in flight it has no reason to begin one: `strict` shows that nothing is stored twice.
         """

@@ -1,6 +1,6 @@
 """Offsets of many groups, which live in a topic with as many replicas as there are nodes; some of the groups are at rest.
 
-Used by: the cluster campaign. The load writes its own offsets again, so those that nobody touches show more losses (docs/decisions/023). A
+Used by: the cluster campaign. The load writes its own offsets again, so those that nobody touches show more losses (docs/decisions/025). A
 group's commits are farther apart than any fault is long: a request that a stopped node has in its sockets is carried out when it goes
 on, and must not overtake a later one of the same group.
 """

@@ -103,7 +103,7 @@ class Client(ABC):
 
     @property
     def hangs(self) -> bool:
-        """Whether a call of its library that has a bound does not come back: librdkafka's own deadlock (docs/decisions/023)."""
+        """Whether a call of its library that has a bound does not come back: librdkafka's own deadlock (docs/decisions/025)."""
         began = self.call_began
         return began is not None and time.monotonic() - began > HANGS_S
 
@@ -259,7 +259,7 @@ class Member(Client):
 
     group   where it is not alone in it; then it also writes down what it was given, by assignment
 
-    Commits are asynchronous: a synchronous one that librdkafka's own deadlock (docs/decisions/023) catches never returns, and the
+    Commits are asynchronous: a synchronous one that librdkafka's own deadlock (docs/decisions/025) catches never returns, and the
     member could not be stopped.
     """
 

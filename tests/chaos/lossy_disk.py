@@ -3,7 +3,7 @@
 Used by: the cluster campaign. What lies below the recovery point was synced, and stays. Checkpoints and other small files are
 synced before they take their names, so they stay too. Names in a partition's directory that came after the recovery point may be
 gone with all that was under them: the last segments, an index, a snapshot (each index and snapshot on its own). Of segments no
-hole is made: names in one directory reach the disk in their order on journalled file systems, and decision 017 keeps what
+hole is made: names in one directory reach the disk in their order on journalled file systems, and decision 006 keeps what
 follows a hole; `tests/support/faulty_disk.py` loses each name on its own, and knows which were synced.
 """
 

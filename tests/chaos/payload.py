@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import zlib
 
-LARGE_EVERY = 100  # of a client's values: one that takes several pages, and is appended from where it was received (docs/decisions/060)
+LARGE_EVERY = 100  # of a client's values: one that takes several pages, and is appended from where it was received (docs/decisions/016)
 
 
 def encode(value: str) -> bytes:

@@ -1,4 +1,4 @@
-"""Nodes that open their logs slowly, with more partitions than one LeaderAndIsr names, while a replica is held (docs/decisions/042).
+"""Nodes that open their logs slowly, with more partitions than one LeaderAndIsr names, while a replica is held (docs/decisions/013).
 
 Used by: the cluster campaign.
 

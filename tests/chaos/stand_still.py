@@ -4,7 +4,7 @@ Used by: the cluster campaign, after each episode and at the end. An anomaly say
 `still-NAME.txt`, has the rest: ZooKeeper's state of the partition; each node's Metadata, row, wait bytes and answer to a fetch of
 what the reader misses; the last lines of librdkafka's log about it; the stacks of its threads, where gdb is there.
 
-librdkafka 2.16 has a deadlock of its own (docs/decisions/023): its main thread is gone, and calls of the reader come back empty-handed.
+librdkafka 2.16 has a deadlock of its own (docs/decisions/025): its main thread is gone, and calls of the reader come back empty-handed.
 A reader is counted, not blamed on the nodes, where the stacks show that and its log shows no sign of its main thread.
 """
 

@@ -153,6 +153,7 @@ def test_a_broker_of_kafkas_starts_again_when_its_disk_has_room(node):
         assert not node.is_full
 
 
+@pytest.mark.process
 def test_a_disk_of_its_own_is_filled_and_seen_by_nobody_else(tmp_path):
     try:
         networks = Networks(1)

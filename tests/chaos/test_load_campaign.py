@@ -4,6 +4,8 @@ import pytest
 
 from tests.chaos.load_campaign import LoadCampaign
 
+pytestmark = pytest.mark.process
+
 KILLS = 8
 
 

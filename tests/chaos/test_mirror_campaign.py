@@ -4,6 +4,8 @@ import pytest
 
 from tests.chaos.mirror_campaign import Campaign
 
+pytestmark = pytest.mark.process
+
 SEED = 11
 KILLS = 6
 

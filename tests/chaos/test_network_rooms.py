@@ -10,6 +10,8 @@ import pytest
 from tests.chaos.network_rooms import Networks, NoNetworks
 from tests.support.waiting import wait_until
 
+pytestmark = pytest.mark.process
+
 PORT = 9092
 # listens, and says each datagram that comes
 LISTEN = (

@@ -66,6 +66,7 @@ def test_a_journal_says_what_is_done_and_leaves_out_what_failed(tmp_path):
     assert read_journal(path) == ([GONE, Deletion(2, 7, 8)], False)
 
 
+@pytest.mark.process
 @pytest.mark.timeout(120)
 def test_queries_under_kills_and_deletes_are_each_of_one_moment(tmp_path):
     verdict = QueryCampaign(tmp_path, "delta", seed=7, queries=FEW, kill_s=3.0).run()

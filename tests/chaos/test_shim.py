@@ -10,7 +10,7 @@ import pytest
 
 from tests.chaos.shim import EVERY, Shim, why_no_shim
 
-pytestmark = pytest.mark.skipif(bool(why_no_shim()), reason=why_no_shim())
+pytestmark = [pytest.mark.process, pytest.mark.skipif(bool(why_no_shim()), reason=why_no_shim())]
 OFFSET_S = -3600
 
 

@@ -10,7 +10,10 @@ from tests.chaos.sink_campaign import SinkCampaign, end_parent
 from tests.support import children
 from tests.support.waiting import wait_until
 
+pytestmark = pytest.mark.process
+
 KILLS = 4
+SEED = 9
 
 DAEMON = """
 import os, subprocess, sys
@@ -32,7 +35,7 @@ sys.stdin.read()
 def test_a_query_that_is_killed_with_its_workers_and_its_node_stores_each_row_once(tmp_path):
     directory = tmp_path / ("d" * 80)  # a Unix socket's path ends at 107 bytes: theirs are elsewhere
     directory.mkdir()
-    verdict = SinkCampaign(directory, seed=9, kills=KILLS).run()
+    verdict = SinkCampaign(directory, seed=SEED, kills=KILLS).run()
     print(verdict.summary())  # workers, and one that wakes up beside its successor, all in mid-write
     assert verdict.faults(KILLS) == []
 

@@ -113,6 +113,7 @@ def test_what_was_acknowledged_is_the_end_that_a_reader_has_to_reach(tmp_path):
     assert still.acknowledged({0: 9}) == {0: 5}
 
 
+@pytest.mark.process
 @pytest.mark.skipif(shutil.which("gdb") is None, reason="no gdb")
 def test_the_stacks_of_many_threads_do_not_hold_their_own_process_up():
     """More of them than a pipe takes: gdb holds the process that would empty it."""

@@ -33,6 +33,8 @@ from headrace.protocol.message_set import build_message_set
 from headrace.protocol.record_batch import Record
 from tests.support.waiting import DEADLINE_S, wait_until
 
+pytestmark = pytest.mark.process
+
 
 def config_of(node, group, **settings):
     made = {

@@ -3,6 +3,10 @@
 import re
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.process
+
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = ROOT / "docs" / "classic.md"
 _TEST = re.compile(r"`(?P<path>[\w/]+\.py)(?:::(?P<name>\w+))?`")

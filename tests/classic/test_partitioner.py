@@ -38,6 +38,7 @@ def test_a_hash_without_an_absolute_value_is_partition_zero():
     assert DefaultPartitioner().partition(-3, 7) == 3
 
 
+@pytest.mark.process
 def test_two_processes_agree():
     program = "from headrace.classic.partitioner import DefaultPartitioner as P; print(P().partition('user-17', 1000))"
     found = {

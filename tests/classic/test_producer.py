@@ -28,6 +28,8 @@ from headrace.ids import TopicPartition
 from headrace.protocol.apis import ApiKey
 from tests.support.waiting import wait_until
 
+pytestmark = pytest.mark.process
+
 
 def read(node, topic, partitions):
     """(key, value) of all records, by partition."""

@@ -18,6 +18,8 @@ from headrace.ids import TopicPartition
 from headrace.protocol.message_set import build_message_set
 from headrace.protocol.record_batch import CorruptRecord, Record, build_batch
 
+pytestmark = pytest.mark.process
+
 
 def records(count, first=0):
     return [Record(first + place, 1000 + place, None, b"value-%d" % (first + place)) for place in range(count)]

@@ -2,6 +2,10 @@
 
 import json
 
+import pytest
+
+pytestmark = pytest.mark.process
+
 
 def test_a_cluster_is_described(program, topic):
     host, _, port = program.bootstrap.rpartition(":")

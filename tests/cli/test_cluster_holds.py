@@ -14,6 +14,8 @@ from headrace.controller.zookeeper.held_znodes import HeldReplica
 from tests.support.waiting import DEADLINE_S
 from tests.support.zookeeper_client import ZooKeeperClient
 
+pytestmark = pytest.mark.process
+
 BROKER = 99
 
 

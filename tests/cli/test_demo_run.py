@@ -19,6 +19,8 @@ from headrace.node.termination import terminate
 from tests.support.altered import altered
 from tests.support.waiting import DEADLINE_S
 
+pytestmark = pytest.mark.process
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 

@@ -84,6 +84,7 @@ def end(process):
     return code, errors
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("options", [(), ("--nodes", "2")], ids=["one node", "two nodes"])
 def test_a_node_serves_without_java_and_keeps_its_topics(tmp_path, options):
     empty = tmp_path / "empty"

@@ -18,6 +18,8 @@ from headrace.client.cluster import Cluster
 from headrace.client.kafka import Kafka
 from tests.support.waiting import DEADLINE_S, wait_until
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture
 def program(group_server):

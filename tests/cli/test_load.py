@@ -21,6 +21,8 @@ from tests.cli.program import Program
 from tests.support import children
 from tests.support.waiting import wait_until
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture
 def offline():

@@ -10,6 +10,8 @@ import pytest
 from headrace.load.history import dataset
 from tests.cli.program import Program
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture
 def offline():

@@ -21,6 +21,8 @@ from headrace.cli.progress import ProgressLine, bytes_text
 from headrace.protocol.record_batch import build_batch, compute_crc
 from tests.support.log_damage import BATCHES, RECORDS_PER_BATCH, flip, write_log
 
+pytestmark = pytest.mark.process
+
 HOSTILE_BYTES = 700 << 20
 MEMORY_BYTES_MAX = HOSTILE_BYTES  # of address space, Python and its libraries included
 FIRST = "00000000000000000000"

@@ -17,6 +17,8 @@ from headrace import __version__
 from headrace.cli import main as cli_main
 from headrace.node.log_dirs import LogDirs
 
+pytestmark = pytest.mark.process
+
 COMMANDS = [
     "dev",
     "start",

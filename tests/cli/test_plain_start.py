@@ -51,6 +51,7 @@ def test_completion_is_typer_s():
     assert plain_start.read(PLAIN[0], {}) == (Path("a.properties"), [])
 
 
+@pytest.mark.process
 def test_a_start_imports_no_typer(tmp_path):
     """Each is memory of every node, and time before it serves."""
     heavy = ("typer", "click", "rich", "headrace.cli.application", "numpy", "pyspark")
@@ -65,6 +66,7 @@ def test_a_start_imports_no_typer(tmp_path):
     assert done.stderr.endswith(" for FILE: No such file or directory\n")
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("line", "told"), [(["start"], "FILE.properties"), (["start", "a", "b"], "(b)"), (["start", "a", "--set"], "--set")]
 )

@@ -12,6 +12,8 @@ import pytest
 
 from tests.support.waiting import DEADLINE_S
 
+pytestmark = pytest.mark.process
+
 
 def consumed(program, topic, *options):
     return [json.loads(line) for line in program("consume", topic, "--json", *options).splitlines()]

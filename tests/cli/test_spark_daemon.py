@@ -62,6 +62,7 @@ def test_without_zips_and_with_a_broken_one_nothing_changes(places):
     assert path == [*zips, str(site)]
 
 
+@pytest.mark.process
 def test_it_gives_spark_its_port_and_nothing_else_and_ends_with_it():
     environment = {**os.environ, "PYTHON_WORKER_FACTORY_SECRET": "secret"}
     command = [sys.executable, "-m", "headrace.cli.spark_daemon", "pyspark.worker"]

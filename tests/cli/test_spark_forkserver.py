@@ -21,6 +21,8 @@ from headrace.spark.fork_server import fork_server
 from tests.support import children
 from tests.support.waiting import wait_until
 
+pytestmark = pytest.mark.process
+
 VARIABLES = {"PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1"}
 PLANNING = ["-m", "pyspark.daemon", "pyspark.sql.worker.create_data_source"]
 DEADLINE_S = 120

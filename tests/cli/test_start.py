@@ -8,6 +8,8 @@ import pytest
 
 from tests.support.waiting import DEADLINE_S, wait_until
 
+pytestmark = pytest.mark.process
+
 PROPERTIES = """
 broker.id=1
 listeners=PLAINTEXT://127.0.0.1:0

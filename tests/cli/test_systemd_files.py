@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from headrace.cli import systemd_files
 from headrace.cli.systemd_files import EDITED, NEWER_SYSTEMD, PLACES, SHIPPED_PROGRAMS
 
@@ -26,6 +28,7 @@ def test_the_files_are_written_below_the_root_and_name_the_program_that_wrote_th
     assert f"ExecStart={sys.prefix}/bin/headrace start" in (tmp_path / PLACES["headrace.service"]).read_text()
 
 
+@pytest.mark.process
 def test_an_edited_file_is_kept_and_a_unit_is_renewed(tmp_path, capsys):
     systemd_files.systemd_files(tmp_path)
     edited, unit = tmp_path / PLACES["server.properties"], tmp_path / PLACES["headrace.service"]
@@ -44,6 +47,7 @@ def test_an_older_systemd_gets_no_keys_that_it_would_warn_of(tmp_path, monkeypat
     assert (tmp_path / PLACES["headrace.service.d/data-disks.conf"]).exists()
 
 
+@pytest.mark.process
 def test_a_directory_that_cannot_be_written_is_an_error_in_one_line(tmp_path):
     (tmp_path / "file").write_text("")
     command = [sys.executable, "-m", "headrace.cli.main", "systemd-files", str(tmp_path / "file")]

@@ -8,6 +8,8 @@ import uuid
 
 import pytest
 
+pytestmark = pytest.mark.process
+
 
 def test_a_topic_is_created_listed_described_altered_and_deleted(program):
     name = f"cli-{uuid.uuid4().hex[:8]}"

@@ -45,6 +45,7 @@ def settings(admin, topic):
     return {config.name: (config.value, config.source) for config in admin.describe_configs([topic])[topic]}
 
 
+@pytest.mark.process
 def test_topics_are_created_changed_and_deleted(admin, cluster, topic):
     assert settings(admin, topic)["segment.ms"] == ("60000", "topic")
     admin.alter_configs(topic, {"segment.ms": None, "retention.ms": "5"})
@@ -58,6 +59,7 @@ def test_topics_are_created_changed_and_deleted(admin, cluster, topic):
         cluster.refresh([topic])
 
 
+@pytest.mark.process
 def test_one_failure_hides_no_other(admin, topic):
     errors = admin.create_topics([NewTopic(topic), NewTopic("no/slash"), NewTopic(f"{topic}-2")])
     assert {name: error and error.code for name, error in errors.items()} == {
@@ -213,12 +215,14 @@ def test_what_is_not_done_in_time_is_a_connection_that_failed(broker, monkeypatc
         Admin(cluster).list_groups()
 
 
+@pytest.mark.process
 def test_a_bad_setting_is_an_error_that_names_it(admin, topic):
     with pytest.raises(KafkaError, match=r"retention\.ms") as failure:
         admin.alter_configs(topic, {"retention.ms": "soon"})
     assert failure.value.code is ErrorCode.INVALID_CONFIG
 
 
+@pytest.mark.process
 def test_trials_change_nothing(admin, cluster, topic):
     assert admin.create_topics([NewTopic(f"{topic}-x")], validate_only=True) == {f"{topic}-x": None}
     assert admin.create_partitions({topic: 9}, validate_only=True) == {topic: None}
@@ -228,6 +232,7 @@ def test_trials_change_nothing(admin, cluster, topic):
     assert settings(admin, topic)["retention.ms"][1] != "topic"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("codec", list(Codec))
 def test_what_the_producer_wrote_the_consumer_reads(node, cluster, topic, codec):
     with Kafka(node.bootstrap) as kafka, kafka.producer(compression=codec.name.lower(), batch_size=5_000) as producer:
@@ -247,6 +252,7 @@ def test_what_the_producer_wrote_the_consumer_reads(node, cluster, topic, codec)
         assert [dict(record.headers)["n"] for record in records] == [b"%d" % number for number in numbers]
 
 
+@pytest.mark.process
 def test_a_partition_that_is_not_there(node, topic):
     with (
         Kafka(node.bootstrap) as kafka,

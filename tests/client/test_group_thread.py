@@ -22,6 +22,8 @@ from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from tests.support.waiting import DEADLINE_S, wait_until
 
+pytestmark = pytest.mark.process
+
 PARTITIONS = 4
 
 

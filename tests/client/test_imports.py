@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.process
+
 # Of others: each costs more than all of ours, and none is needed to name a cluster.
 HEAVY = (
     "asyncio",

@@ -318,6 +318,7 @@ def held_by_another_thread(lock):
     holder.join()
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("thread", [False, True])
 def test_a_forked_child_gets_an_error_and_never_hangs(kafka, thread):
     producer = kafka.producer(linger_ms=1, sender_thread=thread)
@@ -332,6 +333,7 @@ def test_a_forked_child_gets_an_error_and_never_hangs(kafka, thread):
     assert status == 0
 
 
+@pytest.mark.process
 def test_forks_while_the_sender_thread_sends(kafka, log):
     """Wherever the thread was, the child gets its error, and the parent's records are all there."""
     with kafka.producer(linger_ms=0, sender_thread=True) as producer:

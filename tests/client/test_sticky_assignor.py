@@ -25,6 +25,8 @@ from headrace.client.sticky_assignor import (
 from headrace.errors import BadFrame
 from headrace.ids import TopicPartition
 
+pytestmark = pytest.mark.slow
+
 TOPICS = "abc"
 COUNTS = st.fixed_dictionaries({topic: st.integers(0, 7) for topic in TOPICS})
 SUBSCRIPTIONS = st.dictionaries(

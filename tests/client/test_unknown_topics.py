@@ -9,6 +9,8 @@ from headrace.client.kafka import Kafka
 from headrace.errors import ErrorCode, KafkaError
 from headrace.testing.cluster import KafkaCluster
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture(scope="module")
 def cluster():

@@ -21,6 +21,8 @@ from headrace.protocol.codec import encode_request
 from tests.controller.test_interleavings import World
 from tests.controller.told_broker import ToldBroker
 
+pytestmark = pytest.mark.slow
+
 SEEDS = int(os.environ.get("INTERLEAVINGS", "15"))
 FOUND = (
     1032,  # first states and a growth without their replies: read again, and told to nobody

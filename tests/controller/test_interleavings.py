@@ -33,6 +33,8 @@ from tests.controller.fake_node import settings_of
 from tests.controller.fake_owner import FakeOwner
 from tests.controller.fake_zk import FakeEnsemble, FakeZk
 
+pytestmark = pytest.mark.slow
+
 SEEDS = int(os.environ.get("INTERLEAVINGS", "40"))
 FIRST_SEED = int(os.environ.get("INTERLEAVINGS_FROM", "1"))
 FOUND = (

@@ -145,6 +145,14 @@ def test_a_row_speaks_for_a_log_that_is_in_service_and_for_no_other(rig, state):
     assert not rig.ends.is_open(("u", 0))
 
 
+def test_a_row_of_an_owner_that_was_killed_speaks_for_no_log(rig):
+    """Its successor may find less; held back for that, the replica would be compared by the end that was lost."""
+    assert rig.ends.is_open(("t", 0))
+    rig.seat.generation += 1
+    assert not rig.ends.is_open(("t", 0))
+    assert not rig.ends.is_out(("t", 0))
+
+
 def test_two_logs_part_where_the_last_record_of_ours_is_another_s_though_we_led_a_later_epoch(rig):
     """Raft's figure 8: we led epoch 5, which has no record; the other one has 90..119 of epoch 4."""
     rig.owner = {0: [(3, 0), (5, 100)]}

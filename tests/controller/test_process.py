@@ -41,6 +41,8 @@ from tests.support.waiting import DEADLINE_S, stop_whole, wait_until
 from tests.support.zookeeper_client import ZooKeeperClient
 from tests.support.zookeepers import ZOOKEEPERS, new_zookeeper
 
+pytestmark = pytest.mark.process
+
 SESSION_MS = 30_000  # no restart takes that long on any machine: what a kill must not cost is not lost to a slow one
 REQUEST_MS = 600_000  # an answer before DEADLINE_S did not wait for this
 NETWORK = 0

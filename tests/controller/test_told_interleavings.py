@@ -21,6 +21,8 @@ from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_response, encode_request
 from tests.controller.test_interleavings import World
 
+pytestmark = pytest.mark.slow
+
 SEEDS = int(os.environ.get("INTERLEAVINGS", "30"))
 FIRST_SEED = int(os.environ.get("INTERLEAVINGS_FROM", "1"))
 HEALING_CYCLES = 800

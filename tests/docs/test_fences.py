@@ -25,11 +25,13 @@ def test_fences_come_in_order_with_their_lines():
     assert fences(page) == [Fence(2, ("sh",), "ls\necho b\n"), Fence(7, ("text",), "d\n")]
 
 
+@pytest.mark.process
 def test_a_command_that_fails_ends_the_walk_whatever_follows_it(tmp_path):
     with pytest.raises(BadFence, match="exit 1"):
         Walk(tmp_path).run(Fence(1, ("sh",), "false\ntrue\n"))
 
 
+@pytest.mark.process
 def test_a_server_is_waited_for_and_ended(tmp_path):
     walk = Walk(tmp_path)
     walk.run(Fence(1, ("sh", "server"), "echo $$ > pid; echo ready here; exec sleep 1000\n"))
@@ -38,6 +40,7 @@ def test_a_server_is_waited_for_and_ended(tmp_path):
     assert subprocess.run(["kill", "-0", (tmp_path / "pid").read_text().strip()], stderr=subprocess.DEVNULL).returncode
 
 
+@pytest.mark.process
 def test_a_server_that_never_serves_is_a_failure(tmp_path):
     walk = Walk(tmp_path)
     with pytest.raises(BadFence, match="ready"):

@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from tests.support.removals import ROOT, removals
 
 TABLE = re.compile(r"## What takes files away\n(.*?)\n## ", re.DOTALL)
@@ -17,6 +19,7 @@ def listed():
     return found
 
 
+@pytest.mark.slow
 def test_each_function_that_takes_files_away_is_listed_with_the_proof_that_it_needs():
     """One that is new needs a row: what has to be known before records may go?"""
     assert listed() == removals()

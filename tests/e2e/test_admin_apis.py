@@ -5,8 +5,7 @@ Versions and codes are those that Kafka 3.9.0 answered to the same requests.
 Holds: workers/network/authorized_operations.py, workers/network/handlers/a17_sasl_handshake.py,
 workers/network/handlers/a29_describe_acls.py, workers/network/handlers/a30_create_acls.py,
 workers/network/handlers/a31_delete_acls.py, workers/network/handlers/a36_sasl_authenticate.py,
-workers/network/handlers/a43_elect_leaders.py, workers/network/handlers/a45_alter_partition_reassignments.py,
-workers/network/handlers/a46_list_partition_reassignments.py, workers/network/handlers/a48_describe_client_quotas.py,
+workers/network/handlers/a48_describe_client_quotas.py,
 workers/network/handlers/a50_describe_user_scram_credentials.py, workers/network/handlers/a60_describe_cluster.py,
 workers/network/handlers/a61_describe_producers.py, workers/network/handlers/a65_describe_transactions.py,
 workers/network/handlers/a66_list_transactions.py

@@ -1,6 +1,6 @@
 """Topics changed under clients: more partitions, other settings; and what refusals look like on the wire.
 
-Holds: workers/network/handlers/a37_create_partitions.py
+Holds: workers/network/forwarded.py
 """
 
 import uuid

@@ -1,7 +1,6 @@
 """Settings of the node as clients see and change them: defaults of topics while it runs, the others by its file alone.
 
-Holds: workers/network/handlers/a32_describe_configs.py, workers/network/handlers/a33_alter_configs.py,
-workers/network/handlers/a44_incremental_alter_configs.py
+Holds: workers/network/handlers/a32_describe_configs.py
 """
 
 import uuid

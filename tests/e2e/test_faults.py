@@ -10,7 +10,7 @@ from tests.chaos.raw_client import NoAnswer, NotSent, RawClient, until
 from tests.chaos.running_node import Node
 from tests.support.waiting import DEADLINE_S, wait_until
 
-FAULTS = 50
+FAULTS = 25
 
 
 @pytest.mark.timeout(900)  # it takes half a minute; a wait of its own ends each of its steps

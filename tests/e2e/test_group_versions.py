@@ -1,9 +1,7 @@
 """Every version of the group requests against a node, from the first JoinGroup to the deleted group.
 
 Holds: workers/network/handlers/a08_offset_commit.py, workers/network/handlers/a11_join_group.py,
-workers/network/handlers/a12_heartbeat.py, workers/network/handlers/a13_leave_group.py,
-workers/network/handlers/a14_sync_group.py, workers/network/handlers/a16_list_groups.py,
-workers/network/handlers/a47_offset_delete.py
+workers/network/handlers/a16_list_groups.py
 """
 
 import struct

@@ -8,14 +8,18 @@ import pytest
 from confluent_kafka import KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
+from tests.conftest import start_node
 from tests.support.waiting import DEADLINE_S, wait_until
 
 SETTINGS = ("log.retention.check.interval.ms=100", "headrace.partition.workers=2", "headrace.network.workers=2")
 
 
-@pytest.fixture
-def small_node(node_factory):
-    return node_factory("node", *SETTINGS)
+@pytest.fixture(scope="module")
+def small_node(tmp_path_factory):
+    """One for all tests that neither stop it nor end its processes; each has topics of its own."""
+    node = start_node(tmp_path_factory.mktemp("small-node"), *SETTINGS)
+    yield node
+    node.stop()
 
 
 def create(admin, topic, partitions=1, **config):

@@ -124,7 +124,7 @@ def test_after_the_procedure_of_a_restore_the_best_logs_lead_and_nothing_is_lost
     assert all(epoch >= ERA for epoch in epochs)
 
 
-@pytest.mark.heavy  # once in some runs a partition is held for an operator, as decision 071 says: not judged here yet
+@pytest.mark.heavy  # once in some runs a partition is held for an operator, as decision 015 says: not judged here yet
 def test_where_nobody_followed_it_logs_that_are_ahead_of_their_states_lead(tmp_path):
     """The nodes start on the backup as it is; what a log proves is found.
 

@@ -1,6 +1,6 @@
 """Topics by id: made with one, described by it, deleted by it, and by nothing else that is.
 
-Holds: workers/network/handlers/a19_create_topics.py, workers/network/handlers/a20_delete_topics.py
+Holds: workers/network/forwarded.py
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """Transactions aren't served yet: a producer that asks for them is told at once, with the reason, by an error that it takes for final.
 
-Holds: workers/network/handlers/a22_init_producer_id.py
+Holds: workers/network/forwarded.py
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""The last replica in sync is Headrace's, its machine loses power, and the controller is Apache Kafka's (docs/decisions/042).
+"""The last replica in sync is Headrace's, its machine loses power, and the controller is Apache Kafka's (docs/decisions/013).
 
 Kafka's follower is out of the ISR, and has more than what is left here, or less. Either way the better log leads; nobody has to ask.
 """

@@ -161,6 +161,7 @@ def test_files_that_were_taken_back_meanwhile_are_not_merged(log, broker, tmp_pa
     assert audit(path).orphans == []
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("step", ["merged", "manifest written", "manifest linked", "manifest synced"])
 def test_a_loader_that_dies_while_it_merges_loses_nothing(log, broker, tmp_path, step):
     path = filled(log, broker, tmp_path / "out", 2)

@@ -190,6 +190,7 @@ def test_a_step_that_fails_leaves_all_or_nothing(log, broker, tmp_path, make, st
     assert offsets(kind.target()) == KEPT
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("step", ["rows removed", "manifest written", "manifest linked", "manifest synced"])
 def test_one_that_is_killed_leaves_all_or_nothing(log, broker, tmp_path, step):
     kind = Parquet(tmp_path)

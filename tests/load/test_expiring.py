@@ -214,6 +214,7 @@ def test_what_expired_is_loaded_again_after_a_rewind_and_counted_once(log, broke
     assert audit(kind.target(), is_deep=True).faults == []
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("step", ["rows removed", "manifest written", "manifest linked", "manifest synced"])
 def test_one_that_dies_leaves_all_or_nothing(log, broker, tmp_path, step):
     import os

@@ -95,6 +95,7 @@ def test_checkpoints_replace_old_commits_and_a_late_writer_is_fenced_all_the_sam
     assert sorted(os.listdir(tmp_path / "log")) == names
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "step", ["manifest written", "manifest linked", "manifest synced", "checkpoint written", "checkpoint named"]
 )

@@ -119,6 +119,7 @@ def test_rows_are_those_of_the_model_after_each_operation(log, broker, tmp_path,
 STEPS_OF_TABLES = ["rows removed", "manifest written", "table commit made", "table committed"]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("make", "operation"),
     [

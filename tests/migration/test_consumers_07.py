@@ -88,6 +88,7 @@ def zookeeper(node):
     session.close()
 
 
+@pytest.mark.process
 def test_offsets_of_several_brokers_want_an_id(node, zookeeper):
     topic, group = f"seven-{time.time_ns()}", f"brokers-{time.time_ns()}"
     zookeeper.put(registry.offset_path(group, topic, "1-0"), b"10")
@@ -115,6 +116,7 @@ def run(node, directory, topic, state, *arguments):
     return subprocess.run(command, capture_output=True, text=True)
 
 
+@pytest.mark.process
 def test_groups_continue_at_the_next_message(node, tmp_path, zookeeper):
     """An import brings their offsets along; a second one takes none of them back."""
     write(tmp_path / "old")

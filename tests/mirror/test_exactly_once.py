@@ -10,6 +10,8 @@ import pytest
 from headrace.mirror.identity import data_producer_id
 from tests.mirror.model import NAME, Fenced, Journal, Life, Source, Target
 
+pytestmark = pytest.mark.slow
+
 STEPS = 150
 
 

@@ -119,6 +119,7 @@ def check(seeds):
     return waits, corrections
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", range(10))
 def test_each_record_is_copied_once_by_key_while_lives_overlap_and_the_source_is_compacted(block):
     check(range(SEEDS * block, SEEDS * (block + 1)))

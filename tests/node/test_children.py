@@ -31,6 +31,7 @@ def test_code_that_is_not_there_is_named_with_its_role(monkeypatch, name):
         load_entry_points()
 
 
+@pytest.mark.process
 def test_a_node_imports_nothing_that_it_does_not_need_to_serve():
     """Each costs every node memory, and its start time: numpy is for compaction, the others come with metadata and zip files."""
     code = (

@@ -14,6 +14,8 @@ from headrace.shm.region import SHM_DIRECTORY, region_prefix
 from tests.support import children
 from tests.support.waiting import DEADLINE_S, wait_until
 
+pytestmark = pytest.mark.process
+
 # `headrace ARGUMENTS` that says how many children it has as it imports one module, and gets a signal then
 PROGRAM = """
 import os, sys

@@ -18,6 +18,8 @@ from tests.support.altered import altered
 from tests.support.waiting import DEADLINE_S, wait_until
 from tests.support.zookeeper_client import ZooKeeperClient
 
+pytestmark = pytest.mark.process
+
 needs_java = pytest.mark.skipif(shutil.which("java") is None, reason="no java on the PATH: ZooKeeper can't run")
 
 

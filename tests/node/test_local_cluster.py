@@ -23,6 +23,8 @@ from tests.node import fake_processes as fakes
 from tests.support.children import die_with_parent
 from tests.support.waiting import wait_until
 
+pytestmark = pytest.mark.process
+
 NODES = 2
 GIVEN = {"zookeeper.connect": "127.0.0.1:1", "headrace.partitions.max": "16", "headrace.request.ring.bytes": "65536"}
 SMALL_BATCHES = {"message.max.bytes": "16384"}

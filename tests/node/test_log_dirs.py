@@ -71,6 +71,7 @@ def test_directories_are_made_private_and_locked_with_the_pid_inside(tmp_path):
     assert [(path / LOCK_FILE).read_text() for path in locks.paths] == ["", ""]
 
 
+@pytest.mark.process
 def test_a_second_process_is_refused_and_told_by_whom(tmp_path, in_fork):
     pid, said = in_fork(LogDirs([tmp_path]).lock)
     assert said == "done"
@@ -82,6 +83,7 @@ def test_a_second_process_is_refused_and_told_by_whom(tmp_path, in_fork):
     locks.unlock()
 
 
+@pytest.mark.process
 def test_it_is_the_lock_that_kafka_takes(tmp_path, in_fork):
     def as_kafka():
         fd = os.open(tmp_path / LOCK_FILE, os.O_RDWR | os.O_CREAT)
@@ -92,6 +94,7 @@ def test_it_is_the_lock_that_kafka_takes(tmp_path, in_fork):
         LogDirs([tmp_path]).lock()
 
 
+@pytest.mark.process
 def test_one_refusal_lets_go_of_all(tmp_path, in_fork):
     in_fork(LogDirs([tmp_path / "taken"]).lock)
     both = LogDirs([tmp_path / "free", tmp_path / "taken"])
@@ -101,6 +104,7 @@ def test_one_refusal_lets_go_of_all(tmp_path, in_fork):
     assert said == "no complaint"
 
 
+@pytest.mark.process
 def test_a_lock_lasts_until_the_last_child_of_a_dead_supervisor_is_gone(tmp_path, in_fork, monkeypatch):
     monkeypatch.setattr(log_dirs, "ORPHANS_DEADLINE_MS", 50)
 
@@ -236,6 +240,7 @@ def is_full(*_arguments):
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
+@pytest.mark.process
 def test_a_full_directory_is_locked(tmp_path, monkeypatch, in_fork):
     locks = LogDirs([tmp_path])
     with monkeypatch.context() as patched:

@@ -25,6 +25,7 @@ def test_a_signal_ends_the_wait_and_leaves_its_name():
         assert inbox.stop_signal == "SIGTERM"  # the first one counts
 
 
+@pytest.mark.process
 def test_the_end_of_a_child_ends_the_wait_and_asks_for_no_stop():
     with SignalInbox() as inbox:
         pid = os.fork()
@@ -70,6 +71,7 @@ def test_a_blocked_signal_arrives_after():
         assert inbox.stop_signal == "SIGTERM"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("turn", range(20))
 def test_a_stop_sent_right_after_the_fork_is_never_lost_in_the_child(turn):
     """The child would go on for ever if our handler ran in it."""

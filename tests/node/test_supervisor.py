@@ -25,6 +25,8 @@ from tests.node import fake_processes as fakes
 from tests.support.altered import altered
 from tests.support.waiting import DEADLINE_S, wait_until
 
+pytestmark = pytest.mark.process
+
 NETWORK, PARTITION, CONTROLLER, HOUSEKEEPER = range(4)  # process ids with one worker of each kind
 HANGS_SOON = {
     "headrace.worker.hang.timeout.ms": "2000"

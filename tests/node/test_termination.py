@@ -4,7 +4,11 @@ import signal
 import subprocess
 import sys
 
+import pytest
+
 from headrace.node.termination import terminate
+
+pytestmark = pytest.mark.process
 
 DEAF = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True); time.sleep(60)"
 POLITE = "import signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: sys.exit(3)); print('polite', flush=True); time.sleep(60)"

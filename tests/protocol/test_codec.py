@@ -57,6 +57,7 @@ def test_both_directions_of_an_api_by_its_key():
             assert b"".join(codec.encode_response_parts(key, version, response)) == body
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", message_names())
 def test_damaged_bytes_raise_nothing_but_bad_frame(name):
     """What is still read has to be a message of that version: it can be written again."""

@@ -49,6 +49,7 @@ def test_a_message_takes_no_more_than_a_tuple():
             assert tuple_class.__dictoffset__ == 0
 
 
+@pytest.mark.process
 def test_a_process_has_the_modules_of_the_messages_that_it_uses():
     program = (
         "import sys\n"

@@ -37,6 +37,7 @@ def kernel():
     return kernel
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("check", sorted(set(kernel_cases.CHECKS), key=lambda check: check.__name__))
 def test_the_kernel_and_the_python_walkers_agree(kernel, check):
     seed = random.randrange(10**9)
@@ -232,6 +233,7 @@ def build_in(package):
     return kernel_build.build_kernel(package.parent, directory(package), "../")
 
 
+@pytest.mark.process
 def test_it_is_used_as_long_as_its_sources_are_what_was_compiled(package, kernel):
     assert load(package) == (None, NOT_BUILT)
     assert build_in(package) == ""
@@ -248,6 +250,7 @@ def test_it_is_used_as_long_as_its_sources_are_what_was_compiled(package, kernel
     assert load(package)[0] is not None
 
 
+@pytest.mark.process
 def test_a_source_that_is_edited_while_it_is_built_is_not_taken_for_compiled(package, kernel, tmp_path, monkeypatch):
     edited = package.parent / "protocol" / "kernel" / "varint.h"
     compiler = tmp_path / "cc"
@@ -265,6 +268,7 @@ def test_without_a_compiler_python_walks(package, monkeypatch, capfd):
     assert load(package) == (None, "not built: there is no C compiler (no-such-compiler)")
 
 
+@pytest.mark.process
 def test_a_source_that_does_not_compile_is_told(package):
     (package.parent / "protocol" / "kernel" / "scan.c").write_text("int scan_records = ;\n")
     if "there is no C compiler" in (reason := build_in(package)):
@@ -273,6 +277,7 @@ def test_a_source_that_does_not_compile_is_told(package):
     assert "ended with 1" in load(package)[1]
 
 
+@pytest.mark.process
 def test_headrace_pure_leaves_it_out(package, kernel, monkeypatch):
     build_in(package)
     monkeypatch.setenv("HEADRACE_PURE", "1")
@@ -303,6 +308,7 @@ def test_a_wheel_carries_its_sources():
                     for pattern in patterns for path in (kernel_cases.ROOT / "protocol").glob(pattern)}  # fmt: skip
 
 
+@pytest.mark.process
 def test_the_version_says_whether_it_walks():
     command = [sys.executable, "-c", "from headrace import compiled_kernel; print(compiled_kernel.describe())"]
     said = subprocess.run(command, capture_output=True, text=True, check=True, env={"HEADRACE_PURE": "1"}).stdout

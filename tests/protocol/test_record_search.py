@@ -42,6 +42,7 @@ def search(data, records, time, offset, piece_bytes):
     return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece_bytes", [1, 17, HEAD_BYTES, 500, 10**7])
 def test_the_first_record_of_a_time_is_found_in_pieces_of_any_size(piece_bytes):
     lot = random.Random(7)

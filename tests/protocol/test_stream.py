@@ -202,6 +202,7 @@ def test_an_answer_is_received_into_the_memory_of_its_asker_where_it_fits(size, 
     assert bytes(mine[4 : 4 + size]) == b"m" * size if is_inside else not any(mine)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chunk", [1, 9, 5_000, 1 << 20])
 @pytest.mark.parametrize("size", [10, 50_000, 99_992, 99_993, 99_996, 99_997, 300_000])
 def test_the_only_answer_that_is_due_is_received_there_from_its_first_byte_on(size, chunk):

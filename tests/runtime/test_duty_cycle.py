@@ -328,15 +328,18 @@ def imports(*names):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "receiver"), [("park", "bell"), ("unpark", "")])
 def test_no_other_loop_parks(name, receiver):
     assert files_with(calls(name, receiver), (*ROLES, "node")) == {"runtime/duty_cycle.py"}
 
 
+@pytest.mark.slow
 def test_no_other_file_waits_for_descriptors():
     assert files_with(imports("select", "selectors", "asyncio")) == {"runtime/poller.py"}
 
 
+@pytest.mark.slow
 def test_states_and_exit_codes_are_chosen_here_alone():
     assert files_with(calls("set_state", "seat")) == {"runtime/duty_cycle.py"}
     assert files_with(imports("exit_codes", "headrace.exit_codes")) == {"runtime/duty_cycle.py"}

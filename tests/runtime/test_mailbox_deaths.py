@@ -12,6 +12,8 @@ import pytest
 from headrace.shm.messages import ReplyStatus
 from tests.support.seats import CONTROLLER, NAMES, NETWORK, PAIRS, PARTITION, Asker
 
+pytestmark = pytest.mark.process
+
 KIND = -99
 REQUESTS = 5
 LARGE = bytes(range(256)) * 2_000

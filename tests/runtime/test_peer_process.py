@@ -22,6 +22,8 @@ from tests.runtime.fake_node import FakeNode
 from tests.support.seats import CONTROLLER, PARTITION, Asker
 from tests.support.waiting import wait_until
 
+pytestmark = pytest.mark.process
+
 PASS_ON = -98  # ask the node, reply with the outcome and what it says
 
 

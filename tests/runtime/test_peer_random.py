@@ -112,6 +112,7 @@ class Game:
             self.look()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("transform", [None, Scrambled], ids=["plain", "scrambled"])
 @pytest.mark.parametrize("_round", range(15))
 def test_what_is_said_of_a_request_is_what_the_node_knows_of_it(desk, transform, _round):

@@ -48,6 +48,7 @@ def test_fields_beyond_their_range_are_refused_before_anything_is_written():
     assert not fits_row((1,) * ROW_IDS_MAX, (1,))
 
 
+@pytest.mark.process
 def test_a_writer_killed_at_any_step_leaves_the_old_row_or_the_new_one(region, table):
     outcomes = set()
     for step in steps():
@@ -64,6 +65,7 @@ def test_a_writer_killed_at_any_step_leaves_the_old_row_or_the_new_one(region, t
     assert outcomes == {OLD, NEW}
 
 
+@pytest.mark.process
 def test_readers_see_whole_rows_of_a_writer_that_never_rests(table):
     def write_for_ever() -> None:
         for number in itertools.cycle(range(1, 1_000)):

@@ -117,6 +117,7 @@ def test_a_log_that_is_full_goes_on_in_the_other_half(region):
     assert writer._published.end < HALF_BYTES // 4, "the new half begins with all that the old one said"
 
 
+@pytest.mark.process
 def test_a_controller_process_killed_at_any_step_leaves_the_last_view_or_the_new_one(region):
     """Its successor reads that one back, and goes on."""
     reader = ClusterViewReader(region)
@@ -139,6 +140,7 @@ def test_a_controller_process_killed_at_any_step_leaves_the_last_view_or_the_new
     assert outcomes == {"old", "new"}
 
 
+@pytest.mark.process
 def test_readers_see_whole_views_of_a_controller_that_never_rests(region):
     views = [view_of(count, f"view {count}") for count in (1, 9, 30)]
 
@@ -299,6 +301,7 @@ def changes_between(before: ClusterView, after: ClusterView) -> dict[str, frozen
     return changes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_told", [False, True])
 @pytest.mark.parametrize("round_number", range(30))
 def test_a_reader_that_follows_has_what_one_has_that_reads_afresh(names, round_number, is_told):
@@ -343,6 +346,7 @@ def assert_told(indexes: frozenset[int] | None, before: TopicView | None, after:
         assert one == other or one.index in indexes, where
 
 
+@pytest.mark.process
 def test_a_controller_process_that_begins_in_the_middle_of_a_publication_makes_everybody_read_all_rows(region):
     """Its predecessor changed some rows of many, and was killed: what ZooKeeper says is what half of them have."""
     reader = ClusterViewReader(region)

@@ -53,6 +53,7 @@ def test_a_bell_at_its_limit_rings_already(doorbell):
     assert has_rung(doorbell)
 
 
+@pytest.mark.process
 def test_two_sleepers_hand_a_message_back_and_forth_without_a_timeout(names, new_ring_region):
     """A lost wake-up would hang here: nobody's sleep has an end of its own but the test's."""
     rounds = 5_000

@@ -139,6 +139,7 @@ def publish_late(fabric: Fabric, step: int) -> int:
     return 0
 
 
+@pytest.mark.process
 def test_a_writer_stopped_at_any_step_and_woken_after_its_replacement_is_fenced_and_harms_nobody(new_fabric):
     fabric = new_fabric()
     owner = Seat(fabric.wiring, PARTITION)
@@ -193,6 +194,7 @@ def resident_bytes() -> int:
         return next(int(line.split()[1]) for line in rollup if line.startswith("Pss_Anon")) * 1024
 
 
+@pytest.mark.process
 def test_a_thousand_kills_and_renewals_cost_no_segment_no_descriptor_and_no_memory(new_fabric):
     """Every tenth of a thousand deaths is that of a real process under load, killed at a random time."""
     seed = random.randrange(2**32)

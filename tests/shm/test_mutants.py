@@ -26,6 +26,8 @@ from tests.shm.order_checks import (
 )
 from tests.shm.role_shapes import SHAPES, network_shape_of
 
+pytestmark = pytest.mark.slow
+
 RING = "headrace.shm.ring"
 TABLE = "headrace.shm.partition_table"
 WRITER = "headrace.shm.view_writer"

@@ -52,6 +52,7 @@ def test_a_row_that_does_not_fit_leaves_the_old_one_readable(table):
     assert table.read(1) == OLD
 
 
+@pytest.mark.process
 def test_an_owner_killed_at_any_step_leaves_the_old_row_the_new_one_or_none(names, region, table):
     outcomes = set()
     for step in steps():
@@ -73,6 +74,7 @@ def test_an_owner_killed_at_any_step_leaves_the_old_row_the_new_one_or_none(name
     assert outcomes == {"old", "torn", "new"}
 
 
+@pytest.mark.process
 def test_readers_see_whole_rows_of_a_writer_that_never_rests(region, table):
     def publish_for_ever() -> None:
         for number in itertools.cycle(range(1, 1_000)):

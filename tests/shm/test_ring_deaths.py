@@ -9,10 +9,14 @@ import signal
 import time
 import zlib
 
+import pytest
+
 from headrace.shm import layout, ring
 from headrace.shm.region import Region
 from headrace.shm.ring import RingReader, RingWriter
 from tests.support.stepping import die_at, exit_code, fork, steps
+
+pytestmark = pytest.mark.process
 
 CAPACITY = layout.RING_CAPACITY_MIN
 COMMITS = [[(1, b"a" * 30), (2, b"b" * 100)], [(3, b"")], [(4, b"d" * 64)]]

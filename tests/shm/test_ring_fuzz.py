@@ -16,6 +16,8 @@ from headrace.shm.ring import RingReader, RingWriter
 from tests.support.stepping import end, exit_code, fork
 from tests.support.waiting import DEADLINE_S
 
+pytestmark = pytest.mark.process
+
 HEADER_BYTES = 16  # number, crc32 of the payload
 
 

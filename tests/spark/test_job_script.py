@@ -10,6 +10,8 @@ import pytest
 
 from headrace.ids import TopicPartition
 
+pytestmark = pytest.mark.process
+
 ROOT = Path(__file__).resolve().parents[2]
 DEADLINE_S = 240
 

@@ -64,6 +64,7 @@ def test_what_the_user_may_not_read_names_the_group(log_dir, monkeypatch, closed
     assert str(log_dir) in advice
 
 
+@pytest.mark.process
 def test_the_doctor_tells_how_much_of_each_topic_is_here(node):
     program = Program(node.bootstrap)
     name = f"doctor-{uuid.uuid4().hex[:8]}"
@@ -83,6 +84,7 @@ def test_the_doctor_tells_how_much_of_each_topic_is_here(node):
         program.close()
 
 
+@pytest.mark.process
 def test_what_executors_call_the_host_is_compared_with_what_the_node_advertises():
     assert executor_host({"SPARK_LOCAL_HOSTNAME": "a", "SPARK_LOCAL_IP": "10.0.0.1"}) == "a"
     assert executor_host({"SPARK_LOCAL_IP": "10.0.0.1"}) == "10.0.0.1"
@@ -94,6 +96,7 @@ def test_what_executors_call_the_host_is_compared_with_what_the_node_advertises(
     assert "SPARK_LOCAL_HOSTNAME=a" in bad.said
 
 
+@pytest.mark.process
 def test_an_interpreter_without_headrace_is_named(tmp_path):
     python = tmp_path / "python3"
     python.write_text("#!/bin/sh\nexit 1\n")

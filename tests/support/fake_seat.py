@@ -76,6 +76,7 @@ class FakeSeat:
         self.processes = SimpleNamespace(
             words=self.date.words,
             counters=lambda process_id: self.counters,
+            generation=lambda process_id: self.generation,
             state=lambda process_id: self.controller_state,
             away_since_ms=lambda process_id: self.away_since_ms,
             heartbeat_ns=lambda process_id: self.controller_beat_ns,

@@ -23,6 +23,8 @@ from headrace.testing.settings import settings_of
 from tests.support import children
 from tests.support.waiting import DEADLINE_S, wait_until
 
+pytestmark = pytest.mark.process
+
 OTHER_PROCESS = """
 import sys
 from headrace.testing.cluster import KafkaServer

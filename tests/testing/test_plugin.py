@@ -9,6 +9,8 @@ import pytest
 from headrace.testing.plugin import topic_name
 from tests.support.tree import ROOT
 
+pytestmark = pytest.mark.process
+
 PAGE = ROOT / "docs" / "testing.md"
 LIGHT = """
 import sys

@@ -10,6 +10,8 @@ import pytest
 from tests.support.tree import SOURCES, is_generated
 from tools import generate
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture(scope="module")
 def made():

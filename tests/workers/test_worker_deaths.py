@@ -44,8 +44,10 @@ from tests.support.fake_seat import FakeSeat, view_of
 from tests.support.stepping import die_at, steps
 from tests.workers.coordinators.group_fixtures import lag_table
 
+pytestmark = pytest.mark.process
+
 APPEND = (partition_log, leader_append, log_tail, segment_list, sync_state)  # what a client's batch goes through
-KILL_EVERY = int(os.environ.get("KILL_EVERY", "2"))  # make heavy: 1; a minute and a half of make test
+KILL_EVERY = int(os.environ.get("KILL_EVERY", "4"))  # make heavy: 1
 SLOT = 0
 SESSION_MS = 10_000
 

@@ -38,6 +38,7 @@ from headrace.log.compaction.compaction_plan import (
     first_dirty_offset,
     plan_compaction,
 )
+from headrace.log.config import LogConfig
 from headrace.log.disk import Disk
 from headrace.log.names import FUTURE_SUFFIX, aside_stem
 from headrace.log.reading.segment_facts import ends_without_records, first_timestamp, segment_facts
@@ -73,6 +74,7 @@ class _Pass:
         self.hosted = hosted
         self.compaction = compaction
         self.started_ns = started_ns
+        self.settings = _settings_of(hosted.config)
         self.steps: Generator[int | Swap, bool | None, None] = compaction.steps()
         self.swap: Swap | None = None  # to be asked for
         self.is_waiting = False  # for the owner's answer
@@ -279,6 +281,9 @@ class Cleaner:
                 if running.is_waiting or now_ns < self._rested_until_ns or now_ns - begun_ns > STEP_BUDGET_NS:
                     return done
                 if running.swap is not None:
+                    if not self._is_wanted(running):
+                        running.is_untimely = True
+                        raise SwapRefused(f"{running.hosted.directory}: the settings of compaction have changed")
                     if not self._ask(running, running.swap):
                         return done
                     continue
@@ -307,6 +312,11 @@ class Cleaner:
         finally:
             gc.enable()
         return done + 1
+
+    def _is_wanted(self, running: _Pass) -> bool:
+        """Whether the topic has the settings still by which the pass was begun: what it would drop may be wanted now."""
+        hosted = self._replicas.again(running.hosted)
+        return hosted is not None and _settings_of(hosted.config) == running.settings
 
     def _ask(self, running: _Pass, swap: Swap) -> bool:
         """Ask the owner for a swap; False, where its ring is full."""
@@ -379,6 +389,11 @@ class Cleaner:
             remove_cleaned(running.hosted.directory, self._disk)
         except OSError:
             pass  # gone with its directory, or swept at the next start
+
+
+def _settings_of(config: LogConfig) -> tuple[bool, int, int]:
+    """Those by which a compaction drops records."""
+    return config.is_compacted, config.delete_retention_ms, config.compaction_lag_min_ms
 
 
 def _names_in(log_dir: Path) -> list[str]:

@@ -93,6 +93,19 @@ class HostedReplicas:
                 return Hosted(name, log_dir, row, config, partition.slot, owner, topic.topic_id)
         return None
 
+    def again(self, hosted: Hosted) -> Hosted | None:
+        """The same replica as it is now; None where it is not in service, or its owner can't be asked."""
+        self.view()
+        topic, here = self._here.get(hosted.name.topic, (None, {}))
+        partition = here.get(hosted.name.partition)
+        row = self._seat.partitions.read(hosted.slot)
+        if topic is None or partition is None or row is None or partition.slot != hosted.slot:
+            return None
+        if not row.key == partition.key == hosted.row.key or row.state not in IN_SERVICE:
+            return None
+        found = self.place(Serving(topic, partition, row))
+        return found if found is not None and self.is_current(found) else None
+
     def view(self) -> ClusterView:
         """The current view; what is another than in the last one is visited once."""
         if self._view.version != self._seat.view.version():

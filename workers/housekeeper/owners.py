@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from headrace.errors import ErrorCode
 from headrace.limits import SEGMENTS_PER_REQUEST_MAX
+from headrace.log.retention import retention_of
 from headrace.log.state.checkpoints import OFFSET_MAX
 from headrace.runtime.mailbox import Mailbox
 from headrace.shm.messages import (
@@ -51,7 +52,8 @@ class Owners:
     ) -> bool:
         """Ask for the oldest segments to go, and for a roll first where the active one is older than a time.
 
-        hosted                       as it was before the segments were scanned: a log that was cut since, or had some swapped, refuses
+        hosted                       as it was before the segments were scanned: a log that was cut since, or had some swapped, refuses; its
+                                     settings are those by which the segments were judged: a log that has others refuses, too
         rule, largest_timestamp_ms   why they go, and the youngest record in them: for the log line
         durable_start                log start in the checkpoint on disk: of what ends after it only the log start moves
         returns                      False, where too much waits for the owner already
@@ -59,7 +61,7 @@ class Owners:
         row = hosted.row
         header = DELETE_SEGMENTS_HEADER.pack(
             hosted.slot, row.key, row.segments_version, roll_before_ms, row.end_segment, largest_timestamp_ms,
-            durable_start, rule,
+            durable_start, *retention_of(hosted.config), rule,
         )  # fmt: skip
         body = b"".join(map(BASE_OFFSET_ENTRY.pack, bases[:SEGMENTS_PER_REQUEST_MAX]))
         return self._ask(hosted.owner, RequestKind.DELETE_SEGMENTS, header + body, on_answer)

@@ -5,10 +5,14 @@ decides (`workers/partition/upkeep.py`). The files it dropped are removed here w
 
     look        what has expired is asked for: the owner moves the log start, and drops what the checkpoint of log starts
                 on disk is beyond already
-    ask again   a moment later: that checkpoint is written, once for all logs, and the same is asked for: the files go
+    ask again   a moment later: that checkpoint is written, once for all logs, and what has expired by then is asked for: the files go
 
 A disk without room for the checkpoint gets it by the deletion: there the files go without. A request has SEGMENTS_PER_REQUEST_MAX at
 most: of a log with more that go, the next ones are asked for a moment after these went.
+
+Each request is a decision of its own. The segments that are left are judged by the settings, the log start and the time of that moment, so
+retention that is set back ends a deletion that is in progress. The owner compares these settings with its own when files go. The files of
+segments are read once. Where a compaction or a truncation came between, the owner refuses, and they are read again.
 
 Source: Kafka `LogManager.cleanupLogs`, `LogManager.deleteLogs`.
 """
@@ -22,7 +26,7 @@ from typing import NamedTuple
 
 from headrace.clock import Clock
 from headrace.errors import ErrorCode
-from headrace.limits import SEGMENTS_PER_REQUEST_MAX
+from headrace.limits import LOOKS_REFUSED_MAX, SEGMENTS_PER_REQUEST_MAX
 from headrace.log.config import LogConfig
 from headrace.log.reading.segment_facts import segment_facts
 from headrace.log.retention import RetentionPolicy, SegmentFacts, expired_segments
@@ -45,17 +49,31 @@ NOT_ASKED = -1  # a log start that is below each one on disk
 _log = logging.getLogger(__name__)
 
 
+class _Look(NamedTuple):
+    """The segments of a log, as one scan of their files found them.
+
+    hosted     the replica at that time: its owner refuses where its log was compacted or truncated since
+    facts      of those that are left, oldest first
+    refusals   looks before this one that came to nothing for that, one after the other
+    """
+
+    hosted: Hosted
+    facts: list[SegmentFacts]
+    refusals: int
+
+
 class _Deletion(NamedTuple):
     """What is asked of an owner at once.
 
     going        the segments, oldest first
-    rest         those that go after these
+    has_more     others go after these
     end_offset   where the last of `going` ends
     """
 
-    hosted: Hosted
+    look: _Look
+    config: LogConfig
     going: list[SegmentFacts]
-    rest: list[SegmentFacts]
+    has_more: bool
     roll_before_ms: int
     rule: DeletionRule
     youngest_ms: int
@@ -90,9 +108,8 @@ class RetentionScan:
         self._quarantine = quarantine
         self._durable_start = durable_start
         self._write_starts = write_starts
-        self._owed: dict[
-            int, tuple[_Deletion, int]
-        ] = {}  # by slot; the log start that was on disk when it was asked for
+        self._owed: dict[int, tuple[_Look, int]] = {}  # by slot; the log start that was on disk when it was asked for
+        self._looks: dict[int, _Look] = {}  # by slot: refused, to be scanned again
         self._disk = WatchedDisk(seat, clock)
         self._without_retired: dict[int, tuple[int, int, int]] = {}  # slot -> key, generation, version of its segments
         self._retired: dict[
@@ -110,15 +127,27 @@ class RetentionScan:
         return asked
 
     def ask_again(self) -> int:
-        """Where log starts moved: write them down, and have the files go; returns how many owners were asked."""
+        """Where log starts moved: write them down, and have the files go; returns how many logs were judged."""
         owed, self._owed = self._owed, {}
+        looks, self._looks = self._looks, {}
         full = self._write_starts() if owed else set()
-        for deletion, before in owed.values():
-            hosted = deletion.hosted
+        for look, before in owed.values():
+            hosted = self._replicas.again(look.hosted)
+            if hosted is None:
+                continue
             durable = OFFSET_MAX if hosted.log_dir in full else self._durable_start(hosted)
-            if durable > before and self._replicas.is_current(hosted):
-                self._ask(deletion, durable)
-        return len(owed)
+            if durable > before:
+                self._beat()
+                self._quarantine.run(
+                    ("retention", hosted.slot, hosted.row.key), hosted.name, self._judge, look, hosted, durable
+                )
+        for look in looks.values():
+            hosted = self._replicas.again(look.hosted)
+            if hosted is not None:
+                self._beat()
+                key = ("retention", hosted.slot, hosted.row.key)
+                self._quarantine.run(key, hosted.name, self._look_at, hosted, look.refusals)
+        return len(owed) + len(looks)
 
     def remove_retired(self) -> None:
         """Remove `.deleted` files whose delay has passed, where the list of segments moved since there were none."""
@@ -154,60 +183,70 @@ class RetentionScan:
         if removed:
             _log.info("deleted files removed partition=%s files=%d", hosted.name, removed)
 
-    def _look_at(self, hosted: Hosted) -> None:
-        row, config = hosted.row, hosted.config
+    def _look_at(self, hosted: Hosted, refusals: int = 0) -> None:
         try:
-            facts = segment_facts(hosted.directory, row.log_end_offset, self._beat)
+            facts = segment_facts(hosted.directory, hosted.row.log_end_offset, self._beat)
         except FileNotFoundError:
             return  # deleted, or moved to another log directory, since the replicas were listed
         except OSError as failure:
             if not report_unreadable(self._seat, hosted.log_dir, failure):
                 raise
             return
+        self._judge(_Look(hosted, facts, refusals), hosted, self._durable_start(hosted))
+
+    def _judge(self, look: _Look, hosted: Hosted, durable_start: int) -> None:
+        """Ask for what has expired now of the segments that are left.
+
+        hosted   the replica as it is now
+        """
+        facts, config, log_start_offset = look.facts, hosted.config, hosted.row.log_start_offset
         now_ms = self._dates.now_ms()
         try:
-            bases = self._policy(facts, config, row.log_start_offset, now_ms)
+            bases = self._policy(facts, config, log_start_offset, now_ms)
         except Exception as failure:  # code of others
             _log.error("retention policy failed partition=%s reason=%r", hosted.name, failure)
             return
         wanted = set(bases)
-        going = [one for one in facts if one.base_offset in wanted]
-        if not going:
+        expired = [one for one in facts if one.base_offset in wanted]
+        if not expired:
             return
+        going, has_more = expired[:SEGMENTS_PER_REQUEST_MAX], len(expired) > SEGMENTS_PER_REQUEST_MAX
         roll_before_ms = NO_ROLL_MS
-        if bases[-1] == facts[-1].base_offset:
+        if not has_more and bases[-1] == facts[-1].base_offset:  # the active one is the last of all
             is_by_time = config.retention_ms >= 0 and now_ms - facts[-1].largest_timestamp_ms > config.retention_ms
             roll_before_ms = now_ms - config.retention_ms if is_by_time else ROLL_NOW_MS
-        self._ask(self._first_of(hosted, going, roll_before_ms, now_ms), self._durable_start(hosted))
-
-    def _first_of(self, hosted: Hosted, segments: list[SegmentFacts], roll_before_ms: int, now_ms: int) -> _Deletion:
-        """As many of the segments that go as one request has. The active one is the last of all."""
-        going, rest = segments[:SEGMENTS_PER_REQUEST_MAX], segments[SEGMENTS_PER_REQUEST_MAX:]
         youngest_ms = max(one.largest_timestamp_ms for one in going)
-        rule = self._rule_of(going, hosted.config, hosted.row.log_start_offset, now_ms)
+        rule = self._rule_of(going, config, log_start_offset, now_ms)
         end_offset = max(one.end_offset for one in going)
-        return _Deletion(hosted, going, rest, roll_before_ms, rule, youngest_ms, end_offset)
+        self._ask(
+            _Deletion(look, config, going, has_more, roll_before_ms, rule, youngest_ms, end_offset), durable_start
+        )
 
     def _beat(self) -> None:
         self._seat.beat(self._clock.monotonic_ns())
 
     def _ask(self, deletion: _Deletion, durable_start: int) -> None:
-        hosted, bases = deletion.hosted, [one.base_offset for one in deletion.going]
-        roll_before_ms = NO_ROLL_MS if deletion.rest else deletion.roll_before_ms
+        look, bases = deletion.look, [one.base_offset for one in deletion.going]
+        slot = look.hosted.slot
 
         def on_answer(error: ErrorCode | None) -> None:
             if error == ErrorCode.NONE and durable_start < deletion.end_offset:
-                self._owed[hosted.slot] = (deletion, durable_start)
+                self._owed[slot] = (look._replace(refusals=0), durable_start)
             elif error == ErrorCode.NONE:
                 self._seat.counters.add(SEGMENTS_DELETED, len(bases))
-                if deletion.rest:
-                    following = self._first_of(hosted, deletion.rest, deletion.roll_before_ms, self._dates.now_ms())
-                    self._owed[hosted.slot] = (following, NOT_ASKED)
+                if deletion.has_more:
+                    left = look.facts[look.facts.index(deletion.going[-1]) + 1 :]
+                    self._owed[slot] = (_Look(look.hosted, left, 0), NOT_ASKED)
+            elif error == ErrorCode.THROTTLING_QUOTA_EXCEEDED:  # it has enough to delete for now
+                self._owed[slot] = (look, NOT_ASKED)
+            elif error == ErrorCode.INVALID_REQUEST and look.refusals < LOOKS_REFUSED_MAX:
+                self._looks[slot] = look._replace(refusals=look.refusals + 1)
             elif error is not None:
-                _log.warning("segments not deleted partition=%s error=%s", hosted.name, error.name)
+                _log.warning("segments not deleted partition=%s error=%s", look.hosted.name, error.name)
 
+        hosted = look.hosted._replace(config=deletion.config)
         self._owners.delete_segments(
-            hosted, bases, roll_before_ms, on_answer, deletion.rule, deletion.youngest_ms, durable_start
+            hosted, bases, deletion.roll_before_ms, on_answer, deletion.rule, deletion.youngest_ms, durable_start
         )
 
     def _rule_of(

@@ -4,7 +4,7 @@ Runs in: the housekeeper. The owner is told (`owners.py`), so that a flush or a 
 would sync every segment once more, and might not be through in its share of the stop. A pass comes every second, and most
 logs rest: one whose row says what it said when nothing was left to do costs no system call.
 
-Where a log is synced, its row says (docs/decisions/017): the owner knows which files it opened, and what was cut off them. A
+Where a log is synced, its row says (docs/decisions/006): the owner knows which files it opened, and what was cut off them. A
 checkpoint does not: it speaks of whatever lay there when it was written. So a pass begins at the row's recovery point, and
 what it adds counts once the owner has taken it. The owner refuses what was synced of another log than it has now.
 

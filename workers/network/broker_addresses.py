@@ -13,7 +13,7 @@ from another of its addresses than it registers, is a stranger: `headrace.broker
 
 What is found of a connection is kept with it until the addresses change, so that a follower's fetch costs one comparison.
 
-Source: docs/decisions/072; Apache Kafka asks its authorizer for ClusterAction.
+Source: docs/decisions/011; Apache Kafka asks its authorizer for ClusterAction.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ and delete files. Until peers are authenticated, they are taken from the address
 Fetch, ListOffsets and OffsetForLeaderEpoch of a follower are refused at once where they are taken: followers ask again.
 
 Bounds: BROKER_REQUESTS_HELD_MAX and BROKER_REQUESTS_HELD_BYTES_MAX; what goes beyond is refused at once.
-Source: docs/decisions/072; Kafka `AuthHelper.authorizeClusterOperation`; CVE-2018-1288 for what a client did as a follower.
+Source: docs/decisions/011; Kafka `AuthHelper.authorizeClusterOperation`; CVE-2018-1288 for what a client did as a follower.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ class Context:
         segments_max = segments_within(descriptors - DESCRIPTORS_RESERVED - connections_max)
         open_segments = OpenSegments(segments_max, self.look_ups.unindexed)
         self.files = PartitionFiles(wiring.log_dirs, seat.partitions, open_segments)
-        self.epochs = EpochFiles(self.files)
+        self.epochs = EpochFiles(self.files, seat.processes)
         self.sender = RingSender(seat)
         self.produce = ProduceLedger()
         self.mailbox = Mailbox(seat)
@@ -129,7 +129,7 @@ class Context:
     def note_unread(self, route: Route, failure: Exception) -> None:
         """A look-up in a partition's files failed: where the disk can't read them its log directory failed, in all processes.
 
-        So others lead what lies there; its readers would stop at that place else, and nobody would know (decision 010). It is the directory
+        So others lead what lies there; its readers would stop at that place else, and nobody would know (decision 007). It is the directory
         that was read, which the reader knows, or the failure where there was none yet: another one may have a directory of the same name.
         """
         if isinstance(failure, OSError) and failure.errno == errno.EIO:

@@ -16,10 +16,12 @@ import os
 from collections import OrderedDict
 from pathlib import Path
 
+from headrace.errors import ErrorCode, KafkaError
 from headrace.limits import EPOCH_FILES_MAX
 from headrace.log.state.checkpoints import LEADER_EPOCH_FILE, BadCheckpoint, read_leader_epochs
 from headrace.log.state.leader_epochs import written
 from headrace.shm.partition_table import PartitionRow
+from headrace.shm.process_table import ProcessTable
 from headrace.workers.network.partition_files import PartitionFiles
 from headrace.workers.network.routes import Route
 
@@ -30,17 +32,31 @@ Identity = tuple[int, int, int]  # of a file: inode, size, time
 class EpochFiles:
     """By slot."""
 
-    def __init__(self, files: PartitionFiles) -> None:
+    def __init__(self, files: PartitionFiles, processes: ProcessTable) -> None:
         self._files = files
+        self._processes = processes
         self._read: OrderedDict[int, tuple[tuple[int, int, int], Epochs]] = OrderedDict()
         self._bad: OrderedDict[Path, tuple[Identity, str]] = OrderedDict()  # and why
 
     def written(self, route: Route, row: PartitionRow) -> int:
         """The epoch of the last record in a log here, led or not: not remembered, for a follower's change with what it fetches.
 
-        raises   KafkaError, HeadraceError, OSError
+        raises   KafkaError, as in `check_owner` too, HeadraceError, OSError
         """
+        self.check_owner(route, row)
         return written(self.of_follower(route, row), row.log_end_offset)
+
+    def check_owner(self, route: Route, row: PartitionRow) -> None:
+        """Before logs are compared by a row: it says where this one ends only as long as the owner that wrote it runs.
+
+        The next owner may find less. Until it has opened the log, and has reported what is missing, nobody knows where it ends.
+
+        raises   KafkaError NOT_LEADER_OR_FOLLOWER
+        """
+        if row.generation != self._processes.generation(route.owner):
+            raise KafkaError(
+                ErrorCode.NOT_LEADER_OR_FOLLOWER, "the log's owner was killed: the next one has not opened it"
+            )
 
     def of_follower(self, route: Route, row: PartitionRow) -> Epochs:
         """All epochs of a log here, led or not, in the same way. raises KafkaError, HeadraceError, OSError"""

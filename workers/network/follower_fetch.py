@@ -3,7 +3,7 @@
 Runs in: a network worker; the owner's process is not asked, only told (FOLLOWER_FETCHED), where a follower fetches from another
 offset than it was told last, or in another life, or the row is of another owner or leader epoch: one message an owner and request.
 Before v15 a fetch tells no broker epoch: it counts for the one that the view has when it comes (KAFKA-14617).
-A fetch without a log start offset compares a batch of a log that may have parted: its owner is not told (NO_LOG_START, decision 094).
+A fetch without a log start offset compares a batch of a log that may have parted: its owner is not told (NO_LOG_START, decision 015).
 
 Order of what is checked of a partition, and what its answer is:
 

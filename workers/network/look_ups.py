@@ -7,19 +7,28 @@
 So a cycle has two shares for all of them, however many are pipelined, and other connections are served between. A connection is not read
 while its look-up waits: there is one of each. One that is closed is forgotten.
 
+What waits has nothing open. Of those that take turns, one has a batch open: a batch may want a window of 128 MiB to come out (zstd), so
+the look-up that is in one keeps its turn until it has searched it, or had LOOK_UP_BATCH_COST_MAX, and twice as much the next time.
+
+A search that had too little time is kept (`KeptSearches`), and continues when the same is asked again: clients repeat what they ask. So
+each request comes nearer to the end, however many take turns.
+
 Runs in: a network worker. Costs are those of `log/reading/work_share.py`. Source: Kafka `DelayedRemoteListOffsets`, for the waiting.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Final
+from collections.abc import Hashable
+from typing import Final, NamedTuple
 
 from headrace.limits import (
+    LOOK_UP_BATCH_COST_MAX,
     LOOK_UP_MS_MAX,
     LOOK_UP_ROWS_MAX,
     LOOK_UP_SHARE_COST,
     LOOK_UPS_AT_ONCE_MAX,
+    LOOK_UPS_KEPT_MAX,
     LOOK_UPS_WAITING_MAX,
 )
 from headrace.log.reading.work_share import WorkShare
@@ -35,12 +44,14 @@ class LookUp:
 
     rows          of it
     deadline_ms   when it gives up, once it waits
+    batch_cost_max   what it may spend in a batch before others have their turn; twice as much the next time
     """
 
     def __init__(self, connection: Connection, rows: int) -> None:
         self.connection = connection
         self.rows = rows
         self.deadline_ms = 0
+        self.batch_cost_max = LOOK_UP_BATCH_COST_MAX
 
     def step(self, share: WorkShare) -> bool:
         """Continue until the share is spent; whether it was answered."""
@@ -50,16 +61,55 @@ class LookUp:
         """Answer what is left with an error."""
         raise AssertionError(f"{type(self).__name__} does not define give_up")
 
+    @property
+    def is_in_batch(self) -> bool:
+        """Whether it has a batch open."""
+        return False
+
+    def release(self) -> None:
+        """Let go of what is open, if it has something open; `step` continues all the same."""
+
+    def leave(self) -> None:
+        """It ends before it is answered: what it has found out may be kept for the next one."""
+
+
+class KeptSearches:
+    """Searches that had too little time, by what they look for, the oldest first."""
+
+    def __init__(self) -> None:
+        self._searches: OrderedDict[Hashable, tuple[NamedTuple, int]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._searches)
+
+    def keep(self, key: Hashable, search: NamedTuple, spent: int) -> None:
+        """Keep a search that has nothing open, or the one that is kept for the same, where that is further.
+
+        spent   the cost of all that it did: of several clients that ask the same at once, one continues a search, the others begin
+        """
+        before = self._searches.pop(key, None)
+        self._searches[key] = (search, spent) if before is None or before[1] <= spent else before
+        if len(self._searches) > LOOK_UPS_KEPT_MAX:
+            self._searches.popitem(last=False)
+
+    def take(self, key: Hashable) -> NamedTuple | None:
+        """The one for this, which is kept no longer."""
+        kept = self._searches.pop(key, None)
+        return None if kept is None else kept[0]
+
 
 class LookUps:
     """Those that wait, and the cycle's shares.
 
     unindexed   of all requests that look for an offset in a segment whose index the disk can't read
+    kept        those that had too little time
     """
 
     def __init__(self) -> None:
         self._new = WorkShare(LOOK_UP_SHARE_COST)
         self.unindexed = WorkShare(LOOK_UP_SHARE_COST)
+        self.kept = KeptSearches()
+        self._batch_cost = 0  # of the look-up whose turn it is, since it is in a batch
         self._active: OrderedDict[LookUp, None] = OrderedDict()  # take turns
         self._waiting: OrderedDict[LookUp, None] = OrderedDict()  # in the order in which they began
         self._by_connection: dict[Connection, LookUp] = {}
@@ -79,6 +129,7 @@ class LookUps:
             if len(self._by_connection) >= LOOK_UPS_WAITING_MAX or are_too_many:
                 look_up.give_up()
             else:
+                look_up.release()
                 self._wait(look_up, now_ms)
         return self._new.is_spent
 
@@ -96,10 +147,12 @@ class LookUps:
             if not self._active:
                 break
             look_up = next(iter(self._active))
-            self._active.move_to_end(look_up)
+            before = share.left
             try:
                 is_over = look_up.step(share)
                 assert is_over or share.is_spent
+                if not is_over:
+                    self._pass_turn(look_up, before - share.left)
             except Exception as failure:
                 self._forget(look_up)
                 look_up.connection.contain(failure)
@@ -113,6 +166,18 @@ class LookUps:
         look_up = self._by_connection.get(connection)
         if look_up is not None:
             self._forget(look_up)
+            look_up.leave()
+
+    def _pass_turn(self, look_up: LookUp, cost: int) -> None:
+        """The next one has the next turn, but for a look-up that has a batch open."""
+        self._batch_cost += cost
+        if look_up.is_in_batch:
+            if self._batch_cost < look_up.batch_cost_max or len(self._active) < 2:
+                return
+            look_up.release()  # and comes to the end of the batch when it may spend more
+            look_up.batch_cost_max *= 2
+        self._active.move_to_end(look_up)
+        self._batch_cost = 0
 
     def _wait(self, look_up: LookUp, now_ms: int) -> None:
         assert look_up.connection not in self._by_connection
@@ -130,6 +195,8 @@ class LookUps:
 
     def _forget(self, look_up: LookUp) -> None:
         del self._by_connection[look_up.connection]
+        if next(iter(self._active), None) is look_up:
+            self._batch_cost = 0
         self._active.pop(look_up, None)
         self._waiting.pop(look_up, None)
         self._rows -= look_up.rows

@@ -4,7 +4,7 @@ Runs in: a network worker. Memory parts are joined and sent in one `send`; file 
 that record bytes never enter this process. MSG_MORE holds the head of a response back until its records follow in the same
 segment; what follows them, the few bytes at a response's end, is kept in it by TCP_CORK, where the range is short
 (OUTBOX_CORKED_BYTES_MAX): a segment of its own would wake the reader once more. A range that fills the socket is never corked: each
-call would end with a segment cut short, and a socket that is paced (BBR) sets a timer for each (docs/decisions/003).
+call would end with a segment cut short, and a socket that is paced (BBR) sets a timer for each (docs/decisions/016).
 
 The owner of a connection asks `memory_bytes` before it takes more requests: that is the bound for a reader
 that does not read (file parts cost nothing but their place in the queue).

@@ -1,4 +1,4 @@
-"""What is reported of a log that has more than the states in ZooKeeper know of (decision 071).
+"""What is reported of a log that has more than the states in ZooKeeper know of (decision 015).
 
 Runs in: a partition worker; made by its replica (`Replica.tell_ahead`), sent by `ahead_logs.py`.
 """

@@ -1,4 +1,4 @@
-"""Logs that have more than the states in ZooKeeper know of, told to the controller: those states are of the past (decision 071).
+"""Logs that have more than the states in ZooKeeper know of, told to the controller: those states are of the past (decision 015).
 
 Runs in: a partition worker. Found by the replica, when it is given a role (`Replica.take_role`: a leader epoch below the latest of its
 log), or by its follower's half (`replication/followed.py`: the leader's log is another one, in epochs that both have). Such a replica

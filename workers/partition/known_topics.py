@@ -1,7 +1,7 @@
 """Topics as the last view had them, and which of them were deleted since the one before.
 
 Runs in: a partition worker, for its coordinators. A topic is deleted when the view says so, or when another topic has its
-name; one that is merely not in the view may come back (decision 016). What did not change is not visited.
+name; one that is merely not in the view may come back (decision 009). What did not change is not visited.
 
 Bound: ids of RELEASED_TOPICS_MAX topics that left the view.
 """

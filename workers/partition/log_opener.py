@@ -18,6 +18,7 @@ from headrace.log.state.producer_state import ProducerBudget
 from headrace.log.writing.partition_log import LogEnvironment, PartitionLog
 from headrace.shm.counters import RECOVERED_BYTES
 from headrace.shm.seat import Seat
+from headrace.shm.steady_date import SteadyDate
 
 
 class LogOpener:
@@ -27,10 +28,16 @@ class LogOpener:
         self._seat = seat
         self._clock = clock
         settings = seat.wiring.settings
+        begun_ns = clock.monotonic_ns()
+        budget = ProducerBudget(
+            settings["headrace.producer.ids.max"],
+            begun_ns // 1_000_000,
+            min(clock.now_ms(), SteadyDate(seat.processes.words).at_ms(begun_ns)),
+        )
         self._environment = LogEnvironment(
             clock,
             disk,
-            producer_budget=ProducerBudget(settings["headrace.producer.ids.max"]),
+            producer_budget=budget,
             producer_expiration_ms=settings["producer.id.expiration.ms"],
             snapshot_interval_bytes=settings["headrace.producer.snapshot.interval.bytes"],
             open_segments=OpenSegments(OPEN_SEGMENTS_MAX),

@@ -1,4 +1,4 @@
-"""Logs that were opened, reported to the controller: it holds replicas that may have lost what they acknowledged (decision 042).
+"""Logs that were opened, reported to the controller: it holds replicas that may have lost what they acknowledged (decision 013).
 
 Runs in: a partition worker. Each log is reported once, with the high watermark that was known of it before; what is not answered is
 reported again. A log that ends before that mark lost something: its replica takes no role before the controller has answered, and

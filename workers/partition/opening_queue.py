@@ -20,6 +20,10 @@ from headrace.shm.partition_table import PartitionRow
 ASKED, COORDINATORS, OTHERS = range(3)
 
 
+def _always(_slot: int) -> bool:
+    return True
+
+
 class OpeningQueue:
     """Slots of the partition table whose log is to be opened; each is in it once.
 
@@ -93,14 +97,15 @@ class OpeningQueue:
                 self._leave(other)
         return is_news
 
-    def try_again(self, has_room: Callable[[Path, int], bool]) -> None:
+    def try_again(self, has_room: Callable[[Path, int], bool], is_due: Callable[[int], bool] = _always) -> None:
         """There may be room again.
 
         has_room   whether a directory has this number of bytes free
+        is_due     whether the log of a slot may be retried, as far as the time tells that its tries took
         """
         for slot in self.postponed:
             wanted = self._wanted.get(slot)
-            if wanted is None or has_room(*wanted):
+            if is_due(slot) and (wanted is None or has_room(*wanted)):
                 self.add(slot)
 
     def _leave(self, slot: int) -> None:

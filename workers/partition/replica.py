@@ -50,7 +50,7 @@ class Replica:
     """A partition's replica on this node, from the moment its log is open until it is given up.
 
     is_full               no room: appends are refused, reads continue
-    is_doubted            its log lost something: no role before the controller knows (`opened_logs.py`)
+    is_doubted            its log lost something: no role, and no row, before the controller knows (`opened_logs.py`)
     followers             while it leads and others have replicas; a new object in each leader epoch
     told_end              as long as it leads: clients may have been told an end up to here. While the mark is below, they are
                           told none (KIP-207): it is where the epoch began, or, with a mark of a checkpoint, where the log ended
@@ -348,9 +348,13 @@ class Replica:
 
         Where it says something new that others wait for, this is noted: they are told later in the cycle.
 
+        One that is doubted publishes nothing: its row has what was published before the loss (`withdraw`).
+
         raises   StorageFailed, where a mark lies below the log's end and its segment can't be read: tell `fail`. For a reason that
                  passes, the row is owed: it is written in a later cycle
         """
+        if self.is_doubted:
+            return
         log = self.log
         segments = log.segments
         end_offset = segments.end_offset
@@ -402,6 +406,16 @@ class Replica:
             if ends != self._told_ends:
                 self._told_ends = ends
                 self._moved.note_end(self)
+
+    def withdraw(self, row: PartitionRow, published: int = 0) -> None:
+        """The log ends before what a row says: neither readers nor nodes that compare logs may go by it. It says LOADING, and keeps its
+        offsets for the next owner, if this one is killed: the loss has to be reported still.
+
+        published   up to where the log was published, besides
+        """
+        end = max(row.log_end_offset, published)
+        row = row._replace(state=RowState.LOADING, generation=self._generation, log_end_offset=end)
+        self._table.publish(self.slot, row)
 
     def _place_of(self, offset: int, last: _Place) -> _Place:
         """A mark stands still while a transaction is open, or followers are late: it is looked up once.

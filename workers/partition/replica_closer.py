@@ -2,10 +2,10 @@
 
 Runs in: a partition worker.
 
-    released   the view has the replica no more, and says nothing of a deletion (decision 016): its files stay, and where
+    released   the view has the replica no more, and says nothing of a deletion (decision 009): its files stay, and where
                it stood is remembered for when it comes back
     deleted    the view names it in `doomed`: its directory is renamed to *-delete, its row says DELETED; OFFLINE, while its files
-               lie, or may lie, in a log directory that failed: they would come back with that (docs/decisions/054)
+               lie, or may lie, in a log directory that failed: they would come back with that (docs/decisions/007)
     stopped    every log is flushed and closed, so that nothing needs recovery
 
 Source: Kafka `LogManager.asyncDelete`, `LogManager.shutdown`.

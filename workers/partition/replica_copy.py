@@ -51,10 +51,14 @@ class OtherTopic(HeadraceError):
 
 
 class ReplicaCopy:
-    """One replica in flight."""
+    """One replica in flight.
+
+    log   of the replica, that was copied so far: where it was opened again since, the copy has to be compared with it
+    """
 
     def __init__(self, replica: Replica, directory: Path, future: PartitionLog, unsynced_bytes: int = 0) -> None:
         self.replica = replica
+        self.log = replica.log
         self.directory = directory
         self.future = future
         self.reader = LogReader(replica.log.directory)

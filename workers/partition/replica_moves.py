@@ -12,19 +12,22 @@ copy takes the place:
 
 Whatever fails before 4 leaves the replica where it was, and so does 4 where there is no room for it. A copy that is given up
 
-    while its log is whole, in a directory that works    -delete   it has nothing that the log has not
-    for any other reason, or with more than the log has  -stray    it may be all that is left: only an operator removes it
+    beside its replica, held here and in service, whose log takes appends    -delete   it has nothing that the log has not
+    while that replica's log is opened again                                 stays     it is compared with that log, as after a start
+    for any other reason, or with more than the log has                      -stray    it may be all that is left: only an operator
+                                                                                       removes it
 
 A worker that starts resumes the copies that it finds, each when its log is opened, before that takes a first append.
 
 Source: Kafka `ReplicaManager.alterReplicaLogDirs`, `ReplicaAlterLogDirsThread`, `LogManager.replaceCurrentWithFutureLog`;
-KIP-113; docs/decisions/073.
+KIP-113; docs/decisions/007.
 """
 
 from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -42,7 +45,7 @@ from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
 from headrace.runtime.mailbox import Handler, Reply
 from headrace.shm.cluster_view import PartitionView
-from headrace.shm.partition_table import RowState
+from headrace.shm.partition_table import IN_SERVICE, RowState
 from headrace.workers.partition.replica import Replica
 from headrace.workers.partition.replica_copy import (
     NotTheSame,
@@ -136,15 +139,16 @@ class ReplicaMoves:
                     self._put_aside(name, directory, STRAY_SUFFIX, "the replica is not here")
                 continue
             for directory in self._copies[name]:
-                _log.error(
-                    "copy waits for its log, which is not open partition=%s directory=%s; if that does not come back: stop the node,"
-                    " rename this directory to %s, and start the node", name, directory, directory.with_name(str(name)),
-                )  # fmt: skip
+                self._report_waiting(name, directory)
 
     def follow_cut(self, replica: Replica) -> None:
         """The log of a replica was cut, or restarted: its copy has nothing that the log has not."""
         move = self._moves.get(replica.slot)
-        if move is None or move.copy.future.log_end_offset <= replica.high_watermark:
+        if (
+            move is None
+            or move.copy.replica is not replica
+            or move.copy.future.log_end_offset <= replica.high_watermark
+        ):
             return
         try:
             move.copy.future.truncate_to(replica.high_watermark)
@@ -168,9 +172,16 @@ class ReplicaMoves:
         """Some slices more; False where the mark has to move first. raises HeadraceError, OSError"""
         copy = move.copy
         replica = copy.replica
-        is_held = self._replicas.by_slot.get(replica.slot) is replica and replica.state is not RowState.OFFLINE
-        if not is_held or copy.log_dir not in self._directories.usable:
-            self._give_up(copy, "the replica or its directory is gone")
+        if not self._is_held(replica):
+            self._let_go(copy)
+            return True
+        if replica.state is RowState.OFFLINE or copy.log_dir not in self._directories.usable:
+            self._give_up(copy, "the replica or its directory is out of service")
+            return True
+        if replica.log is not copy.log:  # opened again in place: it may have lost what was copied
+            self._moves.pop(replica.slot)
+            self._close(copy, is_synced=True)
+            self._compare(replica, copy.directory, replica.isr)
             return True
         if copy.is_behind:
             self._begin_again(copy)
@@ -289,6 +300,9 @@ class ReplicaMoves:
             old.config,
             LogCheckpoint(is_clean=True, recovery_point=old.log_end_offset, log_start_offset=old.log_start_offset),
         )
+        if log.log_end_offset != old.log_end_offset:
+            log.abandon()
+            raise HeadraceError(f"the log in its new place ends at {log.log_end_offset}, not at {old.log_end_offset}")
         self._retire(replica, log, names)
         del self._moves[replica.slot]
         copy.reader.close()
@@ -331,26 +345,59 @@ class ReplicaMoves:
     def _give_up(self, copy: ReplicaCopy, reason: object) -> None:
         """What the copy has is deleted where its log has it too, and is whole; else it is kept."""
         replica = copy.replica
+        if not self._is_held(replica):
+            self._let_go(copy)
+            return
         self._moves.pop(replica.slot, None)
         is_needless = self._is_whole(replica) and not isinstance(reason, SourceFailed)
-        if not is_needless:
-            try:
-                copy.future.flush()
-            except HeadraceError as failure:
-                _log.warning("copy not synced directory=%s reason=%s", copy.directory, failure)
-        end_offset = copy.future.log_end_offset
-        copy.abandon()
+        end_offset = self._close(copy, is_synced=not is_needless)
         self._forget(replica.partition, copy.directory)
         if is_needless:
             self._put_aside(replica.partition, copy.directory, DELETED_DIRECTORY_SUFFIX, reason)
         else:
             self._keep(replica.partition, copy.directory, end_offset, reason)
 
+    def _let_go(self, copy: ReplicaCopy) -> None:
+        """Its replica is not the one that is held any more, so nothing is known of the log that was copied.
+
+        Where the view wants the replica, the log is opened again, and the copy is compared with it then (`_adopt`). Else the copy is kept.
+        """
+        replica = copy.replica
+        self._moves.pop(replica.slot, None)
+        end_offset = self._close(copy, is_synced=True)
+        # Else it was deleted with its topic, or has the name of the log.
+        is_there = copy.directory in self._copies.get(replica.partition, ())
+        if is_there and self._replicas.is_wanted(replica.slot, replica.key):
+            self._report_waiting(replica.partition, copy.directory)
+            return
+        self._forget(replica.partition, copy.directory)
+        self._keep(replica.partition, copy.directory, end_offset, "the replica is not held here any more")
+
+    def _close(self, copy: ReplicaCopy, *, is_synced: bool) -> int:
+        """Let go of a copy's files; returns where it ends."""
+        if is_synced:
+            try:
+                copy.future.flush()
+            except HeadraceError as failure:
+                _log.warning("copy not synced directory=%s reason=%s", copy.directory, failure)
+        end_offset = copy.future.log_end_offset
+        copy.abandon()
+        return end_offset
+
+    def _is_held(self, replica: Replica) -> bool:
+        """Whether it is the replica of its slot: one that was given up says nothing of its log."""
+        return self._replicas.by_slot.get(replica.slot) is replica
+
     def _is_whole(self, replica: Replica) -> bool:
-        """Whether the log that was copied can be read still."""
+        """Whether a replica is held and in service, and its log is there.
+
+        One that waits for room may be found damaged when it is opened again.
+        """
         directory = replica.log.directory
         return (
-            replica.state is not RowState.OFFLINE
+            self._is_held(replica)
+            and replica.state in IN_SERVICE
+            and replica.log.failure is None
             and directory.parent in self._directories.usable
             and directory.is_dir()
         )
@@ -370,6 +417,12 @@ class ReplicaMoves:
             " copied from does not come back: stop the node, rename this directory to %s, and start the node;"
             " remove it if its records are not needed",
             name, end_offset, target, directory.with_name(str(name)),
+        )  # fmt: skip
+
+    def _report_waiting(self, name: TopicPartition, directory: Path) -> None:
+        _log.error(
+            "copy waits for its log, which is not open partition=%s directory=%s; if that does not come back: stop the node,"
+            " rename this directory to %s, and start the node", name, directory, directory.with_name(str(name)),
         )  # fmt: skip
 
     def _put_aside(self, name: TopicPartition, directory: Path, suffix: str, reason: object) -> Path:
@@ -392,20 +445,27 @@ class ReplicaMoves:
     def _adopt(self, replica: Replica, partition: PartitionView) -> None:
         """A log was opened, and takes no appends yet: its copies are resumed, or put aside."""
         name = replica.partition
+        before = self._moves.get(replica.slot)
+        if before is not None and before.copy.replica is not replica:  # its log was opened again
+            self._let_go(before.copy)
         for directory in list(self._copies.get(name, ())):
             if replica.slot in self._moves or replica.log.directory.parent == directory.parent:
                 self._forget(name, directory)
                 self._discard(replica, directory, "there is another")
                 continue
-            try:
-                is_alone = not set(partition.isr) - {self._replicas.node_id}
-                is_judge = not (is_alone or replica.is_doubted or self._may_lack_its_end(replica, directory))
-                self._resume(replica, directory, is_judge=is_judge)
-            except (HeadraceError, OSError) as failure:
-                self._forget(name, directory)
-                self._discard(replica, directory, failure)
-                if isinstance(failure, NotTheSame):
-                    self._start_over(replica, directory.parent)
+            self._compare(replica, directory, partition.isr)
+
+    def _compare(self, replica: Replica, directory: Path, isr: Iterable[int]) -> None:
+        """A copy that belongs to a log which was just opened: it is resumed, or put aside."""
+        try:
+            is_alone = not set(isr) - {self._replicas.node_id}
+            is_judge = not (is_alone or replica.is_doubted or self._may_lack_its_end(replica, directory))
+            self._resume(replica, directory, is_judge=is_judge)
+        except (HeadraceError, OSError) as failure:
+            self._forget(replica.partition, directory)
+            self._discard(replica, directory, failure)
+            if isinstance(failure, NotTheSame):
+                self._start_over(replica, directory.parent)
 
     def _may_lack_its_end(self, replica: Replica, directory: Path) -> bool:
         """Whether the machine went down: the others in sync may have gone down with it, and lack the same."""

@@ -3,14 +3,17 @@
 Runs in: a partition worker. What is known of the log before it is opened, and whom to believe:
 
     the row of the owner before us     it was killed: what it published is whole in the page cache
-    checkpoints                        the node was stopped, or the machine; by partition and topic id (decision 017)
+    checkpoints                        the node was stopped, or the machine; by partition and topic id (decision 006)
     the marker of a clean stop         it speaks of logs that nobody has opened since: it is believed once for each, by the first owner
                                        of the boot alone. A successor does not know what its predecessor opened: a row may be another's
     nothing                            a new partition, in the log directory with the fewest; a replica that is in sync, and no new one,
                                        has lost its log: none is made before the controller knows that (`opened_logs.py`)
 
 The row says LOADING meanwhile, unless a predecessor's still serves readers; OFFLINE where the log could not be opened. One
-for which there was no room (or no descriptor) is postponed.
+for which there was no room (or no descriptor) is postponed. Where the log is found to be short, the row says LOADING again until that was
+reported: what it said is not so.
+
+A log without other replicas that has lost its end counts as short, whatever its mark says: a mark is some seconds old.
 
 Source: Kafka `LogManager.getOrCreateLog`, `ReplicaManager.becomeLeaderOrFollower`.
 """
@@ -39,7 +42,7 @@ from headrace.log.state.checkpoints import (
 from headrace.log.writing.partition_log import PartitionLog
 from headrace.shm.cluster_view import PartitionView, TopicView
 from headrace.shm.counters import LOGS_OPENED, RECOVERED_BYTES
-from headrace.shm.partition_table import IN_SERVICE, PartitionRow, RowState
+from headrace.shm.partition_table import PartitionRow, RowState, has_published
 from headrace.shm.seat import Seat
 from headrace.workers.partition.known_checkpoints import KnownCheckpoints
 from headrace.workers.partition.log_directories import LogDirectories, Unfound
@@ -114,7 +117,7 @@ class ReplicaOpener:
         row, is_torn = self._queue.postponed.get(slot) or self._seat.partitions.recover_row(slot)
         is_ours = row.key == partition.key and row.generation > 0
         published = (row, is_torn) if is_ours else None
-        if not is_ours or (is_torn and row.state not in IN_SERVICE):
+        if not is_ours or (is_torn and not has_published(row)):
             self._publish_state(slot, partition.key, RowState.LOADING, generation=0)
         directory = None
         begun_ns = self._clock.monotonic_ns()
@@ -136,7 +139,7 @@ class ReplicaOpener:
                 wanted_bytes = failure.wanted_bytes if isinstance(failure, StorageExhausted) else 0
                 wanted = (directory.parent, wanted_bytes) if directory is not None and wanted_bytes else None
                 now_ns = self._clock.monotonic_ns()
-                self._failures.note_try(now_ns // 1_000_000, (now_ns - begun_ns) // 1_000_000)
+                self._failures.note_try(slot, now_ns // 1_000_000, (now_ns - begun_ns) // 1_000_000)
                 if self._queue.postpone(slot, row, is_torn, wanted):
                     _log.error("log not opened, retried later partition=%s reason=%s", name, failure)
             else:
@@ -149,9 +152,12 @@ class ReplicaOpener:
             _log.warning("log writable again partition=%s", name)
         self._seat.counters.add(LOGS_OPENED, 1)
         self._failures.unclean.discard(name)
-        known_mark = max(known_mark, self._lost_end(partition, log, published))
+        lost_end = self._lost_end(partition, log, published)
+        known_mark = max(known_mark, lost_end)
+        if is_sole and log.has_lost_end:
+            known_mark = max(known_mark, log.log_end_offset + 1)  # offsets are given again: in another leader epoch
         # A mark of a checkpoint is seconds old: what was told since then lies within the log (KIP-207).
-        told_end = row.told_end if is_ours and row.state in IN_SERVICE else log.log_end_offset
+        told_end = row.told_end if is_ours and has_published(row) else log.log_end_offset
         replica = Replica(
             name, log, slot, partition.key, self._seat.partitions, self._seat.generation, self._node_id,
             high_watermark, self._moved, self._failures.take, self._live, told_end,
@@ -162,6 +168,10 @@ class ReplicaOpener:
         )
         self.opened.append(opened)
         replica.is_doubted = opened.is_short
+        if opened.is_short and is_ours and has_published(row):
+            replica.withdraw(row, lost_end)
+        elif opened.is_short:
+            self._publish_state(slot, partition.key, RowState.LOADING, generation=0)
         replica.is_nameless = not log.is_named
         return replica
 
@@ -172,7 +182,7 @@ class ReplicaOpener:
         here, or a leader counts on it. 0, where nothing of that is lost."""
         key, offset = self.published.pop(partition.slot, (None, 0))
         offset = offset if key == partition.key else 0
-        if published is not None and published[0].state in IN_SERVICE and not published[1] and log.was_cut:
+        if published is not None and has_published(published[0]) and not published[1] and log.was_cut:
             offset = max(offset, published[0].log_end_offset)
         return offset if log.log_end_offset < offset else 0
 
@@ -271,12 +281,12 @@ class ReplicaOpener:
         log_dir = directory.parent
         high_watermark = self._checkpoints.offset(REPLICATION_OFFSET_FILE, name, topic_id, log_dir)
         known_mark = high_watermark
-        has_mark = (row is not None and row.state in IN_SERVICE) or self._checkpoints.knows(
+        has_mark = (row is not None and has_published(row)) or self._checkpoints.knows(
             REPLICATION_OFFSET_FILE, name, topic_id
         )
         recovery_point = self._checkpoints.offset(RECOVERY_POINT_FILE, name, topic_id, log_dir)
         log_start_offset = self._checkpoints.offset(LOG_START_OFFSET_FILE, name, topic_id, log_dir)
-        if row is not None and row.state in IN_SERVICE:
+        if row is not None and has_published(row):
             # The owner before us was killed; what it published is whole in the page cache. Where it was killed while it
             # published, each offset is of one publication or the other, and both are true: the append was over. Only the
             # two halves of the end need not fit, and the headers tell.

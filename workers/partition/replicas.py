@@ -29,7 +29,7 @@ from headrace.limits import OPENING_SLICE_MS
 from headrace.log.disk import Disk
 from headrace.shm.cluster_view import Changes, ClusterView, DoomedReplica, PartitionView, TopicView
 from headrace.shm.counters import LOGS_WANTED
-from headrace.shm.partition_table import RowState
+from headrace.shm.partition_table import RowState, has_published
 from headrace.shm.seat import Seat
 from headrace.workers.partition.known_checkpoints import KnownCheckpoints
 from headrace.workers.partition.log_directories import LogDirectories
@@ -38,6 +38,7 @@ from headrace.workers.partition.moved_replicas import MovedReplicas
 from headrace.workers.partition.opened_logs import MissingLog, OpenedLog
 from headrace.workers.partition.opening_queue import OpeningQueue
 from headrace.workers.partition.owned_partitions import After, KnownPartitions, OwnedPartitions
+from headrace.workers.partition.producer_expiry import ProducerExpiry
 from headrace.workers.partition.replica import Replica
 from headrace.workers.partition.replica_closer import ReplicaCloser
 from headrace.workers.partition.replica_configs import ReplicaConfigs
@@ -83,6 +84,7 @@ class Replicas:
         self._clock = clock
         self._table = seat.partitions
         self._configs = ReplicaConfigs(seat.wiring.settings)
+        self._producers = ProducerExpiry(self.by_slot, clock.monotonic_ns() // 1_000_000)
         self._wanted: After = {}  # ours, as of the last view
         self._unopened = OpeningQueue()
         self._new_slots: set[int] = set()  # not open yet, and of partitions that no earlier view had
@@ -120,9 +122,13 @@ class Replicas:
 
     def make_missing(self, missing: MissingLog) -> None:
         """The controller knows that this log is missing, and holds the replica if it is to be held: an empty one is made."""
-        wanted = self._wanted.get(missing.slot)
-        if self._opener.make_missing(missing) and wanted is not None and wanted[1].key == missing.key:
+        if self._opener.make_missing(missing) and self.is_wanted(missing.slot, missing.key):
             self._unopened.add(missing.slot)
+
+    def is_wanted(self, slot: int, key: PartitionKey) -> bool:
+        """Whether the last view has a replica here."""
+        wanted = self._wanted.get(slot)
+        return wanted is not None and wanted[1].key == key
 
     def wanted_names(self) -> set[TopicPartition]:
         """Those that the last view wants here. For now and then: it visits all."""
@@ -191,8 +197,7 @@ class Replicas:
 
     def ask_for(self, slot: int, key: PartitionKey) -> None:
         """A client wants a partition whose log is not open: it is opened before the others."""
-        wanted = self._wanted.get(slot)
-        if wanted is not None and wanted[1].key == key:
+        if self.is_wanted(slot, key):
             self._unopened.ask(slot)
 
     def note_new(self, keys: Collection[PartitionKey]) -> None:
@@ -234,6 +239,7 @@ class Replicas:
                     self.offline[slot] = partition.key
             else:
                 self.offline.pop(slot, None)
+                self.failures.note_opened(slot)
                 self._told_new.pop(partition.key, None)
                 self.by_slot[slot] = replica
                 self._configs.apply(replica, topic)
@@ -269,18 +275,29 @@ class Replicas:
         return done
 
     def tick(self, monotonic_ms: int) -> None:
-        """Flush what `flush.ms` wants flushed; follow what became of the log directories; try full logs again."""
+        """Flush what `flush.ms` wants flushed; forget idle producers; follow what became of the log directories; try full logs again."""
         self._flush_some(monotonic_ms)
+        self._producers.tick(monotonic_ms)
         self.failures.check_directories(monotonic_ms)
         is_waiting = self.failures.has_exhausted or self._unopened.postponed or self.has_owed
         if is_waiting and self.failures.is_retry_due(monotonic_ms):
-            self._unopened.try_again(self.failures.has_room)
-            begun_ns = self._clock.monotonic_ns()
-            self.failures.reopen_logs()
-            ended_ns = self._clock.monotonic_ns()
-            self.failures.note_try(ended_ns // 1_000_000, (ended_ns - begun_ns) // 1_000_000)
+            self._unopened.try_again(self.failures.has_room, lambda slot: self.failures.may_try(slot, monotonic_ms))
+            self.failures.note_due(monotonic_ms)
             self._opener.sync_names()
             self._delete_all(is_first_view=False)
+            self.reopen_some()
+
+    def reopen_some(self) -> int:
+        """Try logs that ran out of room, and may have it now: as many as OPENING_SLICE_MS takes, and one at least; returns how many."""
+        done = 0
+        begun_ns = self._clock.monotonic_ns() if self.failures.has_due else 0
+        while self.failures.has_due:
+            self.beat()
+            self.failures.reopen_next(lambda: self._clock.monotonic_ns() // 1_000_000)
+            done += 1
+            if self._clock.monotonic_ns() - begun_ns >= OPENING_SLICE_NS:
+                break
+        return done
 
     def beat(self) -> None:
         """A sign of life, where thousands of logs take their time."""
@@ -362,6 +379,7 @@ class Replicas:
         """A log that is not open is not wanted any more: its row says again what the owner before us left there."""
         row, _is_torn = self._unopened.postponed.get(slot, (None, False))
         self._unopened.discard(slot)
+        self.failures.note_opened(slot)
         if row is not None and row.key == self.offline.get(slot):
             self._table.publish(slot, row)
         self.offline.pop(slot, None)
@@ -369,6 +387,9 @@ class Replicas:
     def _open_again(self, replica: Replica, published: int) -> None:
         """Its log has lost what was published up to an offset: it is opened as after a start, and the controller is asked."""
         slot = replica.slot
+        row, _is_torn = self._table.recover_row(slot)
+        if row.key == replica.key and has_published(row):
+            replica.withdraw(row, published)
         self._opener.published[slot] = (replica.key, published)
         self._forget(slot)
         self._retired.remove(replica)

@@ -2,8 +2,8 @@
 
 Runs in: a partition worker.
 
-    a log without room          reads continue, appends are refused; reopened each REOPEN_INTERVAL_MS, or more seldom where that
-                                takes long, when its directory has the room that it wants: what it had published is whole.
+    a log without room          reads continue, appends are refused; reopened each REOPEN_INTERVAL_MS, or more seldom where tries
+                                of it take long, when its directory has the room that it wants: what it had published is whole.
                                 If that is not so (the disk damaged it meanwhile), the replica is given up, and its log is
                                 opened and reported as any other is (`replica_opener.py`)
     a directory without room    its replicas refuse appends until there is some (`log_directories.py`)
@@ -59,7 +59,9 @@ class StorageFailures:
         self._on_short = on_short
         self._exhausted: dict[int, Replica] = {}  # replicas whose log ran out of room
         self._wanted: dict[int, int] = {}  # of these, the bytes that have to be free, where that is known
-        self._next_reopen_ms = 0
+        self._due: dict[int, None] = {}  # of these, the slots that are tried now
+        self._next_retry_ms = 0
+        self._next_try_ms: dict[int, int] = {}  # by slot, of logs that were tried in vain
 
     @property
     def has_exhausted(self) -> bool:
@@ -125,15 +127,27 @@ class StorageFailures:
             replica.log.abandon()
 
     def is_retry_due(self, monotonic_ms: int) -> bool:
-        """Whether logs that had no room are to be retried."""
-        if monotonic_ms < self._next_reopen_ms:
+        """Whether what had no room is to be retried: deletions, names, and logs whose own time has come (`may_try`)."""
+        if monotonic_ms < self._next_retry_ms:
             return False
-        self._next_reopen_ms = monotonic_ms + REOPEN_INTERVAL_MS
+        self._next_retry_ms = monotonic_ms + REOPEN_INTERVAL_MS
         return True
 
-    def note_try(self, monotonic_ms: int, took_ms: int) -> None:
-        """A log was tried in vain, and was read for so long: the next try waits until that is one part in REOPEN_SHARE of the time."""
-        self._next_reopen_ms = max(self._next_reopen_ms, monotonic_ms + REOPEN_SHARE * took_ms)
+    def note_try(self, slot: int, monotonic_ms: int, took_ms: int) -> None:
+        """A log was tried in vain, and was read for so long. It waits, and others do not.
+
+        Its next try comes when all such tries together are one part in REOPEN_SHARE of the time at most.
+        """
+        self._next_try_ms[slot] = monotonic_ms
+        self._next_try_ms[slot] += REOPEN_SHARE * took_ms * len(self._next_try_ms)
+
+    def may_try(self, slot: int, monotonic_ms: int) -> bool:
+        """Whether a log that had no room may be tried, as far as its own tries tell."""
+        return monotonic_ms >= self._next_try_ms.get(slot, monotonic_ms)
+
+    def note_opened(self, slot: int) -> None:
+        """A log is open, or is not wanted any more: no try of it counts."""
+        self._next_try_ms.pop(slot, None)
 
     def has_room(self, log_dir: Path, wanted_bytes: int) -> bool:
         """Whether a log directory has this much room. One that can't be asked is tried: that says what is wrong with it."""
@@ -142,16 +156,36 @@ class StorageFailures:
         except OSError:
             return True
 
-    def reopen_logs(self) -> None:
-        """Try the logs that ran out of room, and may have it now."""
-        for slot, replica in list(self._exhausted.items()):
-            if self.has_room(replica.log.directory.parent, self._wanted.get(slot, 0)):
-                self._reopen(replica)
+    def note_due(self, monotonic_ms: int) -> None:
+        """Logs that ran out of room are to be tried, as far as there may be some now."""
+        for slot, replica in self._exhausted.items():
+            if self.may_try(slot, monotonic_ms) and self.has_room(
+                replica.log.directory.parent, self._wanted.get(slot, 0)
+            ):
+                self._due[slot] = None
+
+    @property
+    def has_due(self) -> bool:
+        """Whether a log waits for `reopen_next`."""
+        return bool(self._due)
+
+    def reopen_next(self, monotonic_ms: Callable[[], int]) -> None:
+        """Try one of the logs that are due. One that is refused is charged with the time that it took."""
+        slot = next(iter(self._due))
+        del self._due[slot]
+        replica = self._exhausted[slot]
+        begun_ms = monotonic_ms()
+        self._reopen(replica)
+        if self._exhausted.get(slot) is replica:
+            ended_ms = monotonic_ms()
+            self.note_try(slot, ended_ms, ended_ms - begun_ms)
 
     def forget(self, slot: int) -> None:
         """The replica is not held any more, or has its log elsewhere."""
         self._exhausted.pop(slot, None)
         self._wanted.pop(slot, None)
+        self._due.pop(slot, None)
+        self._next_try_ms.pop(slot, None)
 
     def _open_short(self, replica: Replica, end_offset: int, published: int) -> None:
         _log.error(

@@ -4,20 +4,14 @@ Runs in: the partition worker that owns the log, through its mailbox. The asker 
 here is decided what may be, and a few renames are made. Everything can be asked again: what is done already, or isn't
 there any more, does not fail.
 
-Order of a deletion: log start offset, row published, files renamed, row published. A reader that misses a file therefore
-finds in the row why.
+Segments go some in each cycle (`segment_deletions.py`). What another pass has written is taken only while the log's settings are
+those by which it was written: a topic that is not compacted any more takes no compacted segments.
 
-No file is renamed before a checkpoint on disk says that the log begins after it (`durable start`). A power loss may take any of the
-renames and leave others: a segment that is back, and none after it, would look like a log that has lost its middle. So the housekeeper asks
-twice: the log start moves, its checkpoint is written, and then the files go.
-
-Source: Kafka `Partition.deleteRecordsOnLeader`, `UnifiedLog.deleteOldSegments`, `UnifiedLog.maybeIncrementLogStartOffset`.
+Source: Kafka `Partition.deleteRecordsOnLeader`, `UnifiedLog.maybeIncrementLogStartOffset`.
 """
 
 from __future__ import annotations
 
-import logging
-from bisect import bisect_right
 from collections.abc import Callable
 from typing import Final
 
@@ -28,25 +22,22 @@ from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
 from headrace.runtime.mailbox import Handler, Reply
 from headrace.shm.messages import (
-    BASE_OFFSET_ENTRY,
-    DELETE_SEGMENTS_HEADER,
     SWAP_SEGMENTS_HEADER,
     SWAPPED_SEGMENT,
     SYNCED_ENTRY,
     UPKEEP_RESULT,
-    DeletionRule,
     RequestKind,
 )
 from headrace.shm.partition_table import RowState
 from headrace.workers.partition.replica import Replica
 from headrace.workers.partition.replication.live_brokers import LiveBrokers
 from headrace.workers.partition.replication.record_deletions import RecordDeletion, RecordDeletions
+from headrace.workers.partition.segment_deletions import SegmentDeletions, move_log_start
 
 TO_HIGH_WATERMARK: Final = -1
 
 _PartitionResult = messages.DeleteRecordsResponse.DeleteRecordsPartitionResult
 _TopicResult = messages.DeleteRecordsResponse.DeleteRecordsTopicResult
-_log: Final = logging.getLogger(__name__)
 
 
 class Upkeep:
@@ -63,50 +54,20 @@ class Upkeep:
         self._is_moving = is_moving
         self._deletions = deletions
         self._live = live
+        self._segments = SegmentDeletions(self._change)
+
+    def do_work(self) -> int:
+        """Some of the segments that are to be deleted; 0 where none wait."""
+        return self._segments.do_work()
 
     def handlers(self) -> dict[int, Handler]:
         """By api key."""
         return {
-            RequestKind.DELETE_SEGMENTS: self._delete_segments,
+            RequestKind.DELETE_SEGMENTS: self._segments.ask,
             RequestKind.SWAP_SEGMENTS: self._swap_segments,
             RequestKind.NOTE_SYNCED: self._note_synced,
             ApiKey.DELETE_RECORDS: self._delete_records,
         }
-
-    def _delete_segments(self, _version: int, body: memoryview, reply: Reply) -> None:
-        (
-            slot, key, as_of_version, roll_before_ms, active, youngest_ms, durable_start, rule,
-        ) = DELETE_SEGMENTS_HEADER.unpack_from(body)  # fmt: skip
-        bases = {base for (base,) in BASE_OFFSET_ENTRY.iter_unpack(body[DELETE_SEGMENTS_HEADER.size :])}
-
-        error = ErrorCode.NONE
-
-        def delete(replica: Replica) -> None:
-            nonlocal error
-            log = replica.log
-            if as_of_version < log.segments.changed_version:
-                error = ErrorCode.INVALID_REQUEST  # what has these base offsets now is not what was looked at
-                return
-            last = log.end_segment
-            # One that has rolled since the housekeeper looked may have got younger records in between.
-            younger = {base for base in bases if active <= base < last and not log.is_older(base, roll_before_ms)}
-            count, is_owed = _drop(replica, bases - younger, durable_start)
-            may_roll = last in bases and log.failure is None and not is_owed  # after the others went: it may need room
-            if may_roll and log.roll_if_older(roll_before_ms):
-                replica.publish()
-                count += _drop(replica, bases - younger, durable_start)[0]
-            if not count:
-                return
-            _log.info(
-                "segments deleted partition=%s count=%d log_start_offset=%d rule=%s largest_timestamp_ms=%d",
-                replica.partition,
-                count,
-                log.log_start_offset,
-                DeletionRule(rule).setting,
-                youngest_ms,
-            )
-
-        reply(UPKEEP_RESULT.pack(self._change(slot, key, delete) or error))
 
     def _swap_segments(self, _version: int, body: memoryview, reply: Reply) -> None:
         slot, key, as_of_version = SWAP_SEGMENTS_HEADER.unpack_from(body)
@@ -117,7 +78,7 @@ class Upkeep:
             nonlocal error
             if self._is_moving(slot):
                 error = ErrorCode.REASSIGNMENT_IN_PROGRESS
-            elif replica.swap_segments(segments, as_of_version):
+            elif replica.log.config.is_compacted and replica.swap_segments(segments, as_of_version):
                 error = ErrorCode.NONE
 
         reply(UPKEEP_RESULT.pack(self._change(slot, key, swap) or error))
@@ -190,31 +151,8 @@ class Upkeep:
             if not 0 <= offset <= replica.high_watermark:
                 error = ErrorCode.OFFSET_OUT_OF_RANGE
             else:
-                error = self._change(replica.slot, replica.key, lambda one: _move_log_start(one, offset))
+                error = self._change(replica.slot, replica.key, lambda one: move_log_start(one, offset))
             if error == ErrorCode.NONE:
                 self._deletions.wait(deletion, number, replica, offset)
                 return
         deletion.settle(number, error)
-
-
-def _drop(replica: Replica, bases: set[int], durable_start: int) -> tuple[int, bool]:
-    """Delete those of the oldest segments that are wanted and may go. raises StorageFailed
-
-    durable_start   the log start that is on disk: what ends after it is left, and the log start moves
-    returns         how many went, and whether some are left for that
-    """
-    log = replica.log
-    count = log.count_deletable(bases, replica.high_watermark)
-    if not count:
-        return 0, False
-    _move_log_start(replica, log.segment_bases[count])
-    going = min(count, max(0, bisect_right(log.segment_bases, durable_start) - 1))
-    if going:
-        log.delete_segments(going)
-        replica.publish()
-    return going, going < count
-
-
-def _move_log_start(replica: Replica, offset: int) -> None:
-    if replica.log.advance_log_start(offset) or replica.is_row_owed:
-        replica.publish()

@@ -70,8 +70,9 @@ class PartitionWorker(duty_cycle.Process):
             Groups(seat), self._topics, seat, self._answers, self._replicas.by_slot, clock.now_ms()
         )
         self._moves = ReplicaMoves(self._replicas, clock)
+        self._upkeep = Upkeep(self._replicas.by_slot, self._moves.is_moving, self._deletions, self._live)
         handlers = {
-            **Upkeep(self._replicas.by_slot, self._moves.is_moving, self._deletions, self._live).handlers(),
+            **self._upkeep.handlers(),
             **GroupRequests(self._groups).handlers(),
             **self._moves.handlers(),
             **NewReplicas(self._replicas).handlers(),
@@ -133,9 +134,10 @@ class PartitionWorker(duty_cycle.Process):
             self._follow_view()
         elif self._replicas.has_unopened and not self._is_closing:
             self._open_some()
-        done = self._isr.do_work() + self._replicas.sync_some()
+        done = self._isr.do_work() + self._replicas.sync_some() + self._replicas.reopen_some()
         done += 0 if self._poller is None else self._poller.dispatch()
         done += self._intake.do_work(now_ms, monotonic_ms)
+        done += self._upkeep.do_work()
         if self._fetchers is not None:
             done += self._fetchers.do_work(now_ms)
             self._replicas.failures.spend(monotonic_ms)

@@ -16,6 +16,8 @@ from headrace.protocol.apis import ApiKey
 from tests.support.model_cluster import ModelCluster
 from tests.support.model_network import Network
 
+pytestmark = pytest.mark.slow
+
 PARTITIONS = 6
 ALL = {TopicPartition("t", index) for index in range(PARTITIONS)}
 COOPERATIVE = ("cooperative-sticky",)

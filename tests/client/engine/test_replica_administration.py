@@ -12,6 +12,8 @@ from headrace.client.cluster import Cluster
 from headrace.errors import ErrorCode
 from headrace.ids import TopicPartition
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture
 def cluster(node):

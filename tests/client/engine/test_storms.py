@@ -14,6 +14,8 @@ from tests.support.model_clients import ModelConsumer, ModelProducer
 from tests.support.model_cluster import ModelCluster
 from tests.support.model_network import Network
 
+pytestmark = pytest.mark.slow
+
 NAMES = [TopicPartition("t", index) for index in range(3)]
 RETRIABLE = [
     ErrorCode.NOT_ENOUGH_REPLICAS,

@@ -9,6 +9,7 @@ from headrace.controller.active import deletions
 from headrace.controller.active.leaders import Leaders
 from headrace.controller.agent.judgement import EPOCH_DURING_DELETE
 from headrace.controller.cluster import events
+from headrace.controller.cluster.unwanted_replicas import with_unwanted
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ZkLost
 from headrace.controller.zookeeper.znodes import TopicAssignment
@@ -112,20 +113,44 @@ def test_a_mark_that_was_read_before_its_deletion_ended_keeps_no_name(new_node):
     assert len(node.view.topics["t"].partitions) == 2
 
 
-@pytest.mark.parametrize("is_readable", [True, False])
-def test_a_mark_of_a_topic_that_is_not_known_yet_waits_until_that_is_read(new_node, ensemble, is_readable):
+@pytest.mark.parametrize("unreadable", ["nothing", "overrides", "node"])
+def test_replicas_of_a_marked_topic_that_is_not_known_are_deleted_first(new_node, ensemble, unreadable):
     node = new_node()
     make(node, "other", 1)
-    assignment = TopicAssignment("0" * 31 + "1", ((0,),), {}, {})
-    ensemble.put(znodes.topic_path("t"), znodes.encode_topic(assignment) if is_readable else b"{")
+    broken = {"overrides": znodes.topic_config_path("t"), "node": znodes.topic_path("t")}
+    ensemble.put(znodes.topic_path("t"), znodes.encode_topic(TopicAssignment("0" * 31 + "1", ((0,),))))
+    if unreadable in broken:
+        ensemble.put(broken[unreadable], b"{")
     ensemble.put(znodes.delete_topic_path("t"))
     node.owner.is_deaf = True
     node.active.take(events.Marked(frozenset({"t"})))  # of names that were read before the topic was made
     node.turn()
-    assert bool(left_of(ensemble, "t")) is is_readable  # its replica here has not gone yet
+    is_kept = unreadable != "node"
+    assert bool(left_of(ensemble, "t")) is is_kept  # its replica here has not gone yet
     node.owner.is_deaf = False
     node.turn()
     assert left_of(ensemble, "t") == []
+
+
+def test_a_mark_that_is_older_than_its_unknown_topic_is_removed_and_the_topic_stays(new_node, ensemble):
+    node = new_node()
+    ensemble.put(znodes.delete_topic_path("t"))
+    ensemble.put(znodes.topic_path("t"), znodes.encode_topic(TopicAssignment("0" * 31 + "1", ((0,),))))
+    node.run(node.active._deletions._begin_unknown("t"))
+    assert znodes.delete_topic_path("t") not in ensemble.nodes
+    assert znodes.topic_path("t") in ensemble.nodes
+
+
+def test_a_replica_that_a_reassignment_left_on_a_broker_holds_the_name_until_it_is_deleted(new_node, ensemble):
+    node = new_node()
+    assignment = with_unwanted(TopicAssignment(znodes.new_uuid(), ((0,),)), {0: (7,)})
+    ensemble.put(znodes.topic_path("t"), znodes.encode_topic(assignment))
+    node.turn()
+    ensemble.put(znodes.delete_topic_path("t"))
+    node.turn()
+    assert node.active.is_deleting("t")
+    assert node.active._deletions._pending["t"].left == {(0, 7)}
+    assert left_of(ensemble, "t") != []
 
 
 def test_where_deletion_is_disabled_a_mark_is_removed_and_the_topic_stays(new_node, ensemble):

@@ -102,7 +102,7 @@ def test_where_nobody_in_sync_lives_the_last_members_stay_in_the_isr(node, ensem
 
 
 def test_a_replica_that_is_released_by_a_state_that_the_controller_has_not_read_yet_is_online(node, ensemble):
-    """Its broker wrote it (decision 071), and answers the request of the state before: the note of it comes later."""
+    """Its broker wrote it (decision 015), and answers the request of the state before: the note of it comes later."""
     create(node, (1, 2))
     part = part_of(node, Leaders)
     for broker in (1, 2):
@@ -483,6 +483,44 @@ def test_all_that_hold_their_replicas_are_offline_at_once(node, ensemble):
     node.turn()
     state = state_of(ensemble, "t", 0)
     assert (state.leader, state.isr) == (1, (1,))
+
+
+@pytest.mark.parametrize("is_again", [False, True])
+def test_a_hold_that_ends_while_holds_are_read_keeps_its_replica_from_nothing(node, ensemble, is_again):
+    """Its broker has answered that it serves, and will not answer again: there would be no leader until it registers again."""
+    create(node, (1, 2))
+    term, part = node.active.term, part_of(node, Leaders)
+    held = HeldReplica(node.known.topics["t"].topic_id, end_offset=100, end_epoch=0)
+    path = held_znodes.held_path(2, "t")
+    ensemble.put(path, held_znodes.encode_held({0: held}))
+    zk = term.heard._zk
+    real = zk.get_many
+
+    async def get_many(paths, **more):
+        found = await real(paths, **more)
+        if path in paths:
+            ensemble.remove(path)
+            part.leaders_answered(2, {("t", 0): ErrorCode.NONE})
+            if is_again:
+                part.leaders_answered(2, {("t", 0): ErrorCode.KAFKA_STORAGE_ERROR})
+        return found
+
+    zk.get_many = get_many
+    remove(ensemble, 1)
+    node.turn()
+    assert state_of(ensemble, "t", 0).leader == (NO_LEADER if is_again else 2)
+    assert bool(term.liveness.failed) is is_again
+
+
+def test_what_a_broker_answered_before_it_went_does_not_count_for_its_next_life(node):
+    liveness = node.active.term.liveness
+    with liveness.well_since() as well:
+        liveness.note_well(2, [("t", 0)])
+        liveness.note_well(3, [("t", 1)])
+        liveness.forget([2])
+    assert well == {3: {("t", 1)}}
+    liveness.note_well(3, [("t", 2)])
+    assert well == {3: {("t", 1)}}, "that is over"
 
 
 def test_holds_of_another_topic_or_out_of_the_isr_say_nothing(node, ensemble):

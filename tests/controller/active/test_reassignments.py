@@ -9,9 +9,9 @@ import pytest
 
 from headrace.controller.active import reassignments
 from headrace.controller.active.broker_requests import leaders_request, metadata_request
-from headrace.controller.active.unwanted_replicas import unwanted_of
 from headrace.controller.admin import a04_leader_and_isr
 from headrace.controller.cluster import events
+from headrace.controller.cluster.unwanted_replicas import unwanted_of
 from headrace.controller.zookeeper import held_znodes, znodes
 from headrace.controller.zookeeper.admin_znodes import encode_reassignment
 from headrace.controller.zookeeper.errors import ControllerMoved, ZkConflict, ZkLost
@@ -224,6 +224,20 @@ def test_a_log_that_waits_for_an_operator_holds_it_up_while_its_broker_is_away(
     node, ensemble, held, accepted, replicas
 ):
     assert almost_over(node, ensemble, held, accepted) == replicas
+
+
+@pytest.mark.parametrize("znode", ["t:0:1", "t:0:2"])
+def test_holds_that_were_stored_beside_an_unreadable_znode_hold_it_up(node, ensemble, znode):
+    """Also once that one was removed, as its message advises: the holder moves them when its next session begins."""
+    ensemble.put(f"{held_znodes.held_by_path(2)}/{znode}", held_znodes.encode_held({0: CONFLICT}))
+    ensemble.put(f"{held_znodes.held_by_path(2)}/tt", held_znodes.encode_held({1: CONFLICT}))  # of another topic
+    assert alter(node, {0: (4, 5, 6), 1: (4, 5, 6)}) == {0: ErrorCode.LEADER_NOT_AVAILABLE, 1: None}
+
+
+def test_one_that_can_not_be_read_holds_up_what_it_may_be_about(node, ensemble, monkeypatch):
+    monkeypatch.setattr(held_znodes, "HELD_PER_ZNODE", 1)
+    ensemble.put(f"{held_znodes.held_by_path(2)}/t:1:1", b"{")
+    assert alter(node, {0: (4, 5, 6), 1: (4, 5, 6)}) == {0: None, 1: ErrorCode.LEADER_NOT_AVAILABLE}
 
 
 def test_holds_that_can_not_be_read_hold_it_up(node, ensemble):

@@ -1,7 +1,7 @@
 """What a node does as another node's controller tells it: roles, and when it says that it has them.
 
 Holds: controller/admin/told_request.py, controller/agent/orders.py, controller/agent/hosted_rows.py, controller/cluster/topic.py,
-workers/network/handlers/a04_leader_and_isr.py, controller/agent/new_replicas.py
+controller/agent/new_replicas.py
 """
 
 import pytest

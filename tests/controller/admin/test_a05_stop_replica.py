@@ -3,8 +3,11 @@
 import pytest
 
 from headrace.controller.cluster.known_cluster import Topic
+from headrace.controller.cluster.slots import NO_SLOT
+from headrace.controller.cluster.unwanted_replicas import with_unwanted
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.held_znodes import HeldReplica
+from headrace.controller.zookeeper.znodes import TopicAssignment
 from headrace.errors import ErrorCode
 from headrace.limits import ROLES_WAIT_MS_MAX
 from headrace.shm.partition_table import PartitionRow, RowState
@@ -328,6 +331,62 @@ def test_a_topic_that_is_deleted_goes_whole_and_stays_away_while_zookeeper_has_i
 def test_a_replica_that_is_not_here_is_stopped_already(node, controller):
     assert controller.stop(node, "nobody", {0: (3, True)}) == {0: NONE}
     assert controller.stop(node, "t", {9: (3, True)}) == {9: NONE}
+
+
+def test_a_topic_that_is_not_known_yet_is_read_before_its_replica_counts_as_gone(node, controller, ensemble):
+    controller.put_topic("u", ((0,),))  # the watch on the names has not fired here
+    ensemble.put(znodes.delete_topic_path("u"))
+    node.owner.is_deaf = True
+    waiting = controller.stop(node, "u", {0: (-2, True)}, finish=False)
+    node.turn()
+    assert waiting.poll() is None
+    assert [(one.topic, one.partition) for one in node.view.doomed] == [("u", 0)]
+    node.owner.is_deaf = False
+    assert waiting.finish() == {0: NONE}
+
+
+def test_nothing_is_said_of_a_topic_that_can_not_be_read(node, controller, ensemble):
+    ensemble.put(znodes.topic_config_path("u"), b"{")
+    controller.put_topic("u", ((0,),))
+    ensemble.put(znodes.delete_topic_path("u"))
+    node.turn()
+    assert not node.known.has("u")
+    assert controller.stop(node, "u", {0: (-2, True)}) == {0: ErrorCode.UNKNOWN_SERVER_ERROR}
+
+
+def test_a_replica_that_finds_no_row_is_not_said_to_be_deleted(node, controller, ensemble, monkeypatch):
+    ensemble.put(znodes.delete_topic_path("t"))
+    monkeypatch.setattr(node.known.slots, "take", lambda name, index: NO_SLOT)
+    assert controller.stop(node, "t", {0: (-2, True)}) == {0: ErrorCode.UNKNOWN_SERVER_ERROR}
+
+
+def test_a_stop_of_the_controller_before_counts_no_more_once_another_one_was_heard_of(
+    node, controller, ensemble, monkeypatch
+):
+    ensemble.put(znodes.delete_topic_path("t"))
+    read = node.agent.zk.get_many
+
+    async def read_and_hear(paths, watch=False):
+        node.agent.note_controller(controller.epoch + 1)
+        return await read(paths, watch)
+
+    monkeypatch.setattr(node.agent.zk, "get_many", read_and_hear)
+    assert controller.stop(node, "t", {0: (-2, True)}) is ErrorCode.STALE_CONTROLLER_EPOCH
+    assert node.view.doomed == ()
+
+
+def test_a_replica_that_a_reassignment_left_here_goes_with_its_topic(node, controller, ensemble):
+    """It is no replica any more; the topic's node names it until it is deleted."""
+    assignment = with_unwanted(TopicAssignment(znodes.new_uuid(), ((7,),)), {0: (0,)})
+    ensemble.put(znodes.topic_path("u"), znodes.encode_topic(assignment))
+    node.turn()
+    ensemble.put(znodes.delete_topic_path("u"))
+    node.owner.is_deaf = True
+    waiting = controller.stop(node, "u", {0: (-2, True)}, finish=False)
+    node.turn()
+    assert [(one.topic, one.partition) for one in node.view.doomed] == [("u", 0)]
+    node.owner.is_deaf = False
+    assert waiting.finish() == {0: NONE}
 
 
 def test_an_owner_that_does_not_come_is_not_waited_for_forever(node, controller):

@@ -5,6 +5,8 @@ import pytest
 from headrace.controller.active.heard_epochs import disputes
 from headrace.controller.agent.hold_decision import LogEnd
 from headrace.controller.zookeeper import held_znodes, znodes
+from headrace.controller.zookeeper.held_znodes import HeldReplica
+from headrace.controller.zookeeper.znodes import PartitionState
 from headrace.errors import ErrorCode
 from headrace.ids import partition_key
 from headrace.leader_eras import ERA
@@ -344,3 +346,103 @@ def test_what_parted_in_a_later_era_is_held(rig):
     rig.node.turn()
     ahead(rig, parted_at=80, epoch=2 * ERA, end=100, log_epoch=5)
     assert rig.known.held
+
+
+# What was decided is remembered until the log has joined, for that leader and that parting alone
+
+
+def decided(rig, leader=THIRD, **changes):
+    """Ours has 80..99, which were decided to go: THIRD's history counts. Whether its owner is answered without a hold."""
+    rig.state((leader,), leader, epoch=ERA + 1)
+    rig.node.turn()
+    again = {"parted_at": 80, "leader": leader, "epoch": ERA + 1, "end": 100, "log_epoch": 5}
+    ahead(rig, **(again | changes))
+    return not rig.known.held
+
+
+def end_by_operator(rig):
+    rig.ensemble.put(held_znodes.accept_loss_path(("t", 0)), held_znodes.encode_accept_loss({NODE: 100}))
+    rig.check()
+    assert rig.stored_state()[:3] == (-1, ERA, (THIRD,))
+
+
+def end_by_another(rig):
+    rig.state((THIRD,), -1, epoch=ERA)
+    rig.check()
+
+
+def end_once_another_leads(rig):
+    rig.state((SECOND, THIRD), THIRD, epoch=ERA + 1)
+    rig.check()
+
+
+ENDS = {"operator": end_by_operator, "another": end_by_another, "elected": end_once_another_leads}
+
+
+@pytest.mark.parametrize("end", ENDS.values(), ids=ENDS)
+@pytest.mark.parametrize(
+    ("changes", "is_decided"),
+    [
+        ({}, True),
+        ({"parted_at": 90}, True),
+        ({"parted_at": 79}, False),
+        ({"epoch": ERA + 2}, False),
+        ({"leader": SECOND}, False),
+        ({"end": 99}, False),
+    ],
+    ids=str,
+)
+def test_a_decision_counts_for_its_leader_its_leader_epoch_and_no_lower_parting(rig, end, changes, is_decided):
+    conflict(rig)
+    end(rig)
+    assert not rig.known.held
+    assert decided(rig, **changes) is is_decided
+    if not is_decided:
+        rig.known.held.clear()
+        assert not decided(rig), "nothing is remembered any more"
+
+
+def test_a_decision_ends_once_the_log_has_joined_the_isr_however_idle_it_is(rig):
+    """Another log contained it, so nothing of it was truncated, and the partition is idle: it ends as it did."""
+    ahead(rig, parted_at=100, end=100, log_epoch=5)
+    end_by_another(rig)
+    assert not rig.known.held
+    for isr in ((THIRD, NODE), (THIRD,)):  # and away for a moment
+        state = PartitionState(THIRD, ERA + 1, isr, 1, version=rig.known.topics["t"].states[0].version + 1)
+        rig.known.set_states(rig.known.topics["t"], {0: state})
+        rig.holds.follow()
+        rig.node.publish()
+    assert not decided(rig, parted_at=100)
+
+
+def test_a_leader_of_later_in_the_era_that_lacks_some_of_it_is_no_decision(rig):
+    ahead(rig, parted_at=100, end=100, log_epoch=5)
+    end_by_another(rig)
+    rig.state((SECOND, NODE), SECOND, epoch=ERA + 2)
+    rig.node.turn()
+    ahead(rig, parted_at=60, leader=SECOND, epoch=ERA + 2, end=100, log_epoch=5)
+    assert rig.known.held
+
+
+def test_a_log_that_a_restore_has_held_and_another_contains_may_not_be_truncated_by_that(new_node, ensemble):
+    """Its hold says nothing of where it has parted: it may have parted nowhere, and counts up to its end."""
+    rig = Rig(new_node, ensemble)
+    rig.put(isr=REPLICAS, leader=-1, epoch=4)
+    restored = HeldReplica(ID, is_proven=True, parted_at=0, parted_in=4)
+    ensemble.put(held_znodes.held_path(NODE, "t"), held_znodes.encode_held({0: restored}))
+    rig.join(after_power_loss=False)
+    rig.opened(end=100, epoch=5)
+    assert rig.known.held["t", 0].is_of_restore
+    end_by_another(rig)
+    assert not rig.known.held
+    assert not decided(rig)
+
+
+@pytest.mark.parametrize(("parted_at", "is_decided"), [(100, True), (99, False)])
+def test_where_the_best_log_contains_ours_the_decision_is_that_nothing_of_it_goes(rig, parted_at, is_decided):
+    ahead(rig, parted_at=50, end=100, log_epoch=4)  # from a log of the past
+    rig.ends = {SECOND: {("t", 0): LogEnd(4, 60)}, THIRD: {("t", 0): LogEnd(4, 120)}}
+    rig.check()
+    assert rig.stored_state()[:3] == (-1, ERA, (THIRD,))
+    assert not rig.known.held
+    assert decided(rig, parted_at=parted_at, log_epoch=4) is is_decided

@@ -5,6 +5,8 @@ Holds: controller/agent/holds.py, controller/agent/opened_report.py
 
 import pytest
 
+from headrace.controller.agent.judgement import EPOCH_DURING_DELETE
+from headrace.controller.cluster.events import ReplicasStopped, StoppedReplica
 from headrace.controller.zookeeper import held_znodes, znodes
 from headrace.controller.zookeeper.held_znodes import HeldReplica
 from headrace.controller.zookeeper.znodes import PartitionState, TopicAssignment
@@ -33,6 +35,25 @@ def test_after_a_power_loss_who_is_in_an_isr_is_held_whatever_its_state_says(rig
     assert rig.node.agent.rows.cannot_serve(topic, 0)
     assert rig.node.agent.rows.outcome(topic, 0, 5) is ErrorCode.KAFKA_STORAGE_ERROR
     assert not rig.node.agent.rows.cannot_serve(rig.known.topics["other"], 0)
+
+
+@pytest.mark.parametrize("is_deleted", [False, True])
+def test_a_topic_that_is_marked_for_deletion_is_held_too_until_it_is_deleted(rig, is_deleted):
+    """Its mark may be removed, and it is served then: delete.topic.enable is off, or an operator stops the deletion."""
+    rig.put(leader=NODE)
+    rig.ensemble.put(znodes.delete_topic_path("t"))
+    rig.join()
+    assert rig.stored == {"t"}
+    if is_deleted:
+        stopped = {("t", 0): StoppedReplica(EPOCH_DURING_DELETE, is_deleted=True)}
+        rig.node.agent.apply(ReplicasStopped(THIRD, 1, stopped))
+        rig.check()
+        assert not rig.known.held
+        assert not rig.stored, "a hold costs nothing where the topic goes"
+        return
+    rig.ensemble.remove(znodes.delete_topic_path("t"))
+    rig.node.turn()
+    assert rig.view() == (-1, (NODE,))
 
 
 def test_a_process_that_is_killed_leaves_its_holds_to_the_next(rig):

@@ -426,3 +426,29 @@ def test_a_hold_that_is_over_disputes_nothing(new_node, ensemble):
     for _ in range(3):
         rig.check(60_000)
     assert not rig.known.held
+
+
+def test_a_loss_that_is_accepted_while_the_one_before_is_removed_stays(rig):
+    """The entry of the hold that ended is all that it had. Its znode has another holder's by then."""
+    path = held_znodes.accept_loss_path(("t", 0))
+    rig.put()
+    rig.join()
+    rig.opened()
+    rig.ensemble.put(path, held_znodes.encode_accept_loss({NODE: 88}))
+    rig.state((SECOND,), SECOND, epoch=6)
+    real, count = rig.node.zk.get, iter(range(10))
+
+    async def get(asked, *more, **others):
+        found = await real(asked, *more, **others)
+        if asked == path and next(count) == 0:
+            held = {0: HeldReplica(ID, is_proven=True, end_offset=10)}
+            rig.ensemble.put(held_znodes.held_path(SECOND, "t"), held_znodes.encode_held(held))
+            rig.ensemble.put(path, held_znodes.encode_accept_loss({SECOND: 10, NODE: 88}))
+        return found
+
+    rig.node.zk.get = get
+    rig.check()
+    assert not rig.known.held
+    assert held_znodes.accepted_ends(rig.ensemble.data(path)) == {SECOND: 10, NODE: 88}
+    rig.check()
+    assert held_znodes.accepted_ends(rig.ensemble.data(path)) == {SECOND: 10}

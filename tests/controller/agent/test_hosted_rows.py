@@ -13,7 +13,13 @@ from tests.support.fake_seat import FakeSeat
 @pytest.mark.parametrize("is_torn", [False, True])
 @pytest.mark.parametrize(
     ("state", "generation", "is_left"),
-    [(RowState.LEADER, 1, True), (RowState.LEADER, 2, False), (RowState.OFFLINE, 1, False)],
+    [
+        (RowState.LEADER, 1, True),
+        (RowState.LEADER, 2, False),
+        (RowState.OFFLINE, 1, False),
+        (RowState.LOADING, 1, True),  # opened short, and not reported
+        (RowState.LOADING, 0, False),
+    ],
 )
 def test_a_row_is_left_that_a_killed_owner_wrote_or_was_writing(tmp_path, is_torn, state, generation, is_left):
     seat = FakeSeat([tmp_path])

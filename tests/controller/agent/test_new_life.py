@@ -164,6 +164,25 @@ def test_what_the_life_before_asked_for_is_refused_by_the_version_of_what_it_led
     assert znodes.decode_isr_change(note, ensemble.data(note)) == [("led", 0)]
 
 
+def test_a_topic_that_is_marked_for_deletion_is_fenced_as_any_other(ensemble):
+    """Its mark may be removed. Where its state is removed meanwhile nothing is written."""
+    for name in ("stays", "goes"):
+        put_topic(ensemble, name, (NODE,), leader=NODE)
+        ensemble.put(znodes.delete_topic_path(name))
+    before = version(ensemble, "stays")
+    zk = begin(ensemble, OTHER)
+    real = zk.set
+
+    async def overtaken(path, data, expected):
+        ensemble.remove(znodes.topic_path("goes"))
+        return await real(path, data, expected)
+
+    zk.set = overtaken
+    wait(zk)
+    assert version(ensemble, "stays") == before + 1
+    assert znodes.state_path("goes", 0) not in ensemble.nodes
+
+
 def test_a_state_that_somebody_else_writes_meanwhile_is_left_as_it_is(ensemble):
     put_topic(ensemble, "led", (NODE,), leader=NODE)
     zk = begin(ensemble, OTHER)

@@ -3,9 +3,11 @@
 import pytest
 
 from headrace.controller.agent import short_logs
+from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ZkLost
-from headrace.shm.messages import LOG_WAS_CUT, OPENED_RESULT
-from tests.controller.holding_node import NODE, Rig, lost_lines
+from headrace.ids import partition_key
+from headrace.shm.messages import LOG_WAS_CUT, OPENED_LOG, OPENED_RESULT
+from tests.controller.holding_node import ID, NODE, Rig, lost_lines
 
 DONE = OPENED_RESULT.pack(0)
 
@@ -96,3 +98,27 @@ def test_a_topic_that_goes_meanwhile_is_passed_over(rig, monkeypatch):
     monkeypatch.delitem(rig.known.topics, "t")
     rig.check()
     assert report.poll(rig.node.now_ms) == DONE
+
+
+@pytest.mark.parametrize("data", [b"no state", None], ids=["unreadable", "not there"])
+def test_a_state_that_can_not_be_read_leaves_out_its_own_partition_alone(rig, caplog, data):
+    """It kept the owners of all logs in the same request waiting, for ever."""
+    for name in ("t", "u"):
+        rig.put(leader=NODE, replicas=(NODE,), name=name)
+    rig.join(after_power_loss=False)
+    path = znodes.state_path("u", 0)
+    if data is None:
+        rig.ensemble.nodes.pop(path)
+    else:
+        rig.ensemble.put(path, data)
+    body = b"".join(
+        OPENED_LOG.pack(rig.known.slots.get(name, 0), partition_key(name, 0, ID), 4, 10, 4, 4, LOG_WAS_CUT)
+        for name in ("u", "t")
+    )
+    report = rig.holds.take_opened(memoryview(body))
+    rig.check()
+    assert report.poll(rig.node.now_ms) == DONE
+    assert (rig.stored_state().leader_epoch, epoch_in_the_view(rig)) == (6, 6)
+    (line,) = [one.getMessage() for one in caplog.records if "epoch not begun" in one.getMessage()]
+    assert "partition=u-0 leader_epoch=5" in line
+    assert path in line

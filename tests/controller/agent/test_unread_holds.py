@@ -7,6 +7,7 @@ import pytest
 
 from headrace.controller.agent.hold_decision import LogEnd
 from headrace.controller.zookeeper import held_znodes
+from headrace.controller.zookeeper.held_reader import read_held_by
 from headrace.controller.zookeeper.held_znodes import HeldReplica
 from headrace.leader_eras import ERA
 from tests.controller.holding_node import ID, NODE, SECOND, THIRD, Rig
@@ -68,6 +69,31 @@ def test_of_two_that_can_be_read_again_the_one_that_waits_for_an_operator_counts
     assert rig.known.held["t", 0] == AHEAD
     rig.check()
     assert rig.stored == {"t"}
+
+
+def test_of_two_that_have_parted_the_one_that_waits_for_an_operator_counts_then_the_later_one(ensemble):
+    parted = AHEAD._replace(is_conflict=False)
+    later = parted._replace(end_offset=20)
+    cases = [((AHEAD, later), AHEAD), ((later, AHEAD), AHEAD), ((parted, later), later), ((later, parted), parted)]
+    for (first, second), expected in cases:
+        ensemble.put(f"{PATH}:1", held_znodes.encode_held({2: first}))
+        ensemble.put(f"{PATH}:1:10", held_znodes.encode_held({2: second}))
+        ensemble.put(f"{PATH}:1:9", held_znodes.encode_held({2: first}))
+        assert ensemble.run(read_held_by(ensemble.session(), NODE)) == {("t", 2): expected}
+
+
+@pytest.mark.parametrize("data", [held_znodes.encode_held({0: AHEAD}), b"{"])
+def test_an_accepted_loss_stays_for_a_hold_that_is_stored_beside_another_znode(rig, data):
+    rig.put()
+    rig.join()
+    rig.opened()
+    rig.ensemble.put(f"{held_znodes.held_path(SECOND, 't')}:0:1", data)
+    path = held_znodes.accept_loss_path(("t", 0))
+    rig.ensemble.put(path, held_znodes.encode_accept_loss({NODE: 88, SECOND: 10}))
+    rig.state((SECOND,), SECOND, epoch=6)
+    rig.check()
+    assert not rig.known.held
+    assert held_znodes.accepted_ends(rig.ensemble.data(path)) == {SECOND: 10}
 
 
 def test_a_znode_that_somebody_else_wrote_meanwhile_is_looked_at_first(new_node, ensemble):

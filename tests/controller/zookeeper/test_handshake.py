@@ -77,6 +77,7 @@ def test_where_nobody_listens_there_is_no_session():
         assert not opens_sessions("127.0.0.1", unused.getsockname()[1], 0.2)
 
 
+@pytest.mark.process
 def test_a_server_that_opens_sessions_but_for_who_has_seen_more_is_behind(zookeeper):
     host, port = zookeeper.connect.split(":")
     assert is_behind(host, int(port), DEADLINE_S, 2**62)

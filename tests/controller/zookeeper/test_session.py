@@ -29,6 +29,8 @@ from tests.support.session_thief import end_session
 from tests.support.waiting import DEADLINE_S, wait_until
 from tests.support.zookeeper_client import ZooKeeperClient
 
+pytestmark = pytest.mark.process
+
 SESSION_MS = 30_000  # a process that starts slowly still has its session
 SOON_MS = 4_000  # of a session that is ended: its owner may notice only by heartbeats that nobody answers
 

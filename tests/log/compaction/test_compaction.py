@@ -446,6 +446,7 @@ row = st.tuples(st.sampled_from([b"a", b"b", b"c", b"long" * 80, None]), st.samp
 kind = st.sampled_from(["plain", "plain", "plain", "idempotent", "txn-7", "txn-8", "end-7", "end-8"])
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     batches=st.lists(

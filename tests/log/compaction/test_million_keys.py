@@ -6,10 +6,14 @@ Holds: log/compaction/compaction.py, log/compaction/offset_map.py
 import random
 from pathlib import Path
 
+import pytest
+
 from headrace.log.config import LogConfig
 from headrace.protocol.record_batch import build_batch, iterate_batches, iterate_records
 from tests.support.compaction_fixtures import compaction_of, run
 from tests.support.fake_clock import NOW_MS
+
+pytestmark = pytest.mark.slow
 
 RECORDS = 1_000_000
 KEYS = 150_000

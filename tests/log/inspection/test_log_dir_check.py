@@ -33,6 +33,8 @@ from headrace.protocol.message_set import build_message_set
 from headrace.protocol.record_batch import Record, build_batch
 from tests.support.log_damage import BATCHES, RECORDS_PER_BATCH, flip, tree, write_log
 
+pytestmark = pytest.mark.process
+
 FIRST = "00000000000000000000"
 LOCK = "import fcntl, sys; file = open(sys.argv[1], 'w'); fcntl.lockf(file, fcntl.LOCK_EX); print('locked', flush=True); sys.stdin.read()"
 

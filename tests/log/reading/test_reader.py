@@ -115,6 +115,7 @@ def test_a_range_outlives_its_segments_file(log):
     assert bytes_of(found) == wanted
 
 
+@pytest.mark.process
 def test_a_writer_in_another_process_is_followed(maker):
     log = maker.open(CONFIG)
     pid = os.fork()

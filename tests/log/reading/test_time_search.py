@@ -105,6 +105,7 @@ def oracle(tmp_path, request):
     made.log.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("oracle", range(8), indirect=True, ids=lambda seed: f"seed {seed}")
 @pytest.mark.parametrize("cost", [1, 3_000, 100_000, 1 << 40])
 def test_the_answer_is_that_of_the_records_whatever_headers_say(oracle, cost):

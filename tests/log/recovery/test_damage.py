@@ -25,6 +25,8 @@ from headrace.protocol.record_batch import parse_header
 from tests.support.fake_clock import NOW_MS
 from tests.support.log_fixtures import CountingDisk, batch
 
+pytestmark = pytest.mark.slow
+
 CONFIG = LogConfig(segment_bytes=4000, index_interval_bytes=300)
 
 

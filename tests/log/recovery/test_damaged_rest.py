@@ -223,6 +223,7 @@ def test_nothing_is_copied_where_there_is_no_room_for_all_of_it(maker, monkeypat
     assert read(reopened(maker, log, is_sole=True)) == [one for one in range(100) if one != offset]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_power_lost", [False, True], ids=["killed", "without power"])
 @pytest.mark.parametrize("is_sole", [True, False], ids=["sole", "not sole"])
 def test_a_crash_meanwhile_loses_no_whole_batch_and_makes_none_twice(tmp_path, is_sole, is_power_lost):

@@ -83,7 +83,7 @@ def test_an_empty_segment_tells_none(maker):
 @pytest.mark.parametrize("how", [{"clean": True}, {}], ids=["closed in order", "killed"])
 @pytest.mark.parametrize("is_last", [False, True])
 def test_an_empty_epoch_before_records_of_an_earlier_one_is_found_when_the_log_is_opened(maker, caplog, how, is_last):
-    """As a follower of before decision 090 left it. The latest one stays known, at the end: its log has led in it."""
+    """As a follower of an earlier version left it. The latest one stays known, at the end: its log has led in it."""
     log = maker.open(CONFIG)
     for epoch in (0, 1, 1, 1, 1) if is_last else (0, 1, 1, 1, 1, 3):
         log.append_as_leader([batch(size=20)], epoch, NOW_MS)

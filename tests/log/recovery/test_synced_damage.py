@@ -72,6 +72,33 @@ def test_damage_before_a_whole_batch_is_reported_and_what_follows_is_kept(maker,
     log.abandon()
 
 
+@pytest.mark.parametrize("is_torn", [False, True], ids=["whole batches follow", "nothing whole follows in its segment"])
+@pytest.mark.parametrize("is_sole", [True, False], ids=["sole", "not sole"])
+def test_so_it_is_in_a_segment_before_the_last_one(maker, is_sole, is_torn):
+    """All of it was answered, since a later segment has a batch. Other replicas may lack it too."""
+    log = maker.open(SYNCED)
+    for number in range(BATCHES):
+        if number == 30:
+            log.roll_if_older(2**62)
+        log.append_as_leader([batch()], 0, NOW_MS)
+    log.abandon()
+    path = path_of(maker.directory, 0, LOG_SUFFIX)
+    at = 29 if is_torn else 3
+    bit(path, at * SIZE + 70)
+    damaged = path.read_bytes()
+    log = maker.open(SYNCED, is_sole=is_sole)
+    assert log.was_cut
+    assert (maker.directory / LOSS_FILE).exists()
+    kept = [one.read_bytes() for stray in strays(maker) for one in stray.glob("*.log")]
+    assert damaged[at * SIZE :] in kept
+    if is_sole:
+        assert read(log) == [one for one in range(BATCHES) if one != at]
+    else:
+        assert log.log_end_offset == at
+        assert len(kept) == 2, "the later segment as well"
+    log.abandon()
+
+
 TORN = {
     "half a batch": lambda path: path.write_bytes(path.read_bytes()[: -SIZE // 2]),
     "zeros": lambda path: change(path, (BATCHES - 1) * SIZE, bytes(1 << 20)),

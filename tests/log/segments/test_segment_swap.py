@@ -25,6 +25,9 @@ from tests.support.fake_clock import NOW_MS
 from tests.support.faulty_disk import FaultyDisk
 from tests.support.log_fixtures import LogMaker, batch
 
+pytestmark = pytest.mark.slow
+
+SEEDS = int(os.environ.get("SWAP_SEEDS", "1"))  # of each power loss; make heavy: 4
 CONFIG = LogConfig(is_compacted=True, index_interval_bytes=200)
 SEGMENTS = [
     [keyed(3 * number, *[(b"%d" % (key % 7), b"v" * 100) for key in range(3 * number, 3 * number + 3)])]
@@ -180,7 +183,7 @@ def test_a_power_loss_at_any_call_leaves_the_log_as_it_was_or_as_it_is_to_be(tmp
     before, after = states
     count = calls_of_a_swap(tmp_path / "count", kind)
     outcomes = []
-    for seed in range(2):
+    for seed in range(SEEDS):
         for number in range(count + 1):
             chance = random.Random(seed * 1000 + number)
             maker, log, swap = prepared(tmp_path / f"{seed}-{number}", kind)

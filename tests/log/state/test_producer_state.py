@@ -258,6 +258,7 @@ def test_snapshots_say_what_the_state_was(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_every_cut_and_every_flipped_bit_of_a_snapshot_is_seen(maker):
     log = maker.open()
     append(log, one(1, 0), one(2, 0, is_transactional=True))

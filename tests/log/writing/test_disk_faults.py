@@ -21,6 +21,8 @@ from tests.support.fake_clock import NOW_MS
 from tests.support.faulty_disk import CALLS, NAMING, FaultyDisk
 from tests.support.log_fixtures import LogMaker, batch
 
+pytestmark = pytest.mark.slow
+
 CONFIG = LogConfig(segment_bytes=2500, index_interval_bytes=300, flush_messages=7)
 
 
@@ -364,6 +366,7 @@ def fill_up(log):
     raise AssertionError("the disk never filled up")
 
 
+@pytest.mark.process
 def test_a_disk_that_is_really_full_refuses_and_the_log_opens_again_with_all_it_acknowledged(small_disk, tmp_path):
     maker = LogMaker(small_disk)
     maker.disk = Disk()

@@ -18,6 +18,8 @@ from headrace.protocol.record_batch import iterate_batches
 from tests.support.fake_clock import NOW_MS
 from tests.support.log_fixtures import CountingDisk, all_bytes, batch, facts, fill
 
+pytestmark = pytest.mark.slow
+
 CONFIG = LogConfig(segment_bytes=2500, index_interval_bytes=300)
 
 

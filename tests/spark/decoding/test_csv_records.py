@@ -50,6 +50,7 @@ def test_a_record_alone(value, row, reason):
     assert reason in reasons.get(0, "")
 
 
+@pytest.mark.slow
 def test_a_record_among_others_is_what_it_is_alone():
     seed = random.randrange(10**9)
     dice = random.Random(seed)

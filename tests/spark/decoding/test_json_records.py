@@ -114,6 +114,7 @@ def test_a_record_of_two_documents_makes_no_other_one_bad(between, name):
         assert rows == [NOTHING if one is poison else (1, "x") for one in picked]
 
 
+@pytest.mark.slow
 def test_no_two_of_them_make_a_third():
     """Each pair, with good records around: an open string or brace never takes in the next record."""
     good = NASTY[0]
@@ -268,6 +269,7 @@ def record_of(dice):
     return bytes(made)
 
 
+@pytest.mark.slow
 def test_the_kernel_takes_nothing_that_pyarrow_reads_otherwise(walker):
     """Rows, and which of them are bad, are the same with the kernel and without it."""
     if walker == "python":

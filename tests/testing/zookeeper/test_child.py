@@ -14,6 +14,8 @@ from headrace.testing.zookeeper.child import ForkedZooKeeper
 from tests.support import children
 from tests.support.waiting import DEADLINE_S, wait_until
 
+pytestmark = pytest.mark.process
+
 PARENT = """
 import sys, time
 from headrace.testing.zookeeper.child import ForkedZooKeeper

@@ -17,6 +17,8 @@ from headrace.testing.zookeeper.thread import ServerThread
 from tests.support.waiting import DEADLINE_S
 from tests.testing.zookeeper.differential import Run, draw
 
+pytestmark = pytest.mark.process
+
 STEPS = int(os.environ.get("DIFFERENTIAL_STEPS", "600"))
 PARTIES = 3
 REPLACED = 0.01  # of the steps end a session

@@ -153,6 +153,7 @@ def test_nothing_is_left_of_a_server_that_stopped():
     assert len(os.listdir("/proc/self/fd")) == before
 
 
+@pytest.mark.process
 def test_the_program_serves_until_sigterm_and_keeps_its_state(tmp_path):
     port = 0
     for round_ in range(2):

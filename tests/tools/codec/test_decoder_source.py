@@ -66,6 +66,7 @@ def arrays():
                 yield from ((name, version, field) for version in {low, high})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "version", "field"), list(arrays()), ids=lambda value: getattr(value, "name", value))
 def test_an_array_takes_no_more_memory_than_the_budget(name, version, field, monkeypatch):
     decode = with_budget(monkeypatch, name, version)

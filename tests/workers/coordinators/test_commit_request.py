@@ -117,6 +117,7 @@ def head_of_v8():
     return b"\2g" + (-1).to_bytes(4, "big", signed=True) + b"\1\0"
 
 
+@pytest.mark.slow
 def test_topics_without_partitions_cost_no_more_each_when_there_are_many():
     small, large = 10_000, 200_000
     row = b"\0\0\0\7" + bytes(12) + b"\1\0"

@@ -3,6 +3,7 @@
 Holds: workers/coordinators/group_coordinator.py, workers/coordinators/group.py, workers/coordinators/group_machine.py
 """
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -62,6 +63,7 @@ def test_a_group_above_a_lowered_size_sends_the_last_ones_away_when_it_is_loaded
 # Any order of events
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_after_any_events_every_count_is_right_and_everyone_is_answered(data):

@@ -58,6 +58,9 @@ class FakeReplicas(list):
     def is_current(self, hosted):
         return True
 
+    def again(self, hosted):
+        return next((one for one in self if (one.slot, one.row.key) == (hosted.slot, hosted.row.key)), None)
+
 
 REFUSALS = {"refuse": ErrorCode.INVALID_REQUEST, "moving": ErrorCode.REASSIGNMENT_IN_PROGRESS}
 

@@ -80,7 +80,8 @@ class Owner:
         return True
 
     def commit(self):
-        handlers = Upkeep(self.node.replicas.by_slot, lambda slot: False, RecordDeletions(), LiveBrokers(0)).handlers()
+        upkeep = Upkeep(self.node.replicas.by_slot, lambda slot: False, RecordDeletions(), LiveBrokers(0))
+        handlers = upkeep.handlers()
 
         def answer(number, response):
             on_reply = self.node.housekeeper._mailbox._asked[1].pop(number)
@@ -92,6 +93,8 @@ class Owner:
             handlers[kind](
                 version, request[REQUEST_HEADER.size :], lambda response, number=number: answer(number, response)
             )
+            while upkeep.do_work():
+                pass
 
 
 class Processes:

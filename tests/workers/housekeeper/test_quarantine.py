@@ -65,6 +65,7 @@ def test_what_has_to_end_the_process_does(quarantine, failure):
         quarantine.run("k", "t-0", Job(failure))
 
 
+@pytest.mark.slow
 def test_jobs_that_come_and_go_leave_no_more_than_the_bound(quarantine):
     for key in range(QUARANTINE_ENTRIES_MAX + 10):
         quarantine.run(key, "t-0", Job(ValueError("damaged")))

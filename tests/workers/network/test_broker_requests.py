@@ -1,8 +1,6 @@
 """Requests of other brokers: they go to the controller process as they came, and from nobody else.
 
-Holds: workers/network/handlers/a04_leader_and_isr.py, workers/network/handlers/a05_stop_replica.py,
-workers/network/handlers/a06_update_metadata.py, workers/network/handlers/a07_controlled_shutdown.py,
-workers/network/handlers/a56_alter_partition.py, workers/network/handlers/a67_allocate_producer_ids.py, workers/network/router.py
+Holds: workers/network/forwarded.py, workers/network/router.py
 """
 
 from types import SimpleNamespace
@@ -17,26 +15,11 @@ from headrace.protocol.broker_versions import ACCEPTED
 from headrace.protocol.codec import decode_response
 from headrace.protocol.frames import build_request
 from headrace.shm.cluster_view import BrokerView
-from headrace.workers.network.handlers import (
-    a04_leader_and_isr,
-    a05_stop_replica,
-    a06_update_metadata,
-    a07_controlled_shutdown,
-    a56_alter_partition,
-    a67_allocate_producer_ids,
-)
+from headrace.workers.network.forwarded import OF_BROKERS, of_broker
 from headrace.workers.network.router import HANDLERS
 from tests.workers.network.follower_rig import EPOCH, FOLLOWER, FollowerRig, wanted
 from tests.workers.network.network_rig import CONTROLLER, Rig
 
-OF_BROKERS = {
-    ApiKey.LEADER_AND_ISR: a04_leader_and_isr,
-    ApiKey.STOP_REPLICA: a05_stop_replica,
-    ApiKey.UPDATE_METADATA: a06_update_metadata,
-    ApiKey.CONTROLLED_SHUTDOWN: a07_controlled_shutdown,
-    ApiKey.ALTER_PARTITION: a56_alter_partition,
-    ApiKey.ALLOCATE_PRODUCER_IDS: a67_allocate_producer_ids,
-}
 HERE, ELSEWHERE = "127.0.0.1", "192.0.2.1"
 DENIED = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
 
@@ -90,7 +73,7 @@ def test_a_request_of_a_broker_goes_to_the_controller_as_it_came(key):
     taken = []
     requests = SimpleNamespace(forward=lambda exchange, body: taken.append((exchange, bytes(body))))
     exchange = SimpleNamespace()
-    assert HANDLERS[key] is OF_BROKERS[key].handle
+    assert HANDLERS[key] is of_broker
     HANDLERS[key](SimpleNamespace(broker_requests=requests), exchange, memoryview(b"as it came"))
     assert taken == [(exchange, b"as it came")]
     assert key not in ADVERTISED, "no client sends it"

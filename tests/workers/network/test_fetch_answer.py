@@ -82,6 +82,7 @@ def frame_of(version, topics, **others):
     return exchange.parts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", range(18))
 def test_the_frame_is_that_of_the_codec(version):
     random = Random(version)

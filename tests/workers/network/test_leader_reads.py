@@ -133,7 +133,7 @@ def test_a_leader_that_may_be_deposed_sends_no_client_back_to_the_first_record(
 
 @pytest.mark.parametrize("version", [4, 5])
 def test_who_debugs_is_told_the_logs_end_and_its_last_epoch_by_followers_too(rig, version):
-    """By that a replica that may have lost something is compared with the others (decision 042)."""
+    """By that a replica that may have lost something is compared with the others (decision 013)."""
     put(rig, batch_of(), is_committed=False)
     for leader, epoch in ((0, EPOCH), (7, EPOCH + 3), (-1, EPOCH + 4)):
         topic = view_of(("t", 2, {}, epoch)).topics["t"]

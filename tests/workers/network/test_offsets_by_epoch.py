@@ -11,6 +11,7 @@ from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey, response_header_version
 from headrace.protocol.codec import decode_response
 from headrace.protocol.frames import build_request
+from headrace.shm.partition_table import RowState
 from headrace.workers.network.epoch_files import EpochFiles
 from tests.support.fake_seat import view_of
 from tests.support.log_fixtures import batch
@@ -274,3 +275,20 @@ def test_an_epoch_that_could_not_be_noted_yet_ends_at_the_end_of_the_log(rig, ep
     log = rig.replicas.by_slot[0].log
     write_leader_epochs(log.directory / LEADER_EPOCH_FILE, [(EPOCH, 0)])
     assert rig.end_of(epoch) == ("NONE", epoch, END)
+
+
+def test_who_compares_logs_gets_no_end_of_an_owner_that_was_killed(rig):
+    """Its successor has not opened the log, and may find less. Clients go on by the row."""
+    commit(rig)
+    assert rig.offset(LATEST, DEBUGGING) == ("NONE", END, LATEST_EPOCH)
+    assert rig.end_of(LATEST_EPOCH, replica_id=DEBUGGING) == ("NONE", LATEST_EPOCH, END)
+    rig.seat.generation += 1
+    assert rig.offset(LATEST, DEBUGGING)[0] == "NOT_LEADER_OR_FOLLOWER"
+    assert rig.end_of(LATEST_EPOCH, replica_id=DEBUGGING)[0] == "NOT_LEADER_OR_FOLLOWER"
+    assert rig.offset(LATEST) == ("NONE", END, LATEST_EPOCH)
+    assert rig.end_of(LATEST_EPOCH) == ("NONE", LATEST_EPOCH, END)
+    rig.seat.generation -= 1
+    row = rig.seat.partitions.read(0)
+    rig.seat.partitions.publish(0, row._replace(state=RowState.LOADING))
+    assert rig.offset(LATEST, DEBUGGING)[0] == "NOT_LEADER_OR_FOLLOWER", "opened short, and not reported"
+    assert rig.end_of(LATEST_EPOCH, replica_id=DEBUGGING)[0] == "NOT_LEADER_OR_FOLLOWER"

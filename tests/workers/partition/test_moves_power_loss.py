@@ -27,6 +27,8 @@ from tests.support.faulty_disk import LosingDisk, PowerLoss
 from tests.support.log_fixtures import batch
 from tests.workers.partition.test_replica_moves import MovingNode
 
+pytestmark = pytest.mark.slow
+
 ROUNDS = int(os.environ.get("HEADRACE_MOVES_POWER_LOSSES", "60"))
 LIVES = 3
 SMALL = {"segment.bytes": "3000", "index.interval.bytes": "500"}
@@ -53,6 +55,9 @@ class LosingNode(MovingNode):
         self.losing.is_off, self.losing.count = False, 0
         self.seat = FakeSeat(self.dirs)
         self.start().follow(VIEW)
+        for opened in self.replicas.take_opened():
+            if opened.replica.is_doubted:  # the controller process knows that its end was torn
+                self.replicas.trust(opened.replica)
         self.moves.resume()
 
     def checkpoint(self):

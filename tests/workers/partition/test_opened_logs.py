@@ -56,6 +56,13 @@ def view():
     return with_id(view_of(("t", 1, {}, LEADER_EPOCH)), TOPIC_ID)
 
 
+def beside_another():
+    """The same, with another replica, which is not in sync."""
+    found = view()
+    partition = found.topics["t"].partitions[0]._replace(replicas=(0, 1), isr=(0,))
+    return found._replace(topics={"t": found.topics["t"]._replace(partitions=(partition,))})
+
+
 def told_of(node):
     """The controller's end, and who tells it."""
     mailbox = FakeMailbox()
@@ -64,14 +71,14 @@ def told_of(node):
     return mailbox, opened
 
 
-def machine_down(node, mark=None):
+def machine_down(node, mark=None, wanted=None):
     """All is gone but the files: no row, no marker."""
     for replica in node.replicas.by_slot.values():
         replica.log.abandon()
     if mark is not None:
         write_offset_checkpoint(node.dirs[0] / REPLICATION_OFFSET_FILE, {NAME: mark})
     again = Node(node.dirs[0].parent)
-    again.replicas.follow(view())
+    again.replicas.follow(wanted or view())
     return again
 
 
@@ -152,13 +159,13 @@ def test_a_killed_owner_is_judged_by_what_it_had_published_and_not_by_an_older_c
 
 
 def test_a_log_that_was_cut_and_one_that_was_closed_are_told_so(node):
-    node.replicas.follow(view())
+    node.replicas.follow(beside_another())
     node.append(0, 5)
     path = next(node.replicas.by_slot[0].log.directory.glob("*.log"))
     for replica in node.replicas.by_slot.values():
         replica.log.abandon()
     path.write_bytes(path.read_bytes()[:-10])
-    again = machine_down(node)
+    again = machine_down(node, wanted=beside_another())
     mailbox, opened = told_of(again)
     opened.tell(0)
     assert mailbox.asked[0][0][0][2:] == (
@@ -175,33 +182,33 @@ def test_what_speaks_against_a_log_is_told_by_the_next_owner_where_the_first_one
     node,
 ):
     """Others were still recovered. The second opening finds a whole log, and the mark of the owner before it."""
-    node.replicas.follow(view())
+    node.replicas.follow(beside_another())
     node.append(0, 5)
     path = next(node.replicas.by_slot[0].log.directory.glob("*.log"))
     for replica in node.replicas.by_slot.values():
         replica.log.abandon()
     path.write_bytes(path.read_bytes()[:-10])
-    again = machine_down(node)
+    again = machine_down(node, wanted=beside_another())
     assert again.row(0).state == RowState.LEADER
     for _ in range(2):
         again.killed()
-        again.replicas.follow(view())
+        again.replicas.follow(beside_another())
         mailbox, opened = told_of(again)
         opened.tell(0)
-        assert mailbox.asked[0][0][0][2:] == (4, 4, LEADER_EPOCH, LEADER_EPOCH, LOG_WAS_CUT | LOG_IS_WHOLE)
+        assert mailbox.asked[0][0][0][2:] == (4, 0, LEADER_EPOCH, LEADER_EPOCH, LOG_WAS_CUT | LOG_IS_WHOLE)
     mailbox.answer(status=ReplyStatus.PEER_DIED)
     assert (path.parent / LOSS_FILE).exists()
     opened.tell(RETRY_MS)
     mailbox.answer()
     again.killed()
-    again.replicas.follow(view())
+    again.replicas.follow(beside_another())
     mailbox, opened = told_of(again)
     opened.tell(0)
     assert mailbox.asked[0][0][0][-1] == LOG_IS_WHOLE
 
 
 def test_a_log_without_a_mark_in_a_suspect_directory_says_so_until_that_was_told(node, monkeypatch):
-    node.replicas.follow(view())
+    node.replicas.follow(beside_another())
     node.append(0, 5)
     suspect = frozenset(map(str, node.dirs))
     begin = FakeSeat.__init__
@@ -211,15 +218,15 @@ def test_a_log_without_a_mark_in_a_suspect_directory_says_so_until_that_was_told
         seat.wiring = dataclasses.replace(seat.wiring, suspect_directories=suspect)
 
     monkeypatch.setattr(FakeSeat, "__init__", begin_suspect)
-    again = machine_down(node)
+    again = machine_down(node, wanted=beside_another())
     again.killed()
-    again.replicas.follow(view())
+    again.replicas.follow(beside_another())
     mailbox, opened = told_of(again)
     opened.tell(0)
-    assert mailbox.asked[0][0][0][2:] == (5, 5, LEADER_EPOCH, LEADER_EPOCH, LOG_WAS_CUT)
+    assert mailbox.asked[0][0][0][2:] == (5, 0, LEADER_EPOCH, LEADER_EPOCH, LOG_WAS_CUT)
     mailbox.answer()
     again.killed()
-    again.replicas.follow(view())
+    again.replicas.follow(beside_another())
     mailbox, opened = told_of(again)
     opened.tell(0)
     assert mailbox.asked[0][0][0][-1] == 0

@@ -291,7 +291,7 @@ def test_what_no_view_had_counts_as_never_made_only_if_the_controller_said_that_
     assert {node.row(slot).state for slot in range(2)} == {RowState.DELETED if is_said else RowState.OFFLINE}
 
 
-def test_a_topic_that_was_held_back_is_not_deleted_where_its_directory_failed_before_the_start(node):
+def test_a_held_back_topic_is_not_deleted_where_its_directory_failed_before_the_start(node):
     view = view_of(("t", 2))
     node.replicas.follow(view)
     lost = node.dir_of(0)

@@ -31,7 +31,8 @@ from headrace.workers.partition.moved_replicas import MovedReplicas
 from headrace.workers.partition.replica import Replica
 from headrace.workers.partition.replication.live_brokers import LiveBrokers
 from headrace.workers.partition.replication.record_deletions import RecordDeletions
-from headrace.workers.partition.upkeep import Upkeep, _move_log_start
+from headrace.workers.partition.segment_deletions import move_log_start
+from headrace.workers.partition.upkeep import Upkeep
 from tests.support.compaction_fixtures import compaction_of
 from tests.support.fake_clock import NOW_MS
 from tests.support.fake_date import FakeDate
@@ -147,6 +148,8 @@ class Pair:
                 ring.answers.append((REPLY, memoryview(header + body)))
 
             self.upkeep.handlers()[kind](version, memoryview(request)[REQUEST_HEADER.size :], reply)
+            while self.upkeep.do_work():
+                pass
         ring.requests.clear()
         self.take_answers()
 
@@ -282,7 +285,7 @@ def test_the_rolled_segments_go_though_the_active_one_can_not_roll(full):
 
 def test_delete_records_needs_no_room(full):
     start = full.log.segment_bases[1] + 1
-    assert full.upkeep._change(SLOT, KEY, lambda replica: _move_log_start(replica, start)) == ErrorCode.NONE
+    assert full.upkeep._change(SLOT, KEY, lambda replica: move_log_start(replica, start)) == ErrorCode.NONE
     assert full.row.log_start_offset == start
     full.maker.disk.is_full = False
     if full.log.failure is None:
@@ -433,6 +436,7 @@ class Replicas(list):
 
 def look(pair, config, policy=expired_segments, now_ms=NOW_MS + 1000):
     pair.config = config
+    pair.log.config = replace(config, segment_bytes=pair.log.config.segment_bytes)  # its owner follows the same view
     pair.maker.clock.ms = now_ms
     quarantine = Quarantine(pair.maker.clock)
     clock, replicas = pair.maker.clock, Replicas([pair.hosted()])
@@ -458,7 +462,7 @@ def test_a_segment_that_rolled_since_the_look_goes_only_if_it_is_older_still(pai
     pair.config = LogConfig(retention_ms=500)
     now_ms = pair.maker.clock.ms = NOW_MS + 1000
     hosted = pair.hosted()
-    pair.log.config = replace(pair.log.config, segment_bytes=1 << 20)
+    pair.log.config = replace(pair.config, segment_bytes=1 << 20)
     pair.log.append_as_leader([batch(timestamp_ms=now_ms)], 0, now_ms)
     young = pair.log.end_segment
     pair.log.roll_if_older(2**62)

@@ -8,7 +8,7 @@ import errno
 import pytest
 
 from headrace.errors import StorageFailed
-from headrace.limits import REOPEN_INTERVAL_MS, REOPEN_SHARE
+from headrace.limits import OPENING_SLICE_MS, REOPEN_INTERVAL_MS, REOPEN_SHARE
 from headrace.log.names import LOG_SUFFIX, path_of
 from headrace.shm.partition_table import RowState
 from headrace.workers.partition.opening_queue import OpeningQueue
@@ -69,11 +69,7 @@ def test_an_opening_waits_for_the_room_that_it_wants(node, read_bytes):
 
 def test_a_log_that_is_opened_again_in_place_waits_for_it_too(node, read_bytes):
     replica = damaged(node)
-    node.disk.fails["pwritev"] = errno.ENOSPC
-    with pytest.raises(StorageFailed) as refused:
-        replica.append([batch()], NOW_MS)
-    replica.fail(refused.value)
-    node.disk.fails.clear()
+    run_out_of_room(node, replica)
     node.disk.free = 1
     look_and_open(node)
     first = read_bytes[0]
@@ -96,12 +92,93 @@ def test_a_directory_that_can_not_be_asked_is_tried(node):
 
 def test_tries_that_take_long_are_seldom(node):
     failures = node.replicas.failures
-    assert failures.is_retry_due(10_000)
-    failures.note_try(10_700, 700)
-    assert not failures.is_retry_due(10_700 + 700 * REOPEN_SHARE - 1)
-    assert failures.is_retry_due(10_700 + 700 * REOPEN_SHARE)
-    failures.note_try(40_000, 1)
-    assert not failures.is_retry_due(10_700 + 700 * REOPEN_SHARE + REOPEN_INTERVAL_MS - 1)
+    failures.note_try(1, 10_700, 700)
+    assert not failures.may_try(1, 10_700 + 700 * REOPEN_SHARE - 1)
+    assert failures.may_try(1, 10_700 + 700 * REOPEN_SHARE)
+    assert failures.may_try(2, 10_700)
+    failures.note_try(1, 40_000, 1)
+    assert failures.may_try(1, 40_000 + REOPEN_SHARE)
+
+
+def test_tries_of_many_logs_take_no_more_time_than_those_of_one(node):
+    """Twenty logs, each of which is read for a minute, would leave no time for anything else."""
+    failures, took_ms, logs = node.replicas.failures, 60_000, 40
+    now_ms = tried_ms = 0
+    for _ in range(20 * logs):
+        due = [slot for slot in range(logs) if failures.may_try(slot, now_ms)]
+        if not due:
+            now_ms += took_ms
+            continue
+        now_ms += took_ms
+        tried_ms += took_ms
+        failures.note_try(due[0], now_ms, took_ms)
+    assert tried_ms <= took_ms * logs + now_ms // REOPEN_SHARE
+
+
+def test_a_log_that_is_tried_in_vain_keeps_no_other_one_waiting(node):
+    """All logs of the worker waited twenty times as long as one of them was read in vain."""
+    replica = damaged(node)
+    run_out_of_room(node, replica)
+    node.replicas.failures.note_try(7, node.clock.ms, 60_000)
+    node.clock.ms += REOPEN_INTERVAL_MS
+    node.replicas.tick(node.clock.ms)
+    assert replica.log.failure is None or 0 not in node.replicas.by_slot
+
+
+def test_a_log_that_is_opened_again_at_once_is_charged_with_nothing(node, monkeypatch):
+    """Two thousand logs had room again after twenty seconds of opening, and what was refused meanwhile waited for six minutes."""
+    node.replicas.follow(view_of(("t", 1)))
+    node.replicas.take_opened()
+    replica = node.replicas.by_slot[0]
+    reopen = node.replicas.failures._reopen
+    monkeypatch.setattr(node.replicas.failures, "_reopen", lambda one: _passing(node, 20_000) or reopen(one))
+    for _ in range(2):
+        run_out_of_room(node, replica)
+        node.clock.ms += REOPEN_INTERVAL_MS
+        node.replicas.tick(node.clock.ms)
+        assert replica.log.failure is None
+
+
+def _passing(node, took_ms):
+    node.clock.ms += took_ms
+
+
+def run_out_of_room(node, replica):
+    node.disk.fails["pwritev"] = errno.ENOSPC
+    with pytest.raises(StorageFailed) as refused:
+        replica.append([batch()], NOW_MS)
+    replica.fail(refused.value)
+    node.disk.fails.clear()
+
+
+def test_logs_that_have_room_again_are_opened_some_in_each_cycle(node, monkeypatch):
+    logs = 6
+    node.replicas.follow(view_of(("t", logs)))
+    node.replicas.take_opened()
+    replicas = [node.replicas.by_slot[slot] for slot in range(logs)]
+    for replica in replicas:
+        run_out_of_room(node, replica)
+    reopen = node.replicas.failures._reopen
+    monkeypatch.setattr(node.replicas.failures, "_reopen", lambda one: _passing(node, OPENING_SLICE_MS) or reopen(one))
+    node.clock.ms += REOPEN_INTERVAL_MS
+    node.replicas.tick(node.clock.ms)
+    opened = [sum(one.log.failure is None for one in replicas)]
+    while node.replicas.reopen_some():
+        opened.append(sum(one.log.failure is None for one in replicas))
+    assert opened == list(range(1, logs + 1))
+
+
+def test_deletions_and_names_that_are_owed_wait_for_no_log(node, monkeypatch):
+    done = []
+    replica = damaged(node)
+    monkeypatch.setattr(node.replicas._opener, "sync_names", lambda: done.append("names"))
+    monkeypatch.setattr(node.replicas, "_delete_all", lambda is_first_view: done.append("deletions"))
+    run_out_of_room(node, replica)
+    node.replicas.failures.note_try(0, node.clock.ms, 60_000)
+    node.clock.ms += REOPEN_INTERVAL_MS
+    node.replicas.tick(node.clock.ms)
+    assert done == ["names", "deletions"]
+    assert replica.log.failure is not None
 
 
 def test_what_said_how_much_it_wants_is_tried_where_there_is_so_much(node):

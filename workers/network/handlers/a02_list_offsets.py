@@ -10,7 +10,10 @@ offset is that in which its record was written. All of a log is local: what is k
 in tiered storage.
 
 A record is looked for in slices, and the request waits between them (`look_ups.py`, `log/reading/time_search.py`): the answer is always
-that of the log. Where a look-up may take no longer, the partitions that are left get OFFSET_NOT_AVAILABLE, which clients retry.
+that of the log. Where a look-up may take no longer, the partitions that are left get OFFSET_NOT_AVAILABLE, which clients retry. The search
+that was in progress continues with the next request for the same time, in the same leader epoch: no truncation came between.
+
+v0 has offsets where segments begin, the newest first (`log/reading/segment_starts.py`).
 
 Source: Kafka `KafkaApis.handleListOffsetRequest`, `UnifiedLog.fetchOffsetByTimestamp`; KIP-734 for max
 timestamp, KIP-405 and KIP-1005 for tiered storage.
@@ -22,7 +25,7 @@ from collections import Counter
 from typing import Final, NamedTuple
 
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
-from headrace.log.names import LOG_SUFFIX, path_of
+from headrace.log.reading.segment_starts import SegmentStarts
 from headrace.log.reading.time_search import LatestSearch, TimeSearch
 from headrace.log.reading.work_share import WorkShare
 from headrace.log.state.leader_epochs import epoch_of
@@ -61,13 +64,15 @@ class _Search(NamedTuple):
     """A partition whose records are searched.
 
     row   as of the beginning; the search ends where the log ended then
+    key   what is looked for; None: of another one nothing can be used
     """
 
     route: Route
     row: PartitionRow
     end_offset: int
     is_follower: bool
-    search: TimeSearch | LatestSearch
+    search: TimeSearch | LatestSearch | SegmentStarts
+    key: tuple[int, ...] | None = None
 
 
 def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
@@ -107,8 +112,26 @@ class _ListOffsets(LookUp):
         self._answer()
         return True
 
+    @property
+    def is_in_batch(self) -> bool:
+        """`LookUp.is_in_batch`."""
+        search = None if self._search is None else self._search.search
+        return isinstance(search, TimeSearch | LatestSearch) and search.is_in_batch
+
+    def release(self) -> None:
+        """`LookUp.release`."""
+        if self._search is not None and isinstance(self._search.search, TimeSearch | LatestSearch):
+            self._search.search.release()
+
+    def leave(self) -> None:
+        """`LookUp.leave`."""
+        if self._search is not None and self._search.key is not None:
+            self.release()
+            self._context.look_ups.kept.keep(self._search.key, self._search, self._search.search.spent)
+
     def give_up(self) -> None:
         """`LookUp.give_up`."""
+        self.leave()
         for _topic, wanted in self._rows[len(self._answers) :]:
             self._answers.append(
                 _PartitionResponse(partition_index=wanted.partition_index, error_code=int(self._not_available()))
@@ -167,8 +190,16 @@ class _ListOffsets(LookUp):
         context, index, version = self._context, wanted.partition_index, self._exchange.api_version
         row = self._row_of(route, wanted)
         if version < VERSION_OF_ONE_OFFSET:
-            offsets = _old_style(context, route, row, wanted)
-            return _PartitionResponse(partition_index=index, error_code=0, old_style_offsets=offsets)
+            end_offset = row.log_end_offset if row.end_position else -1
+            starts = SegmentStarts(
+                wanted.timestamp,
+                wanted.max_num_offsets,
+                row.end_segment,
+                end_offset,
+                row.high_watermark,
+                context.clock.now_ms(),
+            )
+            return _Search(route, row, end_offset, False, starts)
         if self._is_debugging and wanted.timestamp == LATEST:
             return _PartitionResponse(
                 partition_index=index,
@@ -186,12 +217,19 @@ class _ListOffsets(LookUp):
             return self._found(wanted, row, (-1, end_offset, row.leader_epoch), end_offset, is_follower)
         if wanted.timestamp == LATEST_TIERED:
             return self._found(wanted, row, NOT_FOUND, end_offset, is_follower)
+        key = None
+        if not self._is_debugging:  # a follower's log may be truncated in its leader's epoch
+            key = (row.key, row.leader_epoch, wanted.timestamp, -1 if is_follower else self._request.isolation_level)
+        kept = context.look_ups.kept.take(key) if key is not None else None
+        if isinstance(kept, _Search) and not isinstance(kept.search, SegmentStarts) and _may_go_on(kept, row):
+            kept.search.follow_end(kept.end_offset, end_segment, end_position)
+            return kept._replace(route=route, row=row, end_offset=end_offset)
         search: TimeSearch | LatestSearch
         if wanted.timestamp == MAX_TIMESTAMP:
             search = LatestSearch(end_segment, end_position, context.note_unopened)
         else:
             search = TimeSearch(wanted.timestamp, end_segment, end_position, context.note_unopened)
-        return _Search(route, row, end_offset, is_follower, search)
+        return _Search(route, row, end_offset, is_follower, search, key)
 
     def _row_of(self, route: Route, wanted: _Wanted) -> PartitionRow:
         """The row of a partition that may answer. raises KafkaError"""
@@ -215,8 +253,15 @@ class _ListOffsets(LookUp):
         if row.leader_epoch != begun.row.leader_epoch:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "the log may have been truncated meanwhile")
         reader = self._context.files.reader(begun.route, row)
-        if not begun.search.step(reader, row.log_start_offset, share):
+        before = share.left
+        is_over = begun.search.step(reader, row.log_start_offset, share)
+        begun.search.spent += before - share.left
+        if not is_over:
             return None
+        if isinstance(begun.search, SegmentStarts):
+            return _PartitionResponse(
+                partition_index=wanted.partition_index, error_code=0, old_style_offsets=begun.search.found
+            )
         found = begun.search.found
         return self._found(wanted, row, NOT_FOUND if found is None else found, begun.end_offset, begun.is_follower)
 
@@ -248,32 +293,14 @@ def _end_for(row: PartitionRow, isolation_level: int, *, is_follower: bool) -> t
     return row.high_watermark, row.hw_segment, row.hw_position
 
 
+def _may_go_on(kept: _Search, row: PartitionRow) -> bool:
+    """Whether what a search has found is there still."""
+    found = kept.search.found
+    return isinstance(found, list) or found is None or found.offset >= row.log_start_offset
+
+
 def _may_be_beyond(timestamp: int, offset: int, end_offset: int) -> bool:
     """Whether what was found may lie after a mark that is still to move."""
     return timestamp == LATEST or (
         timestamp not in (EARLIEST, EARLIEST_LOCAL, LATEST_TIERED) and not 0 <= offset < end_offset
     )
-
-
-def _old_style(context: Context, route: Route, row: PartitionRow, wanted: _Wanted) -> list[int]:
-    """v0: offsets where a segment begins and the log's end, newest first, from the last one not younger than asked.
-
-    A segment's age is that of its file; of records before the log's start none is told, of those beyond the high
-    watermark only that. Source: Kafka `UnifiedLog.legacyFetchOffsetsBefore`.
-    """
-    reader = context.files.reader(route, row)
-    bases = [base for base in reader.segment_bases() if base <= row.end_segment]
-    offsets = [max(base, row.log_start_offset) for base in bases]
-    if row.end_position:
-        offsets.append(row.log_end_offset)
-    if wanted.timestamp == EARLIEST:
-        offsets = offsets[:1]
-    elif wanted.timestamp != LATEST:
-        written_ms = [path_of(reader.directory, base, LOG_SUFFIX).stat().st_mtime_ns // 1_000_000 for base in bases]
-        written_ms.append(context.clock.now_ms())
-        while offsets and written_ms[len(offsets) - 1] > wanted.timestamp:
-            offsets.pop()
-    found = sorted(offsets, reverse=True)[: max(0, wanted.max_num_offsets)]
-    if found and found[0] > row.high_watermark:
-        found = [row.high_watermark, *(offset for offset in found if offset <= row.high_watermark)]
-    return found

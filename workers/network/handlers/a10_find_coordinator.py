@@ -2,7 +2,7 @@
 
 The first one makes `__consumer_offsets`. Transactions have no coordinator yet, and a producer is told so at once:
 CLUSTER_AUTHORIZATION_FAILED is the one code that every client takes for final *and* that Java shows our message with
-(docs/decisions/021). The node's log names the producer.
+(docs/decisions/018). The node's log names the producer.
 
 Source: Kafka `KafkaApis.handleFindCoordinatorRequest`; KIP-699 for several keys at once.
 """

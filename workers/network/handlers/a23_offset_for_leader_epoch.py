@@ -8,7 +8,7 @@ Of an epoch after all that it knows, a leader whose controller process is not in
 Apache's broker says that there is no such epoch, and librdkafka's consumers begin again at the first record.
 
 To a broker that debugs (replica id -2) a follower answers as well, and a replica that is held back: where two logs have parted is found so
-(decision 071). Apache's broker answers of what it leads.
+(decision 015). Apache's broker answers of what it leads.
 
 Source: Kafka `Partition.lastOffsetForLeaderEpoch`; KIP-101, KIP-279, KIP-320.
 """
@@ -119,7 +119,7 @@ def _find(context: Context, topic: str, wanted: _Wanted, known: Known, *, may_fo
         return _EndOffset(partition=index, error_code=int(ErrorCode.NOT_LEADER_OR_FOLLOWER))
     place = (route.slot, row.key, row.leader_epoch)
     if place not in known:
-        known[place] = _read(context, route, row, is_leader=is_leader)
+        known[place] = _read(context, route, row, is_leader=is_leader, is_compared=may_follow)
     entries = known[place]
     if isinstance(entries, ErrorCode):
         return _EndOffset(partition=index, error_code=int(entries))
@@ -127,9 +127,16 @@ def _find(context: Context, topic: str, wanted: _Wanted, known: Known, *, may_fo
     return _EndOffset(partition=index, error_code=0, leader_epoch=epoch, end_offset=end_offset)
 
 
-def _read(context: Context, route: Route, row: PartitionRow, *, is_leader: bool) -> Epochs | ErrorCode:
-    """The epochs of a partition, or why there are none."""
+def _read(
+    context: Context, route: Route, row: PartitionRow, *, is_leader: bool, is_compared: bool
+) -> Epochs | ErrorCode:
+    """The epochs of a partition, or why there are none.
+
+    is_compared   another node asks where the two logs have parted
+    """
     try:
+        if is_compared:
+            context.epochs.check_owner(route, row)
         return context.epochs.entries(route, row) if is_leader else context.epochs.of_follower(route, row)
     except KafkaError as failure:
         return failure.code

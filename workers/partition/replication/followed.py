@@ -7,7 +7,7 @@ these (`fetchers.py`), so that nothing that was asked for an older one is ever a
     part    where the leader's log parts from ours: ours is cut there                           (`Replica.truncate`)
     reset   our end, or that batch, is not in the leader's log: cut to its end, or restarted at its start
     prove   the first fetch under each leader and leader epoch begins with the last batch that we have: the leader's is the same one,
-            or the two logs parted though their epochs and offsets agree (a restored ZooKeeper gave an epoch twice: decision 071). It
+            or the two logs parted though their epochs and offsets agree (a restored ZooKeeper gave an epoch twice: decision 015). It
             says the epoch of the record before, as each fetch does: where the logs parted before that, ours is cut, and the batch
             before is asked for. Where the answer has no record, the leader is asked where its log ends; and where it has one there,
             asked on until an answer has room for it. Where its log begins within our last batch, that batch is asked for from there.
@@ -16,10 +16,10 @@ these (`fetchers.py`), so that nothing that was asked for an older one is ever a
             one in which nothing was written is found before records follow it
     doubt   a cut is refused, and no content was compared: where the leader's log ends is no place where the two parted, if an epoch was
             given twice. So the batch before that place is asked for. The same one: they parted there. Else, and where the leader's log
-            has that batch no longer, they did where its epoch begins, or before (decision 094)
+            has that batch no longer, they did where its epoch begins, or before (decision 015)
 
 Where the log has more than its leader in the leader's own epoch, or in the same batch's place another one, or would be truncated below
-its high watermark by a leader of the same era (decision 079), nothing is truncated: the controller is notified (`Replica.tell_ahead`). It
+its high watermark by a leader of the same era (decision 015), nothing is truncated: the controller is notified (`Replica.tell_ahead`). It
 compares all replicas, and has the best one lead, or leaves it to an operator.
 
 Each takes what the disk refuses for what it is (`Replica.fail`), and says what becomes of the partition.
