@@ -48,9 +48,9 @@ def test_an_edited_a_missing_and_a_forgotten_file_are_found_and_mended(made, mon
     (tmp_path / kept).touch()
     monkeypatch.setattr(sys, "argv", ["generate", "--check"])
     assert generate.main() == 1
-    told = capsys.readouterr().err
-    assert all(f"{name} is not what the schema" in told for name in (edited, missing, forgotten))
-    assert len(told.splitlines()) == 3
+    printed = capsys.readouterr().err
+    assert all(f"{name} is not what the schema" in printed for name in (edited, missing, forgotten))
+    assert len(printed.splitlines()) == 3
     monkeypatch.setattr(sys, "argv", ["generate"])
     assert generate.main() == 0
     monkeypatch.setattr(sys, "argv", ["generate", "--check"])
