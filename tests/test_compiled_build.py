@@ -96,6 +96,23 @@ def test_generators_that_mypyc_makes_lists_of_are_consumed_at_once():
                         assert called != "next" or "iterate" not in text, f"{path}: {text}"
 
 
+def test_no_loop_of_the_core_changes_the_end_of_its_range():
+    """mypyc reads a variable that is the end of a range again at each turn; Python reads it once."""
+    found = []
+    for path in sources(ROOT).values():
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.For) and ast.unparse(node.iter).startswith("range("):
+                ends = {one.id for one in ast.walk(node.iter) if isinstance(one, ast.Name)}
+                stores = {
+                    one.id
+                    for part in [node.target, *node.body]
+                    for one in ast.walk(part)
+                    if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+                }
+                found += [f"{path}:{node.lineno}: {name}" for name in ends & stores]
+    assert not found
+
+
 def test_enums_of_the_core_have_no_init():
     for path in sources(ROOT).values():
         for node in ast.walk(parsed(path)):

@@ -40,18 +40,18 @@ def decode_v0(buf: memoryview) -> AddPartitionsToTxnRequest:
     v3_and_below_transactional_id = utf_8_decode(buf[pos:stop], "strict", True)[0]
     pos = stop
     # v3_and_below_producer_id to v3_and_below_topics
-    v3_and_below_producer_id, v3_and_below_producer_epoch, n = unpack_qhi(buf, pos)
+    v3_and_below_producer_id, v3_and_below_producer_epoch, v3_and_below_topics_count = unpack_qhi(buf, pos)
     # v3_and_below_topics
     pos += 14
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 268
+    if v3_and_below_topics_count < 0:
+        raise Malformed(f"length {v3_and_below_topics_count}, which may not be")
+    if v3_and_below_topics_count * 6 > end - pos:
+        raise Malformed(f"{v3_and_below_topics_count} elements announced, {end - pos} bytes remain")
+    budget -= v3_and_below_topics_count * 268
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{v3_and_below_topics_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     v3_and_below_topics = []
-    for _ in range(n):
+    for _ in range(v3_and_below_topics_count):
         # v3_and_below_topics.name
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -63,17 +63,17 @@ def decode_v0(buf: memoryview) -> AddPartitionsToTxnRequest:
         name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # v3_and_below_topics.partitions
-        (n,) = unpack_i(buf, pos)
+        (partitions_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 4 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 52
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 4 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 52
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-        partitions = list(unpack_from(f">{n}i", buf, pos))
-        pos += n * 4
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        partitions = list(unpack_from(f">{partitions_count}i", buf, pos))
+        pos += partitions_count * 4
         # v3_and_below_topics
         v3_and_below_topics.append(new(AddPartitionsToTxnTopic, (name, partitions)))
     # the message
@@ -103,21 +103,21 @@ def decode_v3(buf: memoryview) -> AddPartitionsToTxnRequest:
     v3_and_below_transactional_id = utf_8_decode(buf[pos:stop], "strict", True)[0]
     pos = stop
     # v3_and_below_producer_id to v3_and_below_topics
-    v3_and_below_producer_id, v3_and_below_producer_epoch, n = unpack_qhB(buf, pos)
+    v3_and_below_producer_id, v3_and_below_producer_epoch, v3_and_below_topics_count = unpack_qhB(buf, pos)
     # v3_and_below_topics
     pos += 11
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 3 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 268
+    if v3_and_below_topics_count > 127:
+        v3_and_below_topics_count, pos = read_uvarint(buf, pos - 1)
+    v3_and_below_topics_count -= 1
+    if v3_and_below_topics_count < 0:
+        raise Malformed(f"length {v3_and_below_topics_count}, which may not be")
+    if v3_and_below_topics_count * 3 > end - pos:
+        raise Malformed(f"{v3_and_below_topics_count} elements announced, {end - pos} bytes remain")
+    budget -= v3_and_below_topics_count * 268
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{v3_and_below_topics_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     v3_and_below_topics = []
-    for _ in range(n):
+    for _ in range(v3_and_below_topics_count):
         # v3_and_below_topics.name
         n = buf[pos]
         pos += 1
@@ -134,20 +134,20 @@ def decode_v3(buf: memoryview) -> AddPartitionsToTxnRequest:
         name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # v3_and_below_topics.partitions
-        n = buf[pos]
+        partitions_count = buf[pos]
         pos += 1
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 4 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 52
+        if partitions_count > 127:
+            partitions_count, pos = read_uvarint(buf, pos - 1)
+        partitions_count -= 1
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 4 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 52
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-        partitions = list(unpack_from(f">{n}i", buf, pos))
-        pos += n * 4
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        partitions = list(unpack_from(f">{partitions_count}i", buf, pos))
+        pos += partitions_count * 4
         # v3_and_below_topics.tags
         n = buf[pos]
         pos += 1
@@ -172,20 +172,20 @@ def decode_v4(buf: memoryview) -> AddPartitionsToTxnRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # transactions
-    n = buf[pos]
+    transactions_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 14 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 372
+    if transactions_count > 127:
+        transactions_count, pos = read_uvarint(buf, pos - 1)
+    transactions_count -= 1
+    if transactions_count < 0:
+        raise Malformed(f"length {transactions_count}, which may not be")
+    if transactions_count * 14 > end - pos:
+        raise Malformed(f"{transactions_count} elements announced, {end - pos} bytes remain")
+    budget -= transactions_count * 372
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{transactions_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     transactions = []
-    for _ in range(n):
+    for _ in range(transactions_count):
         # transactions.transactional_id
         n = buf[pos]
         pos += 1
@@ -202,21 +202,21 @@ def decode_v4(buf: memoryview) -> AddPartitionsToTxnRequest:
         transactional_id = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # transactions.producer_id to transactions.topics
-        producer_id, producer_epoch, verify_only, n = unpack_qhB0B(buf, pos)
+        producer_id, producer_epoch, verify_only, topics_count = unpack_qhB0B(buf, pos)
         # transactions.topics
         pos += 12
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 3 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 268
+        if topics_count > 127:
+            topics_count, pos = read_uvarint(buf, pos - 1)
+        topics_count -= 1
+        if topics_count < 0:
+            raise Malformed(f"length {topics_count}, which may not be")
+        if topics_count * 3 > end - pos:
+            raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+        budget -= topics_count * 268
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{topics_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         topics = []
-        for _ in range(n):
+        for _ in range(topics_count):
             # transactions.topics.name
             n = buf[pos]
             pos += 1
@@ -233,20 +233,20 @@ def decode_v4(buf: memoryview) -> AddPartitionsToTxnRequest:
             name = utf_8_decode(buf[pos:stop], "strict", True)[0]
             pos = stop
             # transactions.topics.partitions
-            n = buf[pos]
+            partitions_count = buf[pos]
             pos += 1
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if partitions_count > 127:
+                partitions_count, pos = read_uvarint(buf, pos - 1)
+            partitions_count -= 1
+            if partitions_count < 0:
+                raise Malformed(f"length {partitions_count}, which may not be")
+            if partitions_count * 4 > end - pos:
+                raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+            budget -= partitions_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-            partitions = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{partitions_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            partitions = list(unpack_from(f">{partitions_count}i", buf, pos))
+            pos += partitions_count * 4
             # transactions.topics.tags
             n = buf[pos]
             pos += 1

@@ -32,18 +32,18 @@ def decode_v0(buf: memoryview) -> AddPartitionsToTxnResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to results_by_topic_v3_and_below
-    throttle_time_ms, n = unpack_ii(buf, pos)
+    throttle_time_ms, results_by_topic_v3_and_below_count = unpack_ii(buf, pos)
     # results_by_topic_v3_and_below
     pos += 8
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 268
+    if results_by_topic_v3_and_below_count < 0:
+        raise Malformed(f"length {results_by_topic_v3_and_below_count}, which may not be")
+    if results_by_topic_v3_and_below_count * 6 > end - pos:
+        raise Malformed(f"{results_by_topic_v3_and_below_count} elements announced, {end - pos} bytes remain")
+    budget -= results_by_topic_v3_and_below_count * 268
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{results_by_topic_v3_and_below_count} more would take more than {DECODED_BYTES_MAX} bytes")
     results_by_topic_v3_and_below = []
-    for _ in range(n):
+    for _ in range(results_by_topic_v3_and_below_count):
         # results_by_topic_v3_and_below.name
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -55,17 +55,17 @@ def decode_v0(buf: memoryview) -> AddPartitionsToTxnResponse:
         name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # results_by_topic_v3_and_below.results_by_partition
-        (n,) = unpack_i(buf, pos)
+        (results_by_partition_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 6 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 164
+        if results_by_partition_count < 0:
+            raise Malformed(f"length {results_by_partition_count}, which may not be")
+        if results_by_partition_count * 6 > end - pos:
+            raise Malformed(f"{results_by_partition_count} elements announced, {end - pos} bytes remain")
+        budget -= results_by_partition_count * 164
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{results_by_partition_count} more would take more than {DECODED_BYTES_MAX} bytes")
         results_by_partition = []
-        for _ in range(n):
+        for _ in range(results_by_partition_count):
             # results_by_topic_v3_and_below.results_by_partition.partition_index to results_by_topic_v3_and_below.results_by_partition
             partition_index, partition_error_code = unpack_ih(buf, pos)
             # results_by_topic_v3_and_below.results_by_partition
@@ -82,21 +82,21 @@ def decode_v3(buf: memoryview) -> AddPartitionsToTxnResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to results_by_topic_v3_and_below
-    throttle_time_ms, n = unpack_iB(buf, pos)
+    throttle_time_ms, results_by_topic_v3_and_below_count = unpack_iB(buf, pos)
     # results_by_topic_v3_and_below
     pos += 5
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 3 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 268
+    if results_by_topic_v3_and_below_count > 127:
+        results_by_topic_v3_and_below_count, pos = read_uvarint(buf, pos - 1)
+    results_by_topic_v3_and_below_count -= 1
+    if results_by_topic_v3_and_below_count < 0:
+        raise Malformed(f"length {results_by_topic_v3_and_below_count}, which may not be")
+    if results_by_topic_v3_and_below_count * 3 > end - pos:
+        raise Malformed(f"{results_by_topic_v3_and_below_count} elements announced, {end - pos} bytes remain")
+    budget -= results_by_topic_v3_and_below_count * 268
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{results_by_topic_v3_and_below_count} more would take more than {DECODED_BYTES_MAX} bytes")
     results_by_topic_v3_and_below = []
-    for _ in range(n):
+    for _ in range(results_by_topic_v3_and_below_count):
         # results_by_topic_v3_and_below.name
         n = buf[pos]
         pos += 1
@@ -113,20 +113,20 @@ def decode_v3(buf: memoryview) -> AddPartitionsToTxnResponse:
         name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # results_by_topic_v3_and_below.results_by_partition
-        n = buf[pos]
+        results_by_partition_count = buf[pos]
         pos += 1
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 7 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 164
+        if results_by_partition_count > 127:
+            results_by_partition_count, pos = read_uvarint(buf, pos - 1)
+        results_by_partition_count -= 1
+        if results_by_partition_count < 0:
+            raise Malformed(f"length {results_by_partition_count}, which may not be")
+        if results_by_partition_count * 7 > end - pos:
+            raise Malformed(f"{results_by_partition_count} elements announced, {end - pos} bytes remain")
+        budget -= results_by_partition_count * 164
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{results_by_partition_count} more would take more than {DECODED_BYTES_MAX} bytes")
         results_by_partition = []
-        for _ in range(n):
+        for _ in range(results_by_partition_count):
             # results_by_topic_v3_and_below.results_by_partition.partition_index to results_by_topic_v3_and_below.results_by_partition.tags
             partition_index, partition_error_code, n = unpack_ihB(buf, pos)
             # results_by_topic_v3_and_below.results_by_partition.tags
@@ -156,21 +156,21 @@ def decode_v4(buf: memoryview) -> AddPartitionsToTxnResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to results_by_transaction
-    throttle_time_ms, error_code, n = unpack_ihB(buf, pos)
+    throttle_time_ms, error_code, results_by_transaction_count = unpack_ihB(buf, pos)
     # results_by_transaction
     pos += 7
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 3 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 268
+    if results_by_transaction_count > 127:
+        results_by_transaction_count, pos = read_uvarint(buf, pos - 1)
+    results_by_transaction_count -= 1
+    if results_by_transaction_count < 0:
+        raise Malformed(f"length {results_by_transaction_count}, which may not be")
+    if results_by_transaction_count * 3 > end - pos:
+        raise Malformed(f"{results_by_transaction_count} elements announced, {end - pos} bytes remain")
+    budget -= results_by_transaction_count * 268
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{results_by_transaction_count} more would take more than {DECODED_BYTES_MAX} bytes")
     results_by_transaction = []
-    for _ in range(n):
+    for _ in range(results_by_transaction_count):
         # results_by_transaction.transactional_id
         n = buf[pos]
         pos += 1
@@ -187,20 +187,20 @@ def decode_v4(buf: memoryview) -> AddPartitionsToTxnResponse:
         transactional_id = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # results_by_transaction.topic_results
-        n = buf[pos]
+        topic_results_count = buf[pos]
         pos += 1
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 3 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 268
+        if topic_results_count > 127:
+            topic_results_count, pos = read_uvarint(buf, pos - 1)
+        topic_results_count -= 1
+        if topic_results_count < 0:
+            raise Malformed(f"length {topic_results_count}, which may not be")
+        if topic_results_count * 3 > end - pos:
+            raise Malformed(f"{topic_results_count} elements announced, {end - pos} bytes remain")
+        budget -= topic_results_count * 268
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{topic_results_count} more would take more than {DECODED_BYTES_MAX} bytes")
         topic_results = []
-        for _ in range(n):
+        for _ in range(topic_results_count):
             # results_by_transaction.topic_results.name
             n = buf[pos]
             pos += 1
@@ -217,20 +217,20 @@ def decode_v4(buf: memoryview) -> AddPartitionsToTxnResponse:
             name = utf_8_decode(buf[pos:stop], "strict", True)[0]
             pos = stop
             # results_by_transaction.topic_results.results_by_partition
-            n = buf[pos]
+            results_by_partition_count = buf[pos]
             pos += 1
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 7 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 164
+            if results_by_partition_count > 127:
+                results_by_partition_count, pos = read_uvarint(buf, pos - 1)
+            results_by_partition_count -= 1
+            if results_by_partition_count < 0:
+                raise Malformed(f"length {results_by_partition_count}, which may not be")
+            if results_by_partition_count * 7 > end - pos:
+                raise Malformed(f"{results_by_partition_count} elements announced, {end - pos} bytes remain")
+            budget -= results_by_partition_count * 164
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+                raise Malformed(f"{results_by_partition_count} more would take more than {DECODED_BYTES_MAX} bytes")
             results_by_partition = []
-            for _ in range(n):
+            for _ in range(results_by_partition_count):
                 # results_by_transaction.topic_results.results_by_partition.partition_index to results_by_transaction.topic_results.results_by_partition.tags
                 partition_index, partition_error_code, n = unpack_ihB(buf, pos)
                 # results_by_transaction.topic_results.results_by_partition.tags

@@ -32,29 +32,29 @@ def decode_v0(buf: memoryview) -> AlterClientQuotasRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # entries
-    (n,) = unpack_i(buf, pos)
+    (entries_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 8 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 276
+    if entries_count < 0:
+        raise Malformed(f"length {entries_count}, which may not be")
+    if entries_count * 8 > end - pos:
+        raise Malformed(f"{entries_count} elements announced, {end - pos} bytes remain")
+    budget -= entries_count * 276
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{entries_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     entries = []
-    for _ in range(n):
+    for _ in range(entries_count):
         # entries.entity
-        (n,) = unpack_i(buf, pos)
+        (entity_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 4 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 260
+        if entity_count < 0:
+            raise Malformed(f"length {entity_count}, which may not be")
+        if entity_count * 4 > end - pos:
+            raise Malformed(f"{entity_count} elements announced, {end - pos} bytes remain")
+        budget -= entity_count * 260
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{entity_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         entity = []
-        for _ in range(n):
+        for _ in range(entity_count):
             # entries.entity.entity_type
             (n,) = unpack_h(buf, pos)
             pos += 2
@@ -81,17 +81,17 @@ def decode_v0(buf: memoryview) -> AlterClientQuotasRequest:
             # entries.entity
             entity.append(new(EntityData, (entity_type, entity_name)))
         # entries.ops
-        (n,) = unpack_i(buf, pos)
+        (ops_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 11 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 220
+        if ops_count < 0:
+            raise Malformed(f"length {ops_count}, which may not be")
+        if ops_count * 11 > end - pos:
+            raise Malformed(f"{ops_count} elements announced, {end - pos} bytes remain")
+        budget -= ops_count * 220
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{ops_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         ops = []
-        for _ in range(n):
+        for _ in range(ops_count):
             # entries.ops.key
             (n,) = unpack_h(buf, pos)
             pos += 2
@@ -121,35 +121,35 @@ def decode_v1(buf: memoryview) -> AlterClientQuotasRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # entries
-    n = buf[pos]
+    entries_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 3 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 276
+    if entries_count > 127:
+        entries_count, pos = read_uvarint(buf, pos - 1)
+    entries_count -= 1
+    if entries_count < 0:
+        raise Malformed(f"length {entries_count}, which may not be")
+    if entries_count * 3 > end - pos:
+        raise Malformed(f"{entries_count} elements announced, {end - pos} bytes remain")
+    budget -= entries_count * 276
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{entries_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     entries = []
-    for _ in range(n):
+    for _ in range(entries_count):
         # entries.entity
-        n = buf[pos]
+        entity_count = buf[pos]
         pos += 1
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 3 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 260
+        if entity_count > 127:
+            entity_count, pos = read_uvarint(buf, pos - 1)
+        entity_count -= 1
+        if entity_count < 0:
+            raise Malformed(f"length {entity_count}, which may not be")
+        if entity_count * 3 > end - pos:
+            raise Malformed(f"{entity_count} elements announced, {end - pos} bytes remain")
+        budget -= entity_count * 260
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{entity_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         entity = []
-        for _ in range(n):
+        for _ in range(entity_count):
             # entries.entity.entity_type
             n = buf[pos]
             pos += 1
@@ -189,20 +189,20 @@ def decode_v1(buf: memoryview) -> AlterClientQuotasRequest:
             # entries.entity
             entity.append(new(EntityData, (entity_type, entity_name)))
         # entries.ops
-        n = buf[pos]
+        ops_count = buf[pos]
         pos += 1
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 11 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 220
+        if ops_count > 127:
+            ops_count, pos = read_uvarint(buf, pos - 1)
+        ops_count -= 1
+        if ops_count < 0:
+            raise Malformed(f"length {ops_count}, which may not be")
+        if ops_count * 11 > end - pos:
+            raise Malformed(f"{ops_count} elements announced, {end - pos} bytes remain")
+        budget -= ops_count * 220
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{ops_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         ops = []
-        for _ in range(n):
+        for _ in range(ops_count):
             # entries.ops.key
             n = buf[pos]
             pos += 1

@@ -27,18 +27,18 @@ def decode_v0(buf: memoryview) -> AlterClientQuotasResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to entries
-    throttle_time_ms, n = unpack_ii(buf, pos)
+    throttle_time_ms, entries_count = unpack_ii(buf, pos)
     # entries
     pos += 8
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 8 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 308
+    if entries_count < 0:
+        raise Malformed(f"length {entries_count}, which may not be")
+    if entries_count * 8 > end - pos:
+        raise Malformed(f"{entries_count} elements announced, {end - pos} bytes remain")
+    budget -= entries_count * 308
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{entries_count} more would take more than {DECODED_BYTES_MAX} bytes")
     entries = []
-    for _ in range(n):
+    for _ in range(entries_count):
         # entries.error_code to entries.error_message
         error_code, n = unpack_hh(buf, pos)
         # entries.error_message
@@ -54,17 +54,17 @@ def decode_v0(buf: memoryview) -> AlterClientQuotasResponse:
             error_message = utf_8_decode(buf[pos:stop], "strict", True)[0]
             pos = stop
         # entries.entity
-        (n,) = unpack_i(buf, pos)
+        (entity_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 4 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 260
+        if entity_count < 0:
+            raise Malformed(f"length {entity_count}, which may not be")
+        if entity_count * 4 > end - pos:
+            raise Malformed(f"{entity_count} elements announced, {end - pos} bytes remain")
+        budget -= entity_count * 260
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{entity_count} more would take more than {DECODED_BYTES_MAX} bytes")
         entity = []
-        for _ in range(n):
+        for _ in range(entity_count):
             # entries.entity.entity_type
             (n,) = unpack_h(buf, pos)
             pos += 2
@@ -101,21 +101,21 @@ def decode_v1(buf: memoryview) -> AlterClientQuotasResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to entries
-    throttle_time_ms, n = unpack_iB(buf, pos)
+    throttle_time_ms, entries_count = unpack_iB(buf, pos)
     # entries
     pos += 5
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 5 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 308
+    if entries_count > 127:
+        entries_count, pos = read_uvarint(buf, pos - 1)
+    entries_count -= 1
+    if entries_count < 0:
+        raise Malformed(f"length {entries_count}, which may not be")
+    if entries_count * 5 > end - pos:
+        raise Malformed(f"{entries_count} elements announced, {end - pos} bytes remain")
+    budget -= entries_count * 308
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{entries_count} more would take more than {DECODED_BYTES_MAX} bytes")
     entries = []
-    for _ in range(n):
+    for _ in range(entries_count):
         # entries.error_code to entries.error_message
         error_code, n = unpack_hB(buf, pos)
         # entries.error_message
@@ -134,20 +134,20 @@ def decode_v1(buf: memoryview) -> AlterClientQuotasResponse:
             error_message = utf_8_decode(buf[pos:stop], "strict", True)[0]
             pos = stop
         # entries.entity
-        n = buf[pos]
+        entity_count = buf[pos]
         pos += 1
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 3 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 260
+        if entity_count > 127:
+            entity_count, pos = read_uvarint(buf, pos - 1)
+        entity_count -= 1
+        if entity_count < 0:
+            raise Malformed(f"length {entity_count}, which may not be")
+        if entity_count * 3 > end - pos:
+            raise Malformed(f"{entity_count} elements announced, {end - pos} bytes remain")
+        budget -= entity_count * 260
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{entity_count} more would take more than {DECODED_BYTES_MAX} bytes")
         entity = []
-        for _ in range(n):
+        for _ in range(entity_count):
             # entries.entity.entity_type
             n = buf[pos]
             pos += 1

@@ -27,17 +27,17 @@ def decode_v0(buf: memoryview) -> AlterConfigsRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # resources
-    (n,) = unpack_i(buf, pos)
+    (resources_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 7 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 308
+    if resources_count < 0:
+        raise Malformed(f"length {resources_count}, which may not be")
+    if resources_count * 7 > end - pos:
+        raise Malformed(f"{resources_count} elements announced, {end - pos} bytes remain")
+    budget -= resources_count * 308
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{resources_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     resources = []
-    for _ in range(n):
+    for _ in range(resources_count):
         # resources.resource_type to resources.resource_name
         resource_type, n = unpack_bh(buf, pos)
         # resources.resource_name
@@ -50,17 +50,17 @@ def decode_v0(buf: memoryview) -> AlterConfigsRequest:
         resource_name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # resources.configs
-        (n,) = unpack_i(buf, pos)
+        (configs_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 4 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 260
+        if configs_count < 0:
+            raise Malformed(f"length {configs_count}, which may not be")
+        if configs_count * 4 > end - pos:
+            raise Malformed(f"{configs_count} elements announced, {end - pos} bytes remain")
+        budget -= configs_count * 260
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{configs_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         configs = []
-        for _ in range(n):
+        for _ in range(configs_count):
             # resources.configs.name
             (n,) = unpack_h(buf, pos)
             pos += 2
@@ -100,20 +100,20 @@ def decode_v2(buf: memoryview) -> AlterConfigsRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # resources
-    n = buf[pos]
+    resources_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 4 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 308
+    if resources_count > 127:
+        resources_count, pos = read_uvarint(buf, pos - 1)
+    resources_count -= 1
+    if resources_count < 0:
+        raise Malformed(f"length {resources_count}, which may not be")
+    if resources_count * 4 > end - pos:
+        raise Malformed(f"{resources_count} elements announced, {end - pos} bytes remain")
+    budget -= resources_count * 308
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{resources_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     resources = []
-    for _ in range(n):
+    for _ in range(resources_count):
         # resources.resource_type to resources.resource_name
         resource_type, n = unpack_bB(buf, pos)
         # resources.resource_name
@@ -131,20 +131,20 @@ def decode_v2(buf: memoryview) -> AlterConfigsRequest:
         resource_name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # resources.configs
-        n = buf[pos]
+        configs_count = buf[pos]
         pos += 1
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 3 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 260
+        if configs_count > 127:
+            configs_count, pos = read_uvarint(buf, pos - 1)
+        configs_count -= 1
+        if configs_count < 0:
+            raise Malformed(f"length {configs_count}, which may not be")
+        if configs_count * 3 > end - pos:
+            raise Malformed(f"{configs_count} elements announced, {end - pos} bytes remain")
+        budget -= configs_count * 260
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{configs_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         configs = []
-        for _ in range(n):
+        for _ in range(configs_count):
             # resources.configs.name
             n = buf[pos]
             pos += 1

@@ -26,21 +26,21 @@ def decode_v0(buf: memoryview) -> AlterPartitionReassignmentsRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # timeout_ms to topics
-    timeout_ms, n = unpack_iB(buf, pos)
+    timeout_ms, topics_count = unpack_iB(buf, pos)
     # topics
     pos += 5
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 3 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 268
+    if topics_count > 127:
+        topics_count, pos = read_uvarint(buf, pos - 1)
+    topics_count -= 1
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 3 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 268
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         # topics.name
         n = buf[pos]
         pos += 1
@@ -57,37 +57,37 @@ def decode_v0(buf: memoryview) -> AlterPartitionReassignmentsRequest:
         name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topics.partitions
-        n = buf[pos]
+        partitions_count = buf[pos]
         pos += 1
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 6 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 220
+        if partitions_count > 127:
+            partitions_count, pos = read_uvarint(buf, pos - 1)
+        partitions_count -= 1
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 6 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 220
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         partitions = []
-        for _ in range(n):
+        for _ in range(partitions_count):
             # topics.partitions.partition_index to topics.partitions.replicas
-            partition_index, n = unpack_iB(buf, pos)
+            partition_index, replicas_count = unpack_iB(buf, pos)
             # topics.partitions.replicas
             pos += 5
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
+            if replicas_count > 127:
+                replicas_count, pos = read_uvarint(buf, pos - 1)
+            replicas_count -= 1
+            if replicas_count < 0:
                 replicas = None
             else:
-                if n * 4 > end - pos:
-                    raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-                budget -= n * 52
+                if replicas_count * 4 > end - pos:
+                    raise Malformed(f"{replicas_count} elements announced, {end - pos} bytes remain")
+                budget -= replicas_count * 52
                 if budget < 0:
-                    raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-                replicas = list(unpack_from(f">{n}i", buf, pos))
-                pos += n * 4
+                    raise Malformed(f"{replicas_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+                replicas = list(unpack_from(f">{replicas_count}i", buf, pos))
+                pos += replicas_count * 4
             # topics.partitions.tags
             n = buf[pos]
             pos += 1

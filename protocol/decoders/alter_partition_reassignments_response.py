@@ -43,20 +43,20 @@ def decode_v0(buf: memoryview) -> AlterPartitionReassignmentsResponse:
         error_message = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
     # responses
-    n = buf[pos]
+    responses_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 3 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 268
+    if responses_count > 127:
+        responses_count, pos = read_uvarint(buf, pos - 1)
+    responses_count -= 1
+    if responses_count < 0:
+        raise Malformed(f"length {responses_count}, which may not be")
+    if responses_count * 3 > end - pos:
+        raise Malformed(f"{responses_count} elements announced, {end - pos} bytes remain")
+    budget -= responses_count * 268
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{responses_count} more would take more than {DECODED_BYTES_MAX} bytes")
     responses = []
-    for _ in range(n):
+    for _ in range(responses_count):
         # responses.name
         n = buf[pos]
         pos += 1
@@ -73,20 +73,20 @@ def decode_v0(buf: memoryview) -> AlterPartitionReassignmentsResponse:
         name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # responses.partitions
-        n = buf[pos]
+        partitions_count = buf[pos]
         pos += 1
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 8 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 252
+        if partitions_count > 127:
+            partitions_count, pos = read_uvarint(buf, pos - 1)
+        partitions_count -= 1
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 8 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 252
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
         partitions = []
-        for _ in range(n):
+        for _ in range(partitions_count):
             # responses.partitions.partition_index to responses.partitions.error_message
             partition_index, error_code_2, n = unpack_ihB(buf, pos)
             # responses.partitions.error_message

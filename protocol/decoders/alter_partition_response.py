@@ -27,21 +27,21 @@ def decode_v0(buf: memoryview) -> AlterPartitionResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to topics
-    throttle_time_ms, error_code, n = unpack_ihB(buf, pos)
+    throttle_time_ms, error_code, topics_count = unpack_ihB(buf, pos)
     # topics
     pos += 7
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 3 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 276
+    if topics_count > 127:
+        topics_count, pos = read_uvarint(buf, pos - 1)
+    topics_count -= 1
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 3 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 276
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         # topics.topic_name
         n = buf[pos]
         pos += 1
@@ -58,36 +58,36 @@ def decode_v0(buf: memoryview) -> AlterPartitionResponse:
         topic_name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topics.partitions
-        n = buf[pos]
+        partitions_count = buf[pos]
         pos += 1
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 20 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 388
+        if partitions_count > 127:
+            partitions_count, pos = read_uvarint(buf, pos - 1)
+        partitions_count -= 1
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 20 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 388
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
         partitions = []
-        for _ in range(n):
+        for _ in range(partitions_count):
             # topics.partitions.partition_index to topics.partitions.isr
-            partition_index, error_code_2, leader_id, leader_epoch, n = unpack_ihiiB(buf, pos)
+            partition_index, error_code_2, leader_id, leader_epoch, isr_count = unpack_ihiiB(buf, pos)
             # topics.partitions.isr
             pos += 15
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if isr_count > 127:
+                isr_count, pos = read_uvarint(buf, pos - 1)
+            isr_count -= 1
+            if isr_count < 0:
+                raise Malformed(f"length {isr_count}, which may not be")
+            if isr_count * 4 > end - pos:
+                raise Malformed(f"{isr_count} elements announced, {end - pos} bytes remain")
+            budget -= isr_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
-            isr = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{isr_count} more would take more than {DECODED_BYTES_MAX} bytes")
+            isr = list(unpack_from(f">{isr_count}i", buf, pos))
+            pos += isr_count * 4
             # topics.partitions.partition_epoch to topics.partitions.tags
             partition_epoch, n = unpack_iB(buf, pos)
             # topics.partitions.tags
@@ -119,21 +119,21 @@ def decode_v1(buf: memoryview) -> AlterPartitionResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to topics
-    throttle_time_ms, error_code, n = unpack_ihB(buf, pos)
+    throttle_time_ms, error_code, topics_count = unpack_ihB(buf, pos)
     # topics
     pos += 7
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 3 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 276
+    if topics_count > 127:
+        topics_count, pos = read_uvarint(buf, pos - 1)
+    topics_count -= 1
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 3 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 276
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         # topics.topic_name
         n = buf[pos]
         pos += 1
@@ -150,36 +150,36 @@ def decode_v1(buf: memoryview) -> AlterPartitionResponse:
         topic_name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topics.partitions
-        n = buf[pos]
+        partitions_count = buf[pos]
         pos += 1
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 21 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 420
+        if partitions_count > 127:
+            partitions_count, pos = read_uvarint(buf, pos - 1)
+        partitions_count -= 1
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 21 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 420
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
         partitions = []
-        for _ in range(n):
+        for _ in range(partitions_count):
             # topics.partitions.partition_index to topics.partitions.isr
-            partition_index, error_code_2, leader_id, leader_epoch, n = unpack_ihiiB(buf, pos)
+            partition_index, error_code_2, leader_id, leader_epoch, isr_count = unpack_ihiiB(buf, pos)
             # topics.partitions.isr
             pos += 15
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if isr_count > 127:
+                isr_count, pos = read_uvarint(buf, pos - 1)
+            isr_count -= 1
+            if isr_count < 0:
+                raise Malformed(f"length {isr_count}, which may not be")
+            if isr_count * 4 > end - pos:
+                raise Malformed(f"{isr_count} elements announced, {end - pos} bytes remain")
+            budget -= isr_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
-            isr = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{isr_count} more would take more than {DECODED_BYTES_MAX} bytes")
+            isr = list(unpack_from(f">{isr_count}i", buf, pos))
+            pos += isr_count * 4
             # topics.partitions.leader_recovery_state to topics.partitions.tags
             leader_recovery_state, partition_epoch, n = unpack_biB(buf, pos)
             # topics.partitions.tags
@@ -222,53 +222,53 @@ def decode_v2(buf: memoryview) -> AlterPartitionResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to topics
-    throttle_time_ms, error_code, n = unpack_ihB(buf, pos)
+    throttle_time_ms, error_code, topics_count = unpack_ihB(buf, pos)
     # topics
     pos += 7
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 18 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 260
+    if topics_count > 127:
+        topics_count, pos = read_uvarint(buf, pos - 1)
+    topics_count -= 1
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 18 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 260
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         # topics.topic_id to topics.partitions
-        topic_id, n = unpack_16sB(buf, pos)
+        topic_id, partitions_count = unpack_16sB(buf, pos)
         # topics.partitions
         pos += 17
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 21 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 420
+        if partitions_count > 127:
+            partitions_count, pos = read_uvarint(buf, pos - 1)
+        partitions_count -= 1
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 21 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 420
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
         partitions = []
-        for _ in range(n):
+        for _ in range(partitions_count):
             # topics.partitions.partition_index to topics.partitions.isr
-            partition_index, error_code_2, leader_id, leader_epoch, n = unpack_ihiiB(buf, pos)
+            partition_index, error_code_2, leader_id, leader_epoch, isr_count = unpack_ihiiB(buf, pos)
             # topics.partitions.isr
             pos += 15
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if isr_count > 127:
+                isr_count, pos = read_uvarint(buf, pos - 1)
+            isr_count -= 1
+            if isr_count < 0:
+                raise Malformed(f"length {isr_count}, which may not be")
+            if isr_count * 4 > end - pos:
+                raise Malformed(f"{isr_count} elements announced, {end - pos} bytes remain")
+            budget -= isr_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
-            isr = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{isr_count} more would take more than {DECODED_BYTES_MAX} bytes")
+            isr = list(unpack_from(f">{isr_count}i", buf, pos))
+            pos += isr_count * 4
             # topics.partitions.leader_recovery_state to topics.partitions.tags
             leader_recovery_state, partition_epoch, n = unpack_biB(buf, pos)
             # topics.partitions.tags

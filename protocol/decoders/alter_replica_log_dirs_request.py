@@ -27,17 +27,17 @@ def decode_v0(buf: memoryview) -> AlterReplicaLogDirsRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # dirs
-    (n,) = unpack_i(buf, pos)
+    (dirs_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 268
+    if dirs_count < 0:
+        raise Malformed(f"length {dirs_count}, which may not be")
+    if dirs_count * 6 > end - pos:
+        raise Malformed(f"{dirs_count} elements announced, {end - pos} bytes remain")
+    budget -= dirs_count * 268
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{dirs_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     dirs = []
-    for _ in range(n):
+    for _ in range(dirs_count):
         # dirs.path
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -49,17 +49,17 @@ def decode_v0(buf: memoryview) -> AlterReplicaLogDirsRequest:
         path = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # dirs.topics
-        (n,) = unpack_i(buf, pos)
+        (topics_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 6 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 268
+        if topics_count < 0:
+            raise Malformed(f"length {topics_count}, which may not be")
+        if topics_count * 6 > end - pos:
+            raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+        budget -= topics_count * 268
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{topics_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         topics = []
-        for _ in range(n):
+        for _ in range(topics_count):
             # dirs.topics.name
             (n,) = unpack_h(buf, pos)
             pos += 2
@@ -71,17 +71,17 @@ def decode_v0(buf: memoryview) -> AlterReplicaLogDirsRequest:
             name = utf_8_decode(buf[pos:stop], "strict", True)[0]
             pos = stop
             # dirs.topics.partitions
-            (n,) = unpack_i(buf, pos)
+            (partitions_count,) = unpack_i(buf, pos)
             pos += 4
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if partitions_count < 0:
+                raise Malformed(f"length {partitions_count}, which may not be")
+            if partitions_count * 4 > end - pos:
+                raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+            budget -= partitions_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-            partitions = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{partitions_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            partitions = list(unpack_from(f">{partitions_count}i", buf, pos))
+            pos += partitions_count * 4
             # dirs.topics
             topics.append(new(AlterReplicaLogDirTopic, (name, partitions)))
         # dirs
@@ -95,20 +95,20 @@ def decode_v2(buf: memoryview) -> AlterReplicaLogDirsRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # dirs
-    n = buf[pos]
+    dirs_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 3 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 268
+    if dirs_count > 127:
+        dirs_count, pos = read_uvarint(buf, pos - 1)
+    dirs_count -= 1
+    if dirs_count < 0:
+        raise Malformed(f"length {dirs_count}, which may not be")
+    if dirs_count * 3 > end - pos:
+        raise Malformed(f"{dirs_count} elements announced, {end - pos} bytes remain")
+    budget -= dirs_count * 268
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{dirs_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     dirs = []
-    for _ in range(n):
+    for _ in range(dirs_count):
         # dirs.path
         n = buf[pos]
         pos += 1
@@ -125,20 +125,20 @@ def decode_v2(buf: memoryview) -> AlterReplicaLogDirsRequest:
         path = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # dirs.topics
-        n = buf[pos]
+        topics_count = buf[pos]
         pos += 1
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 3 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 268
+        if topics_count > 127:
+            topics_count, pos = read_uvarint(buf, pos - 1)
+        topics_count -= 1
+        if topics_count < 0:
+            raise Malformed(f"length {topics_count}, which may not be")
+        if topics_count * 3 > end - pos:
+            raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+        budget -= topics_count * 268
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{topics_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         topics = []
-        for _ in range(n):
+        for _ in range(topics_count):
             # dirs.topics.name
             n = buf[pos]
             pos += 1
@@ -155,20 +155,20 @@ def decode_v2(buf: memoryview) -> AlterReplicaLogDirsRequest:
             name = utf_8_decode(buf[pos:stop], "strict", True)[0]
             pos = stop
             # dirs.topics.partitions
-            n = buf[pos]
+            partitions_count = buf[pos]
             pos += 1
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if partitions_count > 127:
+                partitions_count, pos = read_uvarint(buf, pos - 1)
+            partitions_count -= 1
+            if partitions_count < 0:
+                raise Malformed(f"length {partitions_count}, which may not be")
+            if partitions_count * 4 > end - pos:
+                raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+            budget -= partitions_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-            partitions = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{partitions_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            partitions = list(unpack_from(f">{partitions_count}i", buf, pos))
+            pos += partitions_count * 4
             # dirs.topics.tags
             n = buf[pos]
             pos += 1

@@ -31,18 +31,18 @@ def decode_v0(buf: memoryview) -> AlterReplicaLogDirsResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to results
-    throttle_time_ms, n = unpack_ii(buf, pos)
+    throttle_time_ms, results_count = unpack_ii(buf, pos)
     # results
     pos += 8
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 268
+    if results_count < 0:
+        raise Malformed(f"length {results_count}, which may not be")
+    if results_count * 6 > end - pos:
+        raise Malformed(f"{results_count} elements announced, {end - pos} bytes remain")
+    budget -= results_count * 268
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{results_count} more would take more than {DECODED_BYTES_MAX} bytes")
     results = []
-    for _ in range(n):
+    for _ in range(results_count):
         # results.topic_name
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -54,17 +54,17 @@ def decode_v0(buf: memoryview) -> AlterReplicaLogDirsResponse:
         topic_name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # results.partitions
-        (n,) = unpack_i(buf, pos)
+        (partitions_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 6 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 164
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 6 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 164
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
         partitions = []
-        for _ in range(n):
+        for _ in range(partitions_count):
             # results.partitions.partition_index to results.partitions
             partition_index, error_code = unpack_ih(buf, pos)
             # results.partitions
@@ -81,21 +81,21 @@ def decode_v2(buf: memoryview) -> AlterReplicaLogDirsResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to results
-    throttle_time_ms, n = unpack_iB(buf, pos)
+    throttle_time_ms, results_count = unpack_iB(buf, pos)
     # results
     pos += 5
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 3 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 268
+    if results_count > 127:
+        results_count, pos = read_uvarint(buf, pos - 1)
+    results_count -= 1
+    if results_count < 0:
+        raise Malformed(f"length {results_count}, which may not be")
+    if results_count * 3 > end - pos:
+        raise Malformed(f"{results_count} elements announced, {end - pos} bytes remain")
+    budget -= results_count * 268
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{results_count} more would take more than {DECODED_BYTES_MAX} bytes")
     results = []
-    for _ in range(n):
+    for _ in range(results_count):
         # results.topic_name
         n = buf[pos]
         pos += 1
@@ -112,20 +112,20 @@ def decode_v2(buf: memoryview) -> AlterReplicaLogDirsResponse:
         topic_name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # results.partitions
-        n = buf[pos]
+        partitions_count = buf[pos]
         pos += 1
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 7 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 164
+        if partitions_count > 127:
+            partitions_count, pos = read_uvarint(buf, pos - 1)
+        partitions_count -= 1
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 7 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 164
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
         partitions = []
-        for _ in range(n):
+        for _ in range(partitions_count):
             # results.partitions.partition_index to results.partitions.tags
             partition_index, error_code, n = unpack_ihB(buf, pos)
             # results.partitions.tags

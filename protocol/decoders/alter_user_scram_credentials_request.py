@@ -27,20 +27,20 @@ def decode_v0(buf: memoryview) -> AlterUserScramCredentialsRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # deletions
-    n = buf[pos]
+    deletions_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 3 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 212
+    if deletions_count > 127:
+        deletions_count, pos = read_uvarint(buf, pos - 1)
+    deletions_count -= 1
+    if deletions_count < 0:
+        raise Malformed(f"length {deletions_count}, which may not be")
+    if deletions_count * 3 > end - pos:
+        raise Malformed(f"{deletions_count} elements announced, {end - pos} bytes remain")
+    budget -= deletions_count * 212
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{deletions_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     deletions = []
-    for _ in range(n):
+    for _ in range(deletions_count):
         # deletions.name
         n = buf[pos]
         pos += 1
@@ -65,20 +65,20 @@ def decode_v0(buf: memoryview) -> AlterUserScramCredentialsRequest:
         # deletions
         deletions.append(new(ScramCredentialDeletion, (name, mechanism)))
     # upsertions
-    n = buf[pos]
+    upsertions_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 9 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 396
+    if upsertions_count > 127:
+        upsertions_count, pos = read_uvarint(buf, pos - 1)
+    upsertions_count -= 1
+    if upsertions_count < 0:
+        raise Malformed(f"length {upsertions_count}, which may not be")
+    if upsertions_count * 9 > end - pos:
+        raise Malformed(f"{upsertions_count} elements announced, {end - pos} bytes remain")
+    budget -= upsertions_count * 396
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{upsertions_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     upsertions = []
-    for _ in range(n):
+    for _ in range(upsertions_count):
         # upsertions.name
         n = buf[pos]
         pos += 1

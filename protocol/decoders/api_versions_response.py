@@ -35,18 +35,18 @@ def decode_v0(buf: memoryview) -> ApiVersionsResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # error_code to api_keys
-    error_code, n = unpack_hi(buf, pos)
+    error_code, api_keys_count = unpack_hi(buf, pos)
     # api_keys
     pos += 6
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 204
+    if api_keys_count < 0:
+        raise Malformed(f"length {api_keys_count}, which may not be")
+    if api_keys_count * 6 > end - pos:
+        raise Malformed(f"{api_keys_count} elements announced, {end - pos} bytes remain")
+    budget -= api_keys_count * 204
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{api_keys_count} more would take more than {DECODED_BYTES_MAX} bytes")
     api_keys = []
-    for _ in range(n):
+    for _ in range(api_keys_count):
         # api_keys.api_key to api_keys
         api_key, min_version, max_version = unpack_hhh(buf, pos)
         # api_keys
@@ -61,18 +61,18 @@ def decode_v1(buf: memoryview) -> ApiVersionsResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # error_code to api_keys
-    error_code, n = unpack_hi(buf, pos)
+    error_code, api_keys_count = unpack_hi(buf, pos)
     # api_keys
     pos += 6
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 204
+    if api_keys_count < 0:
+        raise Malformed(f"length {api_keys_count}, which may not be")
+    if api_keys_count * 6 > end - pos:
+        raise Malformed(f"{api_keys_count} elements announced, {end - pos} bytes remain")
+    budget -= api_keys_count * 204
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{api_keys_count} more would take more than {DECODED_BYTES_MAX} bytes")
     api_keys = []
-    for _ in range(n):
+    for _ in range(api_keys_count):
         # api_keys.api_key to api_keys
         api_key, min_version, max_version = unpack_hhh(buf, pos)
         # api_keys
@@ -90,21 +90,21 @@ def decode_v3(buf: memoryview) -> ApiVersionsResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # error_code to api_keys
-    error_code, n = unpack_hB(buf, pos)
+    error_code, api_keys_count = unpack_hB(buf, pos)
     # api_keys
     pos += 3
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 7 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 204
+    if api_keys_count > 127:
+        api_keys_count, pos = read_uvarint(buf, pos - 1)
+    api_keys_count -= 1
+    if api_keys_count < 0:
+        raise Malformed(f"length {api_keys_count}, which may not be")
+    if api_keys_count * 7 > end - pos:
+        raise Malformed(f"{api_keys_count} elements announced, {end - pos} bytes remain")
+    budget -= api_keys_count * 204
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{api_keys_count} more would take more than {DECODED_BYTES_MAX} bytes")
     api_keys = []
-    for _ in range(n):
+    for _ in range(api_keys_count):
         # api_keys.api_key to api_keys.tags
         api_key, min_version, max_version, n = unpack_hhhB(buf, pos)
         # api_keys.tags
@@ -123,8 +123,8 @@ def decode_v3(buf: memoryview) -> ApiVersionsResponse:
     # tags
     pos += 5
     if n:
-        n, pos, budget = open_tags(buf, pos, end, n, budget, DECODED_BYTES_MAX)
-        for _ in range(n):
+        tag_count, pos, budget = open_tags(buf, pos, end, n, budget, DECODED_BYTES_MAX)
+        for _ in range(tag_count):
             tag = buf[pos]
             pos += 1
             if tag > 127:
@@ -138,20 +138,20 @@ def decode_v3(buf: memoryview) -> ApiVersionsResponse:
                 raise Malformed(f"{tag_size} bytes announced for tag {tag}, {end - pos} remain")
             if tag == 0:
                 # tags.supported_features
-                n = buf[pos]
+                supported_features_count = buf[pos]
                 pos += 1
-                if n > 127:
-                    n, pos = read_uvarint(buf, pos - 1)
-                n -= 1
-                if n < 0:
-                    raise Malformed(f"length {n}, which may not be")
-                if n * 6 > end - pos:
-                    raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-                budget -= n * 252
+                if supported_features_count > 127:
+                    supported_features_count, pos = read_uvarint(buf, pos - 1)
+                supported_features_count -= 1
+                if supported_features_count < 0:
+                    raise Malformed(f"length {supported_features_count}, which may not be")
+                if supported_features_count * 6 > end - pos:
+                    raise Malformed(f"{supported_features_count} elements announced, {end - pos} bytes remain")
+                budget -= supported_features_count * 252
                 if budget < 0:
-                    raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+                    raise Malformed(f"{supported_features_count} more would take more than {DECODED_BYTES_MAX} bytes")
                 supported_features = []
-                for _ in range(n):
+                for _ in range(supported_features_count):
                     # tags.supported_features.name
                     n = buf[pos]
                     pos += 1
@@ -187,20 +187,20 @@ def decode_v3(buf: memoryview) -> ApiVersionsResponse:
             # tags
             if tag == 2:
                 # tags.finalized_features
-                n = buf[pos]
+                finalized_features_count = buf[pos]
                 pos += 1
-                if n > 127:
-                    n, pos = read_uvarint(buf, pos - 1)
-                n -= 1
-                if n < 0:
-                    raise Malformed(f"length {n}, which may not be")
-                if n * 6 > end - pos:
-                    raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-                budget -= n * 252
+                if finalized_features_count > 127:
+                    finalized_features_count, pos = read_uvarint(buf, pos - 1)
+                finalized_features_count -= 1
+                if finalized_features_count < 0:
+                    raise Malformed(f"length {finalized_features_count}, which may not be")
+                if finalized_features_count * 6 > end - pos:
+                    raise Malformed(f"{finalized_features_count} elements announced, {end - pos} bytes remain")
+                budget -= finalized_features_count * 252
                 if budget < 0:
-                    raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+                    raise Malformed(f"{finalized_features_count} more would take more than {DECODED_BYTES_MAX} bytes")
                 finalized_features = []
-                for _ in range(n):
+                for _ in range(finalized_features_count):
                     # tags.finalized_features.name
                     n = buf[pos]
                     pos += 1

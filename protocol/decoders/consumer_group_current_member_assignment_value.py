@@ -25,37 +25,37 @@ def decode_v0(buf: memoryview) -> ConsumerGroupCurrentMemberAssignmentValue:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # member_epoch to assigned_partitions
-    member_epoch, previous_member_epoch, state, n = unpack_iibB(buf, pos)
+    member_epoch, previous_member_epoch, state, assigned_partitions_count = unpack_iibB(buf, pos)
     # assigned_partitions
     pos += 10
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 18 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 252
+    if assigned_partitions_count > 127:
+        assigned_partitions_count, pos = read_uvarint(buf, pos - 1)
+    assigned_partitions_count -= 1
+    if assigned_partitions_count < 0:
+        raise Malformed(f"length {assigned_partitions_count}, which may not be")
+    if assigned_partitions_count * 18 > end - pos:
+        raise Malformed(f"{assigned_partitions_count} elements announced, {end - pos} bytes remain")
+    budget -= assigned_partitions_count * 252
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{assigned_partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
     assigned_partitions = []
-    for _ in range(n):
+    for _ in range(assigned_partitions_count):
         # assigned_partitions.topic_id to assigned_partitions.partitions
-        topic_id, n = unpack_16sB(buf, pos)
+        topic_id, partitions_count = unpack_16sB(buf, pos)
         # assigned_partitions.partitions
         pos += 17
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 4 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 52
+        if partitions_count > 127:
+            partitions_count, pos = read_uvarint(buf, pos - 1)
+        partitions_count -= 1
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 4 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 52
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
-        partitions = list(unpack_from(f">{n}i", buf, pos))
-        pos += n * 4
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
+        partitions = list(unpack_from(f">{partitions_count}i", buf, pos))
+        pos += partitions_count * 4
         # assigned_partitions.tags
         n = buf[pos]
         pos += 1
@@ -64,36 +64,36 @@ def decode_v0(buf: memoryview) -> ConsumerGroupCurrentMemberAssignmentValue:
         # assigned_partitions
         assigned_partitions.append(new(TopicPartitions, (topic_id, partitions)))
     # partitions_pending_revocation
-    n = buf[pos]
+    partitions_pending_revocation_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 18 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 252
+    if partitions_pending_revocation_count > 127:
+        partitions_pending_revocation_count, pos = read_uvarint(buf, pos - 1)
+    partitions_pending_revocation_count -= 1
+    if partitions_pending_revocation_count < 0:
+        raise Malformed(f"length {partitions_pending_revocation_count}, which may not be")
+    if partitions_pending_revocation_count * 18 > end - pos:
+        raise Malformed(f"{partitions_pending_revocation_count} elements announced, {end - pos} bytes remain")
+    budget -= partitions_pending_revocation_count * 252
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{partitions_pending_revocation_count} more would take more than {DECODED_BYTES_MAX} bytes")
     partitions_pending_revocation = []
-    for _ in range(n):
+    for _ in range(partitions_pending_revocation_count):
         # partitions_pending_revocation.topic_id to partitions_pending_revocation.partitions
-        topic_id_2, n = unpack_16sB(buf, pos)
+        topic_id_2, partitions_count_2 = unpack_16sB(buf, pos)
         # partitions_pending_revocation.partitions
         pos += 17
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 4 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 52
+        if partitions_count_2 > 127:
+            partitions_count_2, pos = read_uvarint(buf, pos - 1)
+        partitions_count_2 -= 1
+        if partitions_count_2 < 0:
+            raise Malformed(f"length {partitions_count_2}, which may not be")
+        if partitions_count_2 * 4 > end - pos:
+            raise Malformed(f"{partitions_count_2} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count_2 * 52
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
-        partitions_2 = list(unpack_from(f">{n}i", buf, pos))
-        pos += n * 4
+            raise Malformed(f"{partitions_count_2} more would take more than {DECODED_BYTES_MAX} bytes")
+        partitions_2 = list(unpack_from(f">{partitions_count_2}i", buf, pos))
+        pos += partitions_count_2 * 4
         # partitions_pending_revocation.tags
         n = buf[pos]
         pos += 1

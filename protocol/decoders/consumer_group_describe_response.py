@@ -31,21 +31,21 @@ def decode_v0(buf: memoryview) -> ConsumerGroupDescribeResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to groups
-    throttle_time_ms, n = unpack_iB(buf, pos)
+    throttle_time_ms, groups_count = unpack_iB(buf, pos)
     # groups
     pos += 5
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 20 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 692
+    if groups_count > 127:
+        groups_count, pos = read_uvarint(buf, pos - 1)
+    groups_count -= 1
+    if groups_count < 0:
+        raise Malformed(f"length {groups_count}, which may not be")
+    if groups_count * 20 > end - pos:
+        raise Malformed(f"{groups_count} elements announced, {end - pos} bytes remain")
+    budget -= groups_count * 692
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{groups_count} more would take more than {DECODED_BYTES_MAX} bytes")
     groups = []
-    for _ in range(n):
+    for _ in range(groups_count):
         # groups.error_code to groups.error_message
         error_code, n = unpack_hB(buf, pos)
         # groups.error_message
@@ -110,20 +110,20 @@ def decode_v0(buf: memoryview) -> ConsumerGroupDescribeResponse:
         assignor_name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # groups.members
-        n = buf[pos]
+        members_count = buf[pos]
         pos += 1
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 16 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 1084
+        if members_count > 127:
+            members_count, pos = read_uvarint(buf, pos - 1)
+        members_count -= 1
+        if members_count < 0:
+            raise Malformed(f"length {members_count}, which may not be")
+        if members_count * 16 > end - pos:
+            raise Malformed(f"{members_count} elements announced, {end - pos} bytes remain")
+        budget -= members_count * 1084
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{members_count} more would take more than {DECODED_BYTES_MAX} bytes")
         members = []
-        for _ in range(n):
+        for _ in range(members_count):
             # groups.members.member_id
             n = buf[pos]
             pos += 1
@@ -203,20 +203,20 @@ def decode_v0(buf: memoryview) -> ConsumerGroupDescribeResponse:
             client_host = utf_8_decode(buf[pos:stop], "strict", True)[0]
             pos = stop
             # groups.members.subscribed_topic_names
-            n = buf[pos]
+            subscribed_topic_names_count = buf[pos]
             pos += 1
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 1 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 100
+            if subscribed_topic_names_count > 127:
+                subscribed_topic_names_count, pos = read_uvarint(buf, pos - 1)
+            subscribed_topic_names_count -= 1
+            if subscribed_topic_names_count < 0:
+                raise Malformed(f"length {subscribed_topic_names_count}, which may not be")
+            if subscribed_topic_names_count * 1 > end - pos:
+                raise Malformed(f"{subscribed_topic_names_count} elements announced, {end - pos} bytes remain")
+            budget -= subscribed_topic_names_count * 100
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+                raise Malformed(f"{subscribed_topic_names_count} more would take more than {DECODED_BYTES_MAX} bytes")
             subscribed_topic_names = []
-            for _ in range(n):
+            for _ in range(subscribed_topic_names_count):
                 n = buf[pos]
                 pos += 1
                 if n > 127:
@@ -249,20 +249,20 @@ def decode_v0(buf: memoryview) -> ConsumerGroupDescribeResponse:
                 subscribed_topic_regex = utf_8_decode(buf[pos:stop], "strict", True)[0]
                 pos = stop
             # groups.members.assignment.topic_partitions
-            n = buf[pos]
+            topic_partitions_count = buf[pos]
             pos += 1
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 19 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 340
+            if topic_partitions_count > 127:
+                topic_partitions_count, pos = read_uvarint(buf, pos - 1)
+            topic_partitions_count -= 1
+            if topic_partitions_count < 0:
+                raise Malformed(f"length {topic_partitions_count}, which may not be")
+            if topic_partitions_count * 19 > end - pos:
+                raise Malformed(f"{topic_partitions_count} elements announced, {end - pos} bytes remain")
+            budget -= topic_partitions_count * 340
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+                raise Malformed(f"{topic_partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
             topic_partitions = []
-            for _ in range(n):
+            for _ in range(topic_partitions_count):
                 # groups.members.assignment.topic_partitions.topic_id to groups.members.assignment.topic_partitions.topic_name
                 topic_id, n = unpack_16sB(buf, pos)
                 # groups.members.assignment.topic_partitions.topic_name
@@ -280,20 +280,20 @@ def decode_v0(buf: memoryview) -> ConsumerGroupDescribeResponse:
                 topic_name = utf_8_decode(buf[pos:stop], "strict", True)[0]
                 pos = stop
                 # groups.members.assignment.topic_partitions.partitions
-                n = buf[pos]
+                partitions_count = buf[pos]
                 pos += 1
-                if n > 127:
-                    n, pos = read_uvarint(buf, pos - 1)
-                n -= 1
-                if n < 0:
-                    raise Malformed(f"length {n}, which may not be")
-                if n * 4 > end - pos:
-                    raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-                budget -= n * 52
+                if partitions_count > 127:
+                    partitions_count, pos = read_uvarint(buf, pos - 1)
+                partitions_count -= 1
+                if partitions_count < 0:
+                    raise Malformed(f"length {partitions_count}, which may not be")
+                if partitions_count * 4 > end - pos:
+                    raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+                budget -= partitions_count * 52
                 if budget < 0:
-                    raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
-                partitions = list(unpack_from(f">{n}i", buf, pos))
-                pos += n * 4
+                    raise Malformed(f"{partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
+                partitions = list(unpack_from(f">{partitions_count}i", buf, pos))
+                pos += partitions_count * 4
                 # groups.members.assignment.topic_partitions.tags
                 n = buf[pos]
                 pos += 1
@@ -309,20 +309,20 @@ def decode_v0(buf: memoryview) -> ConsumerGroupDescribeResponse:
             # groups.members.assignment
             assignment = new(Assignment, (topic_partitions,))
             # groups.members.target_assignment.topic_partitions
-            n = buf[pos]
+            topic_partitions_count_2 = buf[pos]
             pos += 1
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 19 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 340
+            if topic_partitions_count_2 > 127:
+                topic_partitions_count_2, pos = read_uvarint(buf, pos - 1)
+            topic_partitions_count_2 -= 1
+            if topic_partitions_count_2 < 0:
+                raise Malformed(f"length {topic_partitions_count_2}, which may not be")
+            if topic_partitions_count_2 * 19 > end - pos:
+                raise Malformed(f"{topic_partitions_count_2} elements announced, {end - pos} bytes remain")
+            budget -= topic_partitions_count_2 * 340
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+                raise Malformed(f"{topic_partitions_count_2} more would take more than {DECODED_BYTES_MAX} bytes")
             topic_partitions_2 = []
-            for _ in range(n):
+            for _ in range(topic_partitions_count_2):
                 # groups.members.target_assignment.topic_partitions.topic_id to groups.members.target_assignment.topic_partitions.topic_name
                 topic_id_2, n = unpack_16sB(buf, pos)
                 # groups.members.target_assignment.topic_partitions.topic_name
@@ -340,20 +340,20 @@ def decode_v0(buf: memoryview) -> ConsumerGroupDescribeResponse:
                 topic_name_2 = utf_8_decode(buf[pos:stop], "strict", True)[0]
                 pos = stop
                 # groups.members.target_assignment.topic_partitions.partitions
-                n = buf[pos]
+                partitions_count_2 = buf[pos]
                 pos += 1
-                if n > 127:
-                    n, pos = read_uvarint(buf, pos - 1)
-                n -= 1
-                if n < 0:
-                    raise Malformed(f"length {n}, which may not be")
-                if n * 4 > end - pos:
-                    raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-                budget -= n * 52
+                if partitions_count_2 > 127:
+                    partitions_count_2, pos = read_uvarint(buf, pos - 1)
+                partitions_count_2 -= 1
+                if partitions_count_2 < 0:
+                    raise Malformed(f"length {partitions_count_2}, which may not be")
+                if partitions_count_2 * 4 > end - pos:
+                    raise Malformed(f"{partitions_count_2} elements announced, {end - pos} bytes remain")
+                budget -= partitions_count_2 * 52
                 if budget < 0:
-                    raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
-                partitions_2 = list(unpack_from(f">{n}i", buf, pos))
-                pos += n * 4
+                    raise Malformed(f"{partitions_count_2} more would take more than {DECODED_BYTES_MAX} bytes")
+                partitions_2 = list(unpack_from(f">{partitions_count_2}i", buf, pos))
+                pos += partitions_count_2 * 4
                 # groups.members.target_assignment.topic_partitions.tags
                 n = buf[pos]
                 pos += 1

@@ -86,22 +86,24 @@ def decode_v0(buf: memoryview) -> ConsumerGroupHeartbeatRequest:
         rack_id = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
     # rebalance_timeout_ms to subscribed_topic_names
-    rebalance_timeout_ms, n = unpack_iB(buf, pos)
+    rebalance_timeout_ms, subscribed_topic_names_count = unpack_iB(buf, pos)
     # subscribed_topic_names
     pos += 5
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
+    if subscribed_topic_names_count > 127:
+        subscribed_topic_names_count, pos = read_uvarint(buf, pos - 1)
+    subscribed_topic_names_count -= 1
+    if subscribed_topic_names_count < 0:
         subscribed_topic_names = None
     else:
-        if n * 1 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 100
+        if subscribed_topic_names_count * 1 > end - pos:
+            raise Malformed(f"{subscribed_topic_names_count} elements announced, {end - pos} bytes remain")
+        budget -= subscribed_topic_names_count * 100
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(
+                f"{subscribed_topic_names_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes"
+            )
         subscribed_topic_names = []
-        for _ in range(n):
+        for _ in range(subscribed_topic_names_count):
             n = buf[pos]
             pos += 1
             if n > 127:
@@ -134,37 +136,37 @@ def decode_v0(buf: memoryview) -> ConsumerGroupHeartbeatRequest:
         server_assignor = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
     # topic_partitions
-    n = buf[pos]
+    topic_partitions_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
+    if topic_partitions_count > 127:
+        topic_partitions_count, pos = read_uvarint(buf, pos - 1)
+    topic_partitions_count -= 1
+    if topic_partitions_count < 0:
         topic_partitions = None
     else:
-        if n * 18 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 252
+        if topic_partitions_count * 18 > end - pos:
+            raise Malformed(f"{topic_partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= topic_partitions_count * 252
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{topic_partitions_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         topic_partitions = []
-        for _ in range(n):
+        for _ in range(topic_partitions_count):
             # topic_partitions.topic_id to topic_partitions.partitions
-            topic_id, n = unpack_16sB(buf, pos)
+            topic_id, partitions_count = unpack_16sB(buf, pos)
             # topic_partitions.partitions
             pos += 17
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if partitions_count > 127:
+                partitions_count, pos = read_uvarint(buf, pos - 1)
+            partitions_count -= 1
+            if partitions_count < 0:
+                raise Malformed(f"length {partitions_count}, which may not be")
+            if partitions_count * 4 > end - pos:
+                raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+            budget -= partitions_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-            partitions = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{partitions_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            partitions = list(unpack_from(f">{partitions_count}i", buf, pos))
+            pos += partitions_count * 4
             # topic_partitions.tags
             n = buf[pos]
             pos += 1
@@ -196,7 +198,7 @@ def decode_v0(buf: memoryview) -> ConsumerGroupHeartbeatRequest:
 
 DECODERS: Final[dict[int, Callable[[memoryview], ConsumerGroupHeartbeatRequest]]] = {0: decode_v0}
 PLACES: Final = """\
-21 180 the message
+21 182 the message
 25 group_id
 40 member_id
 55 member_epoch to instance_id
@@ -204,10 +206,10 @@ PLACES: Final = """\
 72 rack_id
 88 rebalance_timeout_ms to subscribed_topic_names
 90 subscribed_topic_names
-120 server_assignor
-136 173 topic_partitions
-152 topic_partitions.topic_id to topic_partitions.partitions
-154 topic_partitions.partitions
-168 topic_partitions.tags
-175 tags
+122 server_assignor
+138 175 topic_partitions
+154 topic_partitions.topic_id to topic_partitions.partitions
+156 topic_partitions.partitions
+170 topic_partitions.tags
+177 tags
 """

@@ -68,36 +68,36 @@ def decode_v0(buf: memoryview) -> ConsumerGroupHeartbeatResponse:
         assignment = None
     else:
         # assignment.topic_partitions
-        n = buf[pos]
+        topic_partitions_count = buf[pos]
         pos += 1
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 18 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 252
+        if topic_partitions_count > 127:
+            topic_partitions_count, pos = read_uvarint(buf, pos - 1)
+        topic_partitions_count -= 1
+        if topic_partitions_count < 0:
+            raise Malformed(f"length {topic_partitions_count}, which may not be")
+        if topic_partitions_count * 18 > end - pos:
+            raise Malformed(f"{topic_partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= topic_partitions_count * 252
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{topic_partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
         topic_partitions = []
-        for _ in range(n):
+        for _ in range(topic_partitions_count):
             # assignment.topic_partitions.topic_id to assignment.topic_partitions.partitions
-            topic_id, n = unpack_16sB(buf, pos)
+            topic_id, partitions_count = unpack_16sB(buf, pos)
             # assignment.topic_partitions.partitions
             pos += 17
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if partitions_count > 127:
+                partitions_count, pos = read_uvarint(buf, pos - 1)
+            partitions_count -= 1
+            if partitions_count < 0:
+                raise Malformed(f"length {partitions_count}, which may not be")
+            if partitions_count * 4 > end - pos:
+                raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+            budget -= partitions_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
-            partitions = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
+            partitions = list(unpack_from(f">{partitions_count}i", buf, pos))
+            pos += partitions_count * 4
             # assignment.topic_partitions.tags
             n = buf[pos]
             pos += 1

@@ -89,20 +89,20 @@ def decode_v0(buf: memoryview) -> ConsumerGroupMemberMetadataValue:
     client_host = utf_8_decode(buf[pos:stop], "strict", True)[0]
     pos = stop
     # subscribed_topic_names
-    n = buf[pos]
+    subscribed_topic_names_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 1 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 100
+    if subscribed_topic_names_count > 127:
+        subscribed_topic_names_count, pos = read_uvarint(buf, pos - 1)
+    subscribed_topic_names_count -= 1
+    if subscribed_topic_names_count < 0:
+        raise Malformed(f"length {subscribed_topic_names_count}, which may not be")
+    if subscribed_topic_names_count * 1 > end - pos:
+        raise Malformed(f"{subscribed_topic_names_count} elements announced, {end - pos} bytes remain")
+    budget -= subscribed_topic_names_count * 100
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{subscribed_topic_names_count} more would take more than {DECODED_BYTES_MAX} bytes")
     subscribed_topic_names = []
-    for _ in range(n):
+    for _ in range(subscribed_topic_names_count):
         n = buf[pos]
         pos += 1
         if n > 127:
@@ -157,8 +157,8 @@ def decode_v0(buf: memoryview) -> ConsumerGroupMemberMetadataValue:
     n = buf[pos]
     pos += 1
     if n:
-        n, pos, budget = open_tags(buf, pos, end, n, budget, DECODED_BYTES_MAX)
-        for _ in range(n):
+        tag_count, pos, budget = open_tags(buf, pos, end, n, budget, DECODED_BYTES_MAX)
+        for _ in range(tag_count):
             tag = buf[pos]
             pos += 1
             if tag > 127:
@@ -178,21 +178,23 @@ def decode_v0(buf: memoryview) -> ConsumerGroupMemberMetadataValue:
                     classic_member_metadata = None
                 else:
                     # tags.classic_member_metadata.session_timeout_ms to tags.classic_member_metadata.supported_protocols
-                    session_timeout_ms, n = unpack_iB(buf, pos)
+                    session_timeout_ms, supported_protocols_count = unpack_iB(buf, pos)
                     # tags.classic_member_metadata.supported_protocols
                     pos += 5
-                    if n > 127:
-                        n, pos = read_uvarint(buf, pos - 1)
-                    n -= 1
-                    if n < 0:
-                        raise Malformed(f"length {n}, which may not be")
-                    if n * 3 > end - pos:
-                        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-                    budget -= n * 244
+                    if supported_protocols_count > 127:
+                        supported_protocols_count, pos = read_uvarint(buf, pos - 1)
+                    supported_protocols_count -= 1
+                    if supported_protocols_count < 0:
+                        raise Malformed(f"length {supported_protocols_count}, which may not be")
+                    if supported_protocols_count * 3 > end - pos:
+                        raise Malformed(f"{supported_protocols_count} elements announced, {end - pos} bytes remain")
+                    budget -= supported_protocols_count * 244
                     if budget < 0:
-                        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+                        raise Malformed(
+                            f"{supported_protocols_count} more would take more than {DECODED_BYTES_MAX} bytes"
+                        )
                     supported_protocols = []
-                    for _ in range(n):
+                    for _ in range(supported_protocols_count):
                         # tags.classic_member_metadata.supported_protocols.name
                         n = buf[pos]
                         pos += 1
@@ -258,7 +260,7 @@ def decode_v0(buf: memoryview) -> ConsumerGroupMemberMetadataValue:
 
 DECODERS: Final[dict[int, Callable[[memoryview], ConsumerGroupMemberMetadataValue]]] = {0: decode_v0}
 PLACES: Final = """\
-25 154 242 the message
+25 154 244 the message
 29 instance_id
 45 rack_id
 61 client_id
@@ -267,12 +269,12 @@ PLACES: Final = """\
 121 subscribed_topic_regex
 137 rebalance_timeout_ms to server_assignor
 139 server_assignor
-156 240 tags
-174 236 tags.classic_member_metadata
+156 242 tags
+174 238 tags.classic_member_metadata
 180 tags.classic_member_metadata.session_timeout_ms to tags.classic_member_metadata.supported_protocols
-182 229 tags.classic_member_metadata.supported_protocols
-196 tags.classic_member_metadata.supported_protocols.name
-211 tags.classic_member_metadata.supported_protocols.metadata
-224 tags.classic_member_metadata.supported_protocols.tags
-231 tags.classic_member_metadata.tags
+182 231 tags.classic_member_metadata.supported_protocols
+198 tags.classic_member_metadata.supported_protocols.name
+213 tags.classic_member_metadata.supported_protocols.metadata
+226 tags.classic_member_metadata.supported_protocols.tags
+233 tags.classic_member_metadata.tags
 """

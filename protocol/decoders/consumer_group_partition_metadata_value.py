@@ -27,20 +27,20 @@ def decode_v0(buf: memoryview) -> ConsumerGroupPartitionMetadataValue:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # topics
-    n = buf[pos]
+    topics_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 23 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 380
+    if topics_count > 127:
+        topics_count, pos = read_uvarint(buf, pos - 1)
+    topics_count -= 1
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 23 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 380
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         # topics.topic_id to topics.topic_name
         topic_id, n = unpack_16sB(buf, pos)
         # topics.topic_name
@@ -58,37 +58,37 @@ def decode_v0(buf: memoryview) -> ConsumerGroupPartitionMetadataValue:
         topic_name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topics.num_partitions to topics.partition_metadata
-        num_partitions, n = unpack_iB(buf, pos)
+        num_partitions, partition_metadata_count = unpack_iB(buf, pos)
         # topics.partition_metadata
         pos += 5
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 6 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 220
+        if partition_metadata_count > 127:
+            partition_metadata_count, pos = read_uvarint(buf, pos - 1)
+        partition_metadata_count -= 1
+        if partition_metadata_count < 0:
+            raise Malformed(f"length {partition_metadata_count}, which may not be")
+        if partition_metadata_count * 6 > end - pos:
+            raise Malformed(f"{partition_metadata_count} elements announced, {end - pos} bytes remain")
+        budget -= partition_metadata_count * 220
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{partition_metadata_count} more would take more than {DECODED_BYTES_MAX} bytes")
         partition_metadata = []
-        for _ in range(n):
+        for _ in range(partition_metadata_count):
             # topics.partition_metadata.partition to topics.partition_metadata.racks
-            partition, n = unpack_iB(buf, pos)
+            partition, racks_count = unpack_iB(buf, pos)
             # topics.partition_metadata.racks
             pos += 5
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 1 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 100
+            if racks_count > 127:
+                racks_count, pos = read_uvarint(buf, pos - 1)
+            racks_count -= 1
+            if racks_count < 0:
+                raise Malformed(f"length {racks_count}, which may not be")
+            if racks_count * 1 > end - pos:
+                raise Malformed(f"{racks_count} elements announced, {end - pos} bytes remain")
+            budget -= racks_count * 100
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+                raise Malformed(f"{racks_count} more would take more than {DECODED_BYTES_MAX} bytes")
             racks = []
-            for _ in range(n):
+            for _ in range(racks_count):
                 n = buf[pos]
                 pos += 1
                 if n > 127:

@@ -22,17 +22,17 @@ def decode_v0(buf: memoryview) -> ConsumerProtocolAssignment:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # assigned_partitions
-    (n,) = unpack_i(buf, pos)
+    (assigned_partitions_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 268
+    if assigned_partitions_count < 0:
+        raise Malformed(f"length {assigned_partitions_count}, which may not be")
+    if assigned_partitions_count * 6 > end - pos:
+        raise Malformed(f"{assigned_partitions_count} elements announced, {end - pos} bytes remain")
+    budget -= assigned_partitions_count * 268
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{assigned_partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
     assigned_partitions = []
-    for _ in range(n):
+    for _ in range(assigned_partitions_count):
         # assigned_partitions.topic
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -44,17 +44,17 @@ def decode_v0(buf: memoryview) -> ConsumerProtocolAssignment:
         topic = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # assigned_partitions.partitions
-        (n,) = unpack_i(buf, pos)
+        (partitions_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 4 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 52
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 4 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 52
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
-        partitions = list(unpack_from(f">{n}i", buf, pos))
-        pos += n * 4
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
+        partitions = list(unpack_from(f">{partitions_count}i", buf, pos))
+        pos += partitions_count * 4
         # assigned_partitions
         assigned_partitions.append(new(TopicPartition, (topic, partitions)))
     # user_data

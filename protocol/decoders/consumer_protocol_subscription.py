@@ -23,17 +23,17 @@ def decode_v0(buf: memoryview) -> ConsumerProtocolSubscription:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # topics
-    (n,) = unpack_i(buf, pos)
+    (topics_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 2 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 100
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 2 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 100
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
@@ -66,17 +66,17 @@ def decode_v1(buf: memoryview) -> ConsumerProtocolSubscription:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # topics
-    (n,) = unpack_i(buf, pos)
+    (topics_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 2 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 100
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 2 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 100
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
@@ -101,17 +101,17 @@ def decode_v1(buf: memoryview) -> ConsumerProtocolSubscription:
         user_data = bytes(buf[pos:stop])
         pos = stop
     # owned_partitions
-    (n,) = unpack_i(buf, pos)
+    (owned_partitions_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 268
+    if owned_partitions_count < 0:
+        raise Malformed(f"length {owned_partitions_count}, which may not be")
+    if owned_partitions_count * 6 > end - pos:
+        raise Malformed(f"{owned_partitions_count} elements announced, {end - pos} bytes remain")
+    budget -= owned_partitions_count * 268
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{owned_partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
     owned_partitions = []
-    for _ in range(n):
+    for _ in range(owned_partitions_count):
         # owned_partitions.topic
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -123,17 +123,17 @@ def decode_v1(buf: memoryview) -> ConsumerProtocolSubscription:
         topic = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # owned_partitions.partitions
-        (n,) = unpack_i(buf, pos)
+        (partitions_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 4 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 52
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 4 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 52
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
-        partitions = list(unpack_from(f">{n}i", buf, pos))
-        pos += n * 4
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
+        partitions = list(unpack_from(f">{partitions_count}i", buf, pos))
+        pos += partitions_count * 4
         # owned_partitions
         owned_partitions.append(new(TopicPartition, (topic, partitions)))
     # the message
@@ -145,17 +145,17 @@ def decode_v2(buf: memoryview) -> ConsumerProtocolSubscription:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # topics
-    (n,) = unpack_i(buf, pos)
+    (topics_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 2 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 100
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 2 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 100
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
@@ -180,17 +180,17 @@ def decode_v2(buf: memoryview) -> ConsumerProtocolSubscription:
         user_data = bytes(buf[pos:stop])
         pos = stop
     # owned_partitions
-    (n,) = unpack_i(buf, pos)
+    (owned_partitions_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 268
+    if owned_partitions_count < 0:
+        raise Malformed(f"length {owned_partitions_count}, which may not be")
+    if owned_partitions_count * 6 > end - pos:
+        raise Malformed(f"{owned_partitions_count} elements announced, {end - pos} bytes remain")
+    budget -= owned_partitions_count * 268
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{owned_partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
     owned_partitions = []
-    for _ in range(n):
+    for _ in range(owned_partitions_count):
         # owned_partitions.topic
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -202,17 +202,17 @@ def decode_v2(buf: memoryview) -> ConsumerProtocolSubscription:
         topic = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # owned_partitions.partitions
-        (n,) = unpack_i(buf, pos)
+        (partitions_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 4 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 52
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 4 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 52
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
-        partitions = list(unpack_from(f">{n}i", buf, pos))
-        pos += n * 4
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
+        partitions = list(unpack_from(f">{partitions_count}i", buf, pos))
+        pos += partitions_count * 4
         # owned_partitions
         owned_partitions.append(new(TopicPartition, (topic, partitions)))
     # generation_id to the end
@@ -227,17 +227,17 @@ def decode_v3(buf: memoryview) -> ConsumerProtocolSubscription:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # topics
-    (n,) = unpack_i(buf, pos)
+    (topics_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 2 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 100
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 2 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 100
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
@@ -262,17 +262,17 @@ def decode_v3(buf: memoryview) -> ConsumerProtocolSubscription:
         user_data = bytes(buf[pos:stop])
         pos = stop
     # owned_partitions
-    (n,) = unpack_i(buf, pos)
+    (owned_partitions_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 268
+    if owned_partitions_count < 0:
+        raise Malformed(f"length {owned_partitions_count}, which may not be")
+    if owned_partitions_count * 6 > end - pos:
+        raise Malformed(f"{owned_partitions_count} elements announced, {end - pos} bytes remain")
+    budget -= owned_partitions_count * 268
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{owned_partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
     owned_partitions = []
-    for _ in range(n):
+    for _ in range(owned_partitions_count):
         # owned_partitions.topic
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -284,17 +284,17 @@ def decode_v3(buf: memoryview) -> ConsumerProtocolSubscription:
         topic = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # owned_partitions.partitions
-        (n,) = unpack_i(buf, pos)
+        (partitions_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 4 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 52
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 4 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 52
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
-        partitions = list(unpack_from(f">{n}i", buf, pos))
-        pos += n * 4
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
+        partitions = list(unpack_from(f">{partitions_count}i", buf, pos))
+        pos += partitions_count * 4
         # owned_partitions
         owned_partitions.append(new(TopicPartition, (topic, partitions)))
     # generation_id to rack_id

@@ -26,18 +26,18 @@ def decode_v0(buf: memoryview) -> ControlledShutdownResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # error_code to remaining_partitions
-    error_code, n = unpack_hi(buf, pos)
+    error_code, remaining_partitions_count = unpack_hi(buf, pos)
     # remaining_partitions
     pos += 6
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 212
+    if remaining_partitions_count < 0:
+        raise Malformed(f"length {remaining_partitions_count}, which may not be")
+    if remaining_partitions_count * 6 > end - pos:
+        raise Malformed(f"{remaining_partitions_count} elements announced, {end - pos} bytes remain")
+    budget -= remaining_partitions_count * 212
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{remaining_partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
     remaining_partitions = []
-    for _ in range(n):
+    for _ in range(remaining_partitions_count):
         # remaining_partitions.topic_name
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -62,21 +62,21 @@ def decode_v3(buf: memoryview) -> ControlledShutdownResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # error_code to remaining_partitions
-    error_code, n = unpack_hB(buf, pos)
+    error_code, remaining_partitions_count = unpack_hB(buf, pos)
     # remaining_partitions
     pos += 3
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 212
+    if remaining_partitions_count > 127:
+        remaining_partitions_count, pos = read_uvarint(buf, pos - 1)
+    remaining_partitions_count -= 1
+    if remaining_partitions_count < 0:
+        raise Malformed(f"length {remaining_partitions_count}, which may not be")
+    if remaining_partitions_count * 6 > end - pos:
+        raise Malformed(f"{remaining_partitions_count} elements announced, {end - pos} bytes remain")
+    budget -= remaining_partitions_count * 212
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{remaining_partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
     remaining_partitions = []
-    for _ in range(n):
+    for _ in range(remaining_partitions_count):
         # remaining_partitions.topic_name
         n = buf[pos]
         pos += 1

@@ -27,17 +27,17 @@ def decode_v0(buf: memoryview) -> CreateAclsRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # creations
-    (n,) = unpack_i(buf, pos)
+    (creations_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 9 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 476
+    if creations_count < 0:
+        raise Malformed(f"length {creations_count}, which may not be")
+    if creations_count * 9 > end - pos:
+        raise Malformed(f"{creations_count} elements announced, {end - pos} bytes remain")
+    budget -= creations_count * 476
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{creations_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     creations = []
-    for _ in range(n):
+    for _ in range(creations_count):
         # creations.resource_type to creations.resource_name
         resource_type, n = unpack_bh(buf, pos)
         # creations.resource_name
@@ -85,17 +85,17 @@ def decode_v1(buf: memoryview) -> CreateAclsRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # creations
-    (n,) = unpack_i(buf, pos)
+    (creations_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 10 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 508
+    if creations_count < 0:
+        raise Malformed(f"length {creations_count}, which may not be")
+    if creations_count * 10 > end - pos:
+        raise Malformed(f"{creations_count} elements announced, {end - pos} bytes remain")
+    budget -= creations_count * 508
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{creations_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     creations = []
-    for _ in range(n):
+    for _ in range(creations_count):
         # creations.resource_type to creations.resource_name
         resource_type, n = unpack_bh(buf, pos)
         # creations.resource_name
@@ -147,20 +147,20 @@ def decode_v2(buf: memoryview) -> CreateAclsRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # creations
-    n = buf[pos]
+    creations_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 8 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 508
+    if creations_count > 127:
+        creations_count, pos = read_uvarint(buf, pos - 1)
+    creations_count -= 1
+    if creations_count < 0:
+        raise Malformed(f"length {creations_count}, which may not be")
+    if creations_count * 8 > end - pos:
+        raise Malformed(f"{creations_count} elements announced, {end - pos} bytes remain")
+    budget -= creations_count * 508
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{creations_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     creations = []
-    for _ in range(n):
+    for _ in range(creations_count):
         # creations.resource_type to creations.resource_name
         resource_type, n = unpack_bB(buf, pos)
         # creations.resource_name

@@ -25,17 +25,17 @@ def decode_v0(buf: memoryview) -> CreateDelegationTokenRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # renewers
-    (n,) = unpack_i(buf, pos)
+    (renewers_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 4 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 260
+    if renewers_count < 0:
+        raise Malformed(f"length {renewers_count}, which may not be")
+    if renewers_count * 4 > end - pos:
+        raise Malformed(f"{renewers_count} elements announced, {end - pos} bytes remain")
+    budget -= renewers_count * 260
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{renewers_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     renewers = []
-    for _ in range(n):
+    for _ in range(renewers_count):
         # renewers.principal_type
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -70,20 +70,20 @@ def decode_v2(buf: memoryview) -> CreateDelegationTokenRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # renewers
-    n = buf[pos]
+    renewers_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 3 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 260
+    if renewers_count > 127:
+        renewers_count, pos = read_uvarint(buf, pos - 1)
+    renewers_count -= 1
+    if renewers_count < 0:
+        raise Malformed(f"length {renewers_count}, which may not be")
+    if renewers_count * 3 > end - pos:
+        raise Malformed(f"{renewers_count} elements announced, {end - pos} bytes remain")
+    budget -= renewers_count * 260
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{renewers_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     renewers = []
-    for _ in range(n):
+    for _ in range(renewers_count):
         # renewers.principal_type
         n = buf[pos]
         pos += 1
@@ -168,20 +168,20 @@ def decode_v3(buf: memoryview) -> CreateDelegationTokenRequest:
         owner_principal_name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
     # renewers
-    n = buf[pos]
+    renewers_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 3 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 260
+    if renewers_count > 127:
+        renewers_count, pos = read_uvarint(buf, pos - 1)
+    renewers_count -= 1
+    if renewers_count < 0:
+        raise Malformed(f"length {renewers_count}, which may not be")
+    if renewers_count * 3 > end - pos:
+        raise Malformed(f"{renewers_count} elements announced, {end - pos} bytes remain")
+    budget -= renewers_count * 260
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{renewers_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     renewers = []
-    for _ in range(n):
+    for _ in range(renewers_count):
         # renewers.principal_type
         n = buf[pos]
         pos += 1

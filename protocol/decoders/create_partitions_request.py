@@ -31,17 +31,17 @@ def decode_v0(buf: memoryview) -> CreatePartitionsRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # topics
-    (n,) = unpack_i(buf, pos)
+    (topics_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 10 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 308
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 10 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 308
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         # topics.name
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -53,33 +53,33 @@ def decode_v0(buf: memoryview) -> CreatePartitionsRequest:
         name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topics.count to topics.assignments
-        count, n = unpack_ii(buf, pos)
+        count, assignments_count = unpack_ii(buf, pos)
         # topics.assignments
         pos += 8
-        if n < -1:
-            raise Malformed(f"length {n}")
-        if n < 0:
+        if assignments_count < -1:
+            raise Malformed(f"length {assignments_count}")
+        if assignments_count < 0:
             assignments = None
         else:
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 180
+            if assignments_count * 4 > end - pos:
+                raise Malformed(f"{assignments_count} elements announced, {end - pos} bytes remain")
+            budget -= assignments_count * 180
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+                raise Malformed(f"{assignments_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
             assignments = []
-            for _ in range(n):
+            for _ in range(assignments_count):
                 # topics.assignments.broker_ids
-                (n,) = unpack_i(buf, pos)
+                (broker_ids_count,) = unpack_i(buf, pos)
                 pos += 4
-                if n < 0:
-                    raise Malformed(f"length {n}, which may not be")
-                if n * 4 > end - pos:
-                    raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-                budget -= n * 52
+                if broker_ids_count < 0:
+                    raise Malformed(f"length {broker_ids_count}, which may not be")
+                if broker_ids_count * 4 > end - pos:
+                    raise Malformed(f"{broker_ids_count} elements announced, {end - pos} bytes remain")
+                budget -= broker_ids_count * 52
                 if budget < 0:
-                    raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-                broker_ids = list(unpack_from(f">{n}i", buf, pos))
-                pos += n * 4
+                    raise Malformed(f"{broker_ids_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+                broker_ids = list(unpack_from(f">{broker_ids_count}i", buf, pos))
+                pos += broker_ids_count * 4
                 # topics.assignments
                 assignments.append(new(CreatePartitionsAssignment, (broker_ids,)))
         # topics
@@ -96,20 +96,20 @@ def decode_v2(buf: memoryview) -> CreatePartitionsRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # topics
-    n = buf[pos]
+    topics_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 7 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 308
+    if topics_count > 127:
+        topics_count, pos = read_uvarint(buf, pos - 1)
+    topics_count -= 1
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 7 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 308
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         # topics.name
         n = buf[pos]
         pos += 1
@@ -126,37 +126,37 @@ def decode_v2(buf: memoryview) -> CreatePartitionsRequest:
         name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topics.count to topics.assignments
-        count, n = unpack_iB(buf, pos)
+        count, assignments_count = unpack_iB(buf, pos)
         # topics.assignments
         pos += 5
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
+        if assignments_count > 127:
+            assignments_count, pos = read_uvarint(buf, pos - 1)
+        assignments_count -= 1
+        if assignments_count < 0:
             assignments = None
         else:
-            if n * 2 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 180
+            if assignments_count * 2 > end - pos:
+                raise Malformed(f"{assignments_count} elements announced, {end - pos} bytes remain")
+            budget -= assignments_count * 180
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+                raise Malformed(f"{assignments_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
             assignments = []
-            for _ in range(n):
+            for _ in range(assignments_count):
                 # topics.assignments.broker_ids
-                n = buf[pos]
+                broker_ids_count = buf[pos]
                 pos += 1
-                if n > 127:
-                    n, pos = read_uvarint(buf, pos - 1)
-                n -= 1
-                if n < 0:
-                    raise Malformed(f"length {n}, which may not be")
-                if n * 4 > end - pos:
-                    raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-                budget -= n * 52
+                if broker_ids_count > 127:
+                    broker_ids_count, pos = read_uvarint(buf, pos - 1)
+                broker_ids_count -= 1
+                if broker_ids_count < 0:
+                    raise Malformed(f"length {broker_ids_count}, which may not be")
+                if broker_ids_count * 4 > end - pos:
+                    raise Malformed(f"{broker_ids_count} elements announced, {end - pos} bytes remain")
+                budget -= broker_ids_count * 52
                 if budget < 0:
-                    raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-                broker_ids = list(unpack_from(f">{n}i", buf, pos))
-                pos += n * 4
+                    raise Malformed(f"{broker_ids_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+                broker_ids = list(unpack_from(f">{broker_ids_count}i", buf, pos))
+                pos += broker_ids_count * 4
                 # topics.assignments.tags
                 n = buf[pos]
                 pos += 1

@@ -34,17 +34,17 @@ def decode_v0(buf: memoryview) -> CreateTopicsRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # topics
-    (n,) = unpack_i(buf, pos)
+    (topics_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 16 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 444
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 16 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 444
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         # topics.name
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -56,45 +56,45 @@ def decode_v0(buf: memoryview) -> CreateTopicsRequest:
         name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topics.num_partitions to topics.assignments
-        num_partitions, replication_factor, n = unpack_ihi(buf, pos)
+        num_partitions, replication_factor, assignments_count = unpack_ihi(buf, pos)
         # topics.assignments
         pos += 10
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 8 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 220
+        if assignments_count < 0:
+            raise Malformed(f"length {assignments_count}, which may not be")
+        if assignments_count * 8 > end - pos:
+            raise Malformed(f"{assignments_count} elements announced, {end - pos} bytes remain")
+        budget -= assignments_count * 220
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{assignments_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         assignments = []
-        for _ in range(n):
+        for _ in range(assignments_count):
             # topics.assignments.partition_index to topics.assignments.broker_ids
-            partition_index, n = unpack_ii(buf, pos)
+            partition_index, broker_ids_count = unpack_ii(buf, pos)
             # topics.assignments.broker_ids
             pos += 8
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if broker_ids_count < 0:
+                raise Malformed(f"length {broker_ids_count}, which may not be")
+            if broker_ids_count * 4 > end - pos:
+                raise Malformed(f"{broker_ids_count} elements announced, {end - pos} bytes remain")
+            budget -= broker_ids_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-            broker_ids = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{broker_ids_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            broker_ids = list(unpack_from(f">{broker_ids_count}i", buf, pos))
+            pos += broker_ids_count * 4
             # topics.assignments
             assignments.append(new(CreatableReplicaAssignment, (partition_index, broker_ids)))
         # topics.configs
-        (n,) = unpack_i(buf, pos)
+        (configs_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 4 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 260
+        if configs_count < 0:
+            raise Malformed(f"length {configs_count}, which may not be")
+        if configs_count * 4 > end - pos:
+            raise Malformed(f"{configs_count} elements announced, {end - pos} bytes remain")
+        budget -= configs_count * 260
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{configs_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         configs = []
-        for _ in range(n):
+        for _ in range(configs_count):
             # topics.configs.name
             (n,) = unpack_h(buf, pos)
             pos += 2
@@ -134,17 +134,17 @@ def decode_v1(buf: memoryview) -> CreateTopicsRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # topics
-    (n,) = unpack_i(buf, pos)
+    (topics_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 16 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 444
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 16 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 444
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         # topics.name
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -156,45 +156,45 @@ def decode_v1(buf: memoryview) -> CreateTopicsRequest:
         name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topics.num_partitions to topics.assignments
-        num_partitions, replication_factor, n = unpack_ihi(buf, pos)
+        num_partitions, replication_factor, assignments_count = unpack_ihi(buf, pos)
         # topics.assignments
         pos += 10
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 8 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 220
+        if assignments_count < 0:
+            raise Malformed(f"length {assignments_count}, which may not be")
+        if assignments_count * 8 > end - pos:
+            raise Malformed(f"{assignments_count} elements announced, {end - pos} bytes remain")
+        budget -= assignments_count * 220
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{assignments_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         assignments = []
-        for _ in range(n):
+        for _ in range(assignments_count):
             # topics.assignments.partition_index to topics.assignments.broker_ids
-            partition_index, n = unpack_ii(buf, pos)
+            partition_index, broker_ids_count = unpack_ii(buf, pos)
             # topics.assignments.broker_ids
             pos += 8
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if broker_ids_count < 0:
+                raise Malformed(f"length {broker_ids_count}, which may not be")
+            if broker_ids_count * 4 > end - pos:
+                raise Malformed(f"{broker_ids_count} elements announced, {end - pos} bytes remain")
+            budget -= broker_ids_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-            broker_ids = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{broker_ids_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            broker_ids = list(unpack_from(f">{broker_ids_count}i", buf, pos))
+            pos += broker_ids_count * 4
             # topics.assignments
             assignments.append(new(CreatableReplicaAssignment, (partition_index, broker_ids)))
         # topics.configs
-        (n,) = unpack_i(buf, pos)
+        (configs_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 4 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 260
+        if configs_count < 0:
+            raise Malformed(f"length {configs_count}, which may not be")
+        if configs_count * 4 > end - pos:
+            raise Malformed(f"{configs_count} elements announced, {end - pos} bytes remain")
+        budget -= configs_count * 260
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{configs_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         configs = []
-        for _ in range(n):
+        for _ in range(configs_count):
             # topics.configs.name
             (n,) = unpack_h(buf, pos)
             pos += 2
@@ -234,20 +234,20 @@ def decode_v5(buf: memoryview) -> CreateTopicsRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # topics
-    n = buf[pos]
+    topics_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 10 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 444
+    if topics_count > 127:
+        topics_count, pos = read_uvarint(buf, pos - 1)
+    topics_count -= 1
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 10 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 444
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         # topics.name
         n = buf[pos]
         pos += 1
@@ -264,37 +264,37 @@ def decode_v5(buf: memoryview) -> CreateTopicsRequest:
         name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topics.num_partitions to topics.assignments
-        num_partitions, replication_factor, n = unpack_ihB(buf, pos)
+        num_partitions, replication_factor, assignments_count = unpack_ihB(buf, pos)
         # topics.assignments
         pos += 7
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 6 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 220
+        if assignments_count > 127:
+            assignments_count, pos = read_uvarint(buf, pos - 1)
+        assignments_count -= 1
+        if assignments_count < 0:
+            raise Malformed(f"length {assignments_count}, which may not be")
+        if assignments_count * 6 > end - pos:
+            raise Malformed(f"{assignments_count} elements announced, {end - pos} bytes remain")
+        budget -= assignments_count * 220
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{assignments_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         assignments = []
-        for _ in range(n):
+        for _ in range(assignments_count):
             # topics.assignments.partition_index to topics.assignments.broker_ids
-            partition_index, n = unpack_iB(buf, pos)
+            partition_index, broker_ids_count = unpack_iB(buf, pos)
             # topics.assignments.broker_ids
             pos += 5
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if broker_ids_count > 127:
+                broker_ids_count, pos = read_uvarint(buf, pos - 1)
+            broker_ids_count -= 1
+            if broker_ids_count < 0:
+                raise Malformed(f"length {broker_ids_count}, which may not be")
+            if broker_ids_count * 4 > end - pos:
+                raise Malformed(f"{broker_ids_count} elements announced, {end - pos} bytes remain")
+            budget -= broker_ids_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-            broker_ids = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{broker_ids_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            broker_ids = list(unpack_from(f">{broker_ids_count}i", buf, pos))
+            pos += broker_ids_count * 4
             # topics.assignments.tags
             n = buf[pos]
             pos += 1
@@ -303,20 +303,20 @@ def decode_v5(buf: memoryview) -> CreateTopicsRequest:
             # topics.assignments
             assignments.append(new(CreatableReplicaAssignment, (partition_index, broker_ids)))
         # topics.configs
-        n = buf[pos]
+        configs_count = buf[pos]
         pos += 1
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 3 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 260
+        if configs_count > 127:
+            configs_count, pos = read_uvarint(buf, pos - 1)
+        configs_count -= 1
+        if configs_count < 0:
+            raise Malformed(f"length {configs_count}, which may not be")
+        if configs_count * 3 > end - pos:
+            raise Malformed(f"{configs_count} elements announced, {end - pos} bytes remain")
+        budget -= configs_count * 260
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{configs_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         configs = []
-        for _ in range(n):
+        for _ in range(configs_count):
             # topics.configs.name
             n = buf[pos]
             pos += 1

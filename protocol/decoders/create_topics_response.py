@@ -35,17 +35,17 @@ def decode_v0(buf: memoryview) -> CreateTopicsResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # topics
-    (n,) = unpack_i(buf, pos)
+    (topics_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 4 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 260
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 4 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 260
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         # topics.name
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -70,17 +70,17 @@ def decode_v1(buf: memoryview) -> CreateTopicsResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # topics
-    (n,) = unpack_i(buf, pos)
+    (topics_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 340
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 6 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 340
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         # topics.name
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -116,18 +116,18 @@ def decode_v2(buf: memoryview) -> CreateTopicsResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to topics
-    throttle_time_ms, n = unpack_ii(buf, pos)
+    throttle_time_ms, topics_count = unpack_ii(buf, pos)
     # topics
     pos += 8
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 340
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 6 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 340
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         # topics.name
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -163,21 +163,21 @@ def decode_v5(buf: memoryview) -> CreateTopicsResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to topics
-    throttle_time_ms, n = unpack_iB(buf, pos)
+    throttle_time_ms, topics_count = unpack_iB(buf, pos)
     # topics
     pos += 5
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 12 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 524
+    if topics_count > 127:
+        topics_count, pos = read_uvarint(buf, pos - 1)
+    topics_count -= 1
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 12 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 524
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         # topics.name
         n = buf[pos]
         pos += 1
@@ -211,22 +211,22 @@ def decode_v5(buf: memoryview) -> CreateTopicsResponse:
             error_message = utf_8_decode(buf[pos:stop], "strict", True)[0]
             pos = stop
         # topics.num_partitions to topics.configs
-        num_partitions, replication_factor, n = unpack_ihB(buf, pos)
+        num_partitions, replication_factor, configs_count = unpack_ihB(buf, pos)
         # topics.configs
         pos += 7
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
+        if configs_count > 127:
+            configs_count, pos = read_uvarint(buf, pos - 1)
+        configs_count -= 1
+        if configs_count < 0:
             configs = None
         else:
-            if n * 6 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 316
+            if configs_count * 6 > end - pos:
+                raise Malformed(f"{configs_count} elements announced, {end - pos} bytes remain")
+            budget -= configs_count * 316
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+                raise Malformed(f"{configs_count} more would take more than {DECODED_BYTES_MAX} bytes")
             configs = []
-            for _ in range(n):
+            for _ in range(configs_count):
                 # topics.configs.name
                 n = buf[pos]
                 pos += 1
@@ -272,8 +272,8 @@ def decode_v5(buf: memoryview) -> CreateTopicsResponse:
         n = buf[pos]
         pos += 1
         if n:
-            n, pos, budget = open_tags(buf, pos, end, n, budget, DECODED_BYTES_MAX)
-            for _ in range(n):
+            tag_count, pos, budget = open_tags(buf, pos, end, n, budget, DECODED_BYTES_MAX)
+            for _ in range(tag_count):
                 tag = buf[pos]
                 pos += 1
                 if tag > 127:
@@ -323,21 +323,21 @@ def decode_v7(buf: memoryview) -> CreateTopicsResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to topics
-    throttle_time_ms, n = unpack_iB(buf, pos)
+    throttle_time_ms, topics_count = unpack_iB(buf, pos)
     # topics
     pos += 5
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 28 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 588
+    if topics_count > 127:
+        topics_count, pos = read_uvarint(buf, pos - 1)
+    topics_count -= 1
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 28 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 588
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         # topics.name
         n = buf[pos]
         pos += 1
@@ -371,22 +371,22 @@ def decode_v7(buf: memoryview) -> CreateTopicsResponse:
             error_message = utf_8_decode(buf[pos:stop], "strict", True)[0]
             pos = stop
         # topics.num_partitions to topics.configs
-        num_partitions, replication_factor, n = unpack_ihB(buf, pos)
+        num_partitions, replication_factor, configs_count = unpack_ihB(buf, pos)
         # topics.configs
         pos += 7
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
+        if configs_count > 127:
+            configs_count, pos = read_uvarint(buf, pos - 1)
+        configs_count -= 1
+        if configs_count < 0:
             configs = None
         else:
-            if n * 6 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 316
+            if configs_count * 6 > end - pos:
+                raise Malformed(f"{configs_count} elements announced, {end - pos} bytes remain")
+            budget -= configs_count * 316
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+                raise Malformed(f"{configs_count} more would take more than {DECODED_BYTES_MAX} bytes")
             configs = []
-            for _ in range(n):
+            for _ in range(configs_count):
                 # topics.configs.name
                 n = buf[pos]
                 pos += 1
@@ -432,8 +432,8 @@ def decode_v7(buf: memoryview) -> CreateTopicsResponse:
         n = buf[pos]
         pos += 1
         if n:
-            n, pos, budget = open_tags(buf, pos, end, n, budget, DECODED_BYTES_MAX)
-            for _ in range(n):
+            tag_count, pos, budget = open_tags(buf, pos, end, n, budget, DECODED_BYTES_MAX)
+            for _ in range(tag_count):
                 tag = buf[pos]
                 pos += 1
                 if tag > 127:

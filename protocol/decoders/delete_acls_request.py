@@ -27,17 +27,17 @@ def decode_v0(buf: memoryview) -> DeleteAclsRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # filters
-    (n,) = unpack_i(buf, pos)
+    (filters_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 9 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 476
+    if filters_count < 0:
+        raise Malformed(f"length {filters_count}, which may not be")
+    if filters_count * 9 > end - pos:
+        raise Malformed(f"{filters_count} elements announced, {end - pos} bytes remain")
+    budget -= filters_count * 476
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{filters_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     filters = []
-    for _ in range(n):
+    for _ in range(filters_count):
         # filters.resource_type_filter to filters.resource_name_filter
         resource_type_filter, n = unpack_bh(buf, pos)
         # filters.resource_name_filter
@@ -105,17 +105,17 @@ def decode_v1(buf: memoryview) -> DeleteAclsRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # filters
-    (n,) = unpack_i(buf, pos)
+    (filters_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 10 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 508
+    if filters_count < 0:
+        raise Malformed(f"length {filters_count}, which may not be")
+    if filters_count * 10 > end - pos:
+        raise Malformed(f"{filters_count} elements announced, {end - pos} bytes remain")
+    budget -= filters_count * 508
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{filters_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     filters = []
-    for _ in range(n):
+    for _ in range(filters_count):
         # filters.resource_type_filter to filters.resource_name_filter
         resource_type_filter, n = unpack_bh(buf, pos)
         # filters.resource_name_filter
@@ -184,20 +184,20 @@ def decode_v2(buf: memoryview) -> DeleteAclsRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # filters
-    n = buf[pos]
+    filters_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 8 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 508
+    if filters_count > 127:
+        filters_count, pos = read_uvarint(buf, pos - 1)
+    filters_count -= 1
+    if filters_count < 0:
+        raise Malformed(f"length {filters_count}, which may not be")
+    if filters_count * 8 > end - pos:
+        raise Malformed(f"{filters_count} elements announced, {end - pos} bytes remain")
+    budget -= filters_count * 508
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{filters_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     filters = []
-    for _ in range(n):
+    for _ in range(filters_count):
         # filters.resource_type_filter to filters.resource_name_filter
         resource_type_filter, n = unpack_bB(buf, pos)
         # filters.resource_name_filter

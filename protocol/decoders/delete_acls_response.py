@@ -35,18 +35,18 @@ def decode_v0(buf: memoryview) -> DeleteAclsResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to filter_results
-    throttle_time_ms, n = unpack_ii(buf, pos)
+    throttle_time_ms, filter_results_count = unpack_ii(buf, pos)
     # filter_results
     pos += 8
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 8 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 308
+    if filter_results_count < 0:
+        raise Malformed(f"length {filter_results_count}, which may not be")
+    if filter_results_count * 8 > end - pos:
+        raise Malformed(f"{filter_results_count} elements announced, {end - pos} bytes remain")
+    budget -= filter_results_count * 308
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{filter_results_count} more would take more than {DECODED_BYTES_MAX} bytes")
     filter_results = []
-    for _ in range(n):
+    for _ in range(filter_results_count):
         # filter_results.error_code to filter_results.error_message
         error_code, n = unpack_hh(buf, pos)
         # filter_results.error_message
@@ -62,17 +62,17 @@ def decode_v0(buf: memoryview) -> DeleteAclsResponse:
             error_message = utf_8_decode(buf[pos:stop], "strict", True)[0]
             pos = stop
         # filter_results.matching_acls
-        (n,) = unpack_i(buf, pos)
+        (matching_acls_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 13 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 604
+        if matching_acls_count < 0:
+            raise Malformed(f"length {matching_acls_count}, which may not be")
+        if matching_acls_count * 13 > end - pos:
+            raise Malformed(f"{matching_acls_count} elements announced, {end - pos} bytes remain")
+        budget -= matching_acls_count * 604
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{matching_acls_count} more would take more than {DECODED_BYTES_MAX} bytes")
         matching_acls = []
-        for _ in range(n):
+        for _ in range(matching_acls_count):
             # filter_results.matching_acls.error_code to filter_results.matching_acls.error_message
             error_code_2, n = unpack_hh(buf, pos)
             # filter_results.matching_acls.error_message
@@ -149,18 +149,18 @@ def decode_v1(buf: memoryview) -> DeleteAclsResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to filter_results
-    throttle_time_ms, n = unpack_ii(buf, pos)
+    throttle_time_ms, filter_results_count = unpack_ii(buf, pos)
     # filter_results
     pos += 8
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 8 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 308
+    if filter_results_count < 0:
+        raise Malformed(f"length {filter_results_count}, which may not be")
+    if filter_results_count * 8 > end - pos:
+        raise Malformed(f"{filter_results_count} elements announced, {end - pos} bytes remain")
+    budget -= filter_results_count * 308
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{filter_results_count} more would take more than {DECODED_BYTES_MAX} bytes")
     filter_results = []
-    for _ in range(n):
+    for _ in range(filter_results_count):
         # filter_results.error_code to filter_results.error_message
         error_code, n = unpack_hh(buf, pos)
         # filter_results.error_message
@@ -176,17 +176,17 @@ def decode_v1(buf: memoryview) -> DeleteAclsResponse:
             error_message = utf_8_decode(buf[pos:stop], "strict", True)[0]
             pos = stop
         # filter_results.matching_acls
-        (n,) = unpack_i(buf, pos)
+        (matching_acls_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 14 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 636
+        if matching_acls_count < 0:
+            raise Malformed(f"length {matching_acls_count}, which may not be")
+        if matching_acls_count * 14 > end - pos:
+            raise Malformed(f"{matching_acls_count} elements announced, {end - pos} bytes remain")
+        budget -= matching_acls_count * 636
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{matching_acls_count} more would take more than {DECODED_BYTES_MAX} bytes")
         matching_acls = []
-        for _ in range(n):
+        for _ in range(matching_acls_count):
             # filter_results.matching_acls.error_code to filter_results.matching_acls.error_message
             error_code_2, n = unpack_hh(buf, pos)
             # filter_results.matching_acls.error_message
@@ -264,21 +264,21 @@ def decode_v2(buf: memoryview) -> DeleteAclsResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to filter_results
-    throttle_time_ms, n = unpack_iB(buf, pos)
+    throttle_time_ms, filter_results_count = unpack_iB(buf, pos)
     # filter_results
     pos += 5
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 5 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 308
+    if filter_results_count > 127:
+        filter_results_count, pos = read_uvarint(buf, pos - 1)
+    filter_results_count -= 1
+    if filter_results_count < 0:
+        raise Malformed(f"length {filter_results_count}, which may not be")
+    if filter_results_count * 5 > end - pos:
+        raise Malformed(f"{filter_results_count} elements announced, {end - pos} bytes remain")
+    budget -= filter_results_count * 308
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{filter_results_count} more would take more than {DECODED_BYTES_MAX} bytes")
     filter_results = []
-    for _ in range(n):
+    for _ in range(filter_results_count):
         # filter_results.error_code to filter_results.error_message
         error_code, n = unpack_hB(buf, pos)
         # filter_results.error_message
@@ -297,20 +297,20 @@ def decode_v2(buf: memoryview) -> DeleteAclsResponse:
             error_message = utf_8_decode(buf[pos:stop], "strict", True)[0]
             pos = stop
         # filter_results.matching_acls
-        n = buf[pos]
+        matching_acls_count = buf[pos]
         pos += 1
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 11 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 636
+        if matching_acls_count > 127:
+            matching_acls_count, pos = read_uvarint(buf, pos - 1)
+        matching_acls_count -= 1
+        if matching_acls_count < 0:
+            raise Malformed(f"length {matching_acls_count}, which may not be")
+        if matching_acls_count * 11 > end - pos:
+            raise Malformed(f"{matching_acls_count} elements announced, {end - pos} bytes remain")
+        budget -= matching_acls_count * 636
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{matching_acls_count} more would take more than {DECODED_BYTES_MAX} bytes")
         matching_acls = []
-        for _ in range(n):
+        for _ in range(matching_acls_count):
             # filter_results.matching_acls.error_code to filter_results.matching_acls.error_message
             error_code_2, n = unpack_hB(buf, pos)
             # filter_results.matching_acls.error_message

@@ -23,17 +23,17 @@ def decode_v0(buf: memoryview) -> DeleteGroupsRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # groups_names
-    (n,) = unpack_i(buf, pos)
+    (groups_names_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 2 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 100
+    if groups_names_count < 0:
+        raise Malformed(f"length {groups_names_count}, which may not be")
+    if groups_names_count * 2 > end - pos:
+        raise Malformed(f"{groups_names_count} elements announced, {end - pos} bytes remain")
+    budget -= groups_names_count * 100
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{groups_names_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     groups_names = []
-    for _ in range(n):
+    for _ in range(groups_names_count):
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
@@ -53,20 +53,20 @@ def decode_v2(buf: memoryview) -> DeleteGroupsRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # groups_names
-    n = buf[pos]
+    groups_names_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 1 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 100
+    if groups_names_count > 127:
+        groups_names_count, pos = read_uvarint(buf, pos - 1)
+    groups_names_count -= 1
+    if groups_names_count < 0:
+        raise Malformed(f"length {groups_names_count}, which may not be")
+    if groups_names_count * 1 > end - pos:
+        raise Malformed(f"{groups_names_count} elements announced, {end - pos} bytes remain")
+    budget -= groups_names_count * 100
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{groups_names_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     groups_names = []
-    for _ in range(n):
+    for _ in range(groups_names_count):
         n = buf[pos]
         pos += 1
         if n > 127:

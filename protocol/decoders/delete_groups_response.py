@@ -25,18 +25,18 @@ def decode_v0(buf: memoryview) -> DeleteGroupsResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to results
-    throttle_time_ms, n = unpack_ii(buf, pos)
+    throttle_time_ms, results_count = unpack_ii(buf, pos)
     # results
     pos += 8
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 4 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 212
+    if results_count < 0:
+        raise Malformed(f"length {results_count}, which may not be")
+    if results_count * 4 > end - pos:
+        raise Malformed(f"{results_count} elements announced, {end - pos} bytes remain")
+    budget -= results_count * 212
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{results_count} more would take more than {DECODED_BYTES_MAX} bytes")
     results = []
-    for _ in range(n):
+    for _ in range(results_count):
         # results.group_id
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -61,21 +61,21 @@ def decode_v2(buf: memoryview) -> DeleteGroupsResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to results
-    throttle_time_ms, n = unpack_iB(buf, pos)
+    throttle_time_ms, results_count = unpack_iB(buf, pos)
     # results
     pos += 5
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 4 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 212
+    if results_count > 127:
+        results_count, pos = read_uvarint(buf, pos - 1)
+    results_count -= 1
+    if results_count < 0:
+        raise Malformed(f"length {results_count}, which may not be")
+    if results_count * 4 > end - pos:
+        raise Malformed(f"{results_count} elements announced, {end - pos} bytes remain")
+    budget -= results_count * 212
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{results_count} more would take more than {DECODED_BYTES_MAX} bytes")
     results = []
-    for _ in range(n):
+    for _ in range(results_count):
         # results.group_id
         n = buf[pos]
         pos += 1

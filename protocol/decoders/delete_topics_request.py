@@ -25,17 +25,17 @@ def decode_v0(buf: memoryview) -> DeleteTopicsRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # topic_names
-    (n,) = unpack_i(buf, pos)
+    (topic_names_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 2 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 100
+    if topic_names_count < 0:
+        raise Malformed(f"length {topic_names_count}, which may not be")
+    if topic_names_count * 2 > end - pos:
+        raise Malformed(f"{topic_names_count} elements announced, {end - pos} bytes remain")
+    budget -= topic_names_count * 100
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{topic_names_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     topic_names = []
-    for _ in range(n):
+    for _ in range(topic_names_count):
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
@@ -58,20 +58,20 @@ def decode_v4(buf: memoryview) -> DeleteTopicsRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # topic_names
-    n = buf[pos]
+    topic_names_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 1 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 100
+    if topic_names_count > 127:
+        topic_names_count, pos = read_uvarint(buf, pos - 1)
+    topic_names_count -= 1
+    if topic_names_count < 0:
+        raise Malformed(f"length {topic_names_count}, which may not be")
+    if topic_names_count * 1 > end - pos:
+        raise Malformed(f"{topic_names_count} elements announced, {end - pos} bytes remain")
+    budget -= topic_names_count * 100
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{topic_names_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     topic_names = []
-    for _ in range(n):
+    for _ in range(topic_names_count):
         n = buf[pos]
         pos += 1
         if n > 127:
@@ -102,20 +102,20 @@ def decode_v6(buf: memoryview) -> DeleteTopicsRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # topics
-    n = buf[pos]
+    topics_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 18 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 244
+    if topics_count > 127:
+        topics_count, pos = read_uvarint(buf, pos - 1)
+    topics_count -= 1
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 18 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 244
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         # topics.name
         n = buf[pos]
         pos += 1

@@ -28,17 +28,17 @@ def decode_v0(buf: memoryview) -> DeleteTopicsResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # responses
-    (n,) = unpack_i(buf, pos)
+    (responses_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 4 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 228
+    if responses_count < 0:
+        raise Malformed(f"length {responses_count}, which may not be")
+    if responses_count * 4 > end - pos:
+        raise Malformed(f"{responses_count} elements announced, {end - pos} bytes remain")
+    budget -= responses_count * 228
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{responses_count} more would take more than {DECODED_BYTES_MAX} bytes")
     responses = []
-    for _ in range(n):
+    for _ in range(responses_count):
         # responses.name
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -63,18 +63,18 @@ def decode_v1(buf: memoryview) -> DeleteTopicsResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to responses
-    throttle_time_ms, n = unpack_ii(buf, pos)
+    throttle_time_ms, responses_count = unpack_ii(buf, pos)
     # responses
     pos += 8
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 4 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 228
+    if responses_count < 0:
+        raise Malformed(f"length {responses_count}, which may not be")
+    if responses_count * 4 > end - pos:
+        raise Malformed(f"{responses_count} elements announced, {end - pos} bytes remain")
+    budget -= responses_count * 228
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{responses_count} more would take more than {DECODED_BYTES_MAX} bytes")
     responses = []
-    for _ in range(n):
+    for _ in range(responses_count):
         # responses.name
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -99,21 +99,21 @@ def decode_v4(buf: memoryview) -> DeleteTopicsResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to responses
-    throttle_time_ms, n = unpack_iB(buf, pos)
+    throttle_time_ms, responses_count = unpack_iB(buf, pos)
     # responses
     pos += 5
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 4 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 228
+    if responses_count > 127:
+        responses_count, pos = read_uvarint(buf, pos - 1)
+    responses_count -= 1
+    if responses_count < 0:
+        raise Malformed(f"length {responses_count}, which may not be")
+    if responses_count * 4 > end - pos:
+        raise Malformed(f"{responses_count} elements announced, {end - pos} bytes remain")
+    budget -= responses_count * 228
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{responses_count} more would take more than {DECODED_BYTES_MAX} bytes")
     responses = []
-    for _ in range(n):
+    for _ in range(responses_count):
         # responses.name
         n = buf[pos]
         pos += 1
@@ -151,21 +151,21 @@ def decode_v5(buf: memoryview) -> DeleteTopicsResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to responses
-    throttle_time_ms, n = unpack_iB(buf, pos)
+    throttle_time_ms, responses_count = unpack_iB(buf, pos)
     # responses
     pos += 5
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 5 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 308
+    if responses_count > 127:
+        responses_count, pos = read_uvarint(buf, pos - 1)
+    responses_count -= 1
+    if responses_count < 0:
+        raise Malformed(f"length {responses_count}, which may not be")
+    if responses_count * 5 > end - pos:
+        raise Malformed(f"{responses_count} elements announced, {end - pos} bytes remain")
+    budget -= responses_count * 308
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{responses_count} more would take more than {DECODED_BYTES_MAX} bytes")
     responses = []
-    for _ in range(n):
+    for _ in range(responses_count):
         # responses.name
         n = buf[pos]
         pos += 1
@@ -219,21 +219,21 @@ def decode_v6(buf: memoryview) -> DeleteTopicsResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to responses
-    throttle_time_ms, n = unpack_iB(buf, pos)
+    throttle_time_ms, responses_count = unpack_iB(buf, pos)
     # responses
     pos += 5
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 21 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 372
+    if responses_count > 127:
+        responses_count, pos = read_uvarint(buf, pos - 1)
+    responses_count -= 1
+    if responses_count < 0:
+        raise Malformed(f"length {responses_count}, which may not be")
+    if responses_count * 21 > end - pos:
+        raise Malformed(f"{responses_count} elements announced, {end - pos} bytes remain")
+    budget -= responses_count * 372
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{responses_count} more would take more than {DECODED_BYTES_MAX} bytes")
     responses = []
-    for _ in range(n):
+    for _ in range(responses_count):
         # responses.name
         n = buf[pos]
         pos += 1

@@ -44,17 +44,17 @@ def decode_v0(buf: memoryview) -> DescribeAclsResponse:
         error_message = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
     # resources
-    (n,) = unpack_i(buf, pos)
+    (resources_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 7 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 316
+    if resources_count < 0:
+        raise Malformed(f"length {resources_count}, which may not be")
+    if resources_count * 7 > end - pos:
+        raise Malformed(f"{resources_count} elements announced, {end - pos} bytes remain")
+    budget -= resources_count * 316
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{resources_count} more would take more than {DECODED_BYTES_MAX} bytes")
     resources = []
-    for _ in range(n):
+    for _ in range(resources_count):
         # resources.resource_type to resources.resource_name
         resource_type, n = unpack_bh(buf, pos)
         # resources.resource_name
@@ -67,17 +67,17 @@ def decode_v0(buf: memoryview) -> DescribeAclsResponse:
         resource_name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # resources.acls
-        (n,) = unpack_i(buf, pos)
+        (acls_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 6 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 340
+        if acls_count < 0:
+            raise Malformed(f"length {acls_count}, which may not be")
+        if acls_count * 6 > end - pos:
+            raise Malformed(f"{acls_count} elements announced, {end - pos} bytes remain")
+        budget -= acls_count * 340
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{acls_count} more would take more than {DECODED_BYTES_MAX} bytes")
         acls = []
-        for _ in range(n):
+        for _ in range(acls_count):
             # resources.acls.principal
             (n,) = unpack_h(buf, pos)
             pos += 2
@@ -128,17 +128,17 @@ def decode_v1(buf: memoryview) -> DescribeAclsResponse:
         error_message = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
     # resources
-    (n,) = unpack_i(buf, pos)
+    (resources_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 8 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 348
+    if resources_count < 0:
+        raise Malformed(f"length {resources_count}, which may not be")
+    if resources_count * 8 > end - pos:
+        raise Malformed(f"{resources_count} elements announced, {end - pos} bytes remain")
+    budget -= resources_count * 348
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{resources_count} more would take more than {DECODED_BYTES_MAX} bytes")
     resources = []
-    for _ in range(n):
+    for _ in range(resources_count):
         # resources.resource_type to resources.resource_name
         resource_type, n = unpack_bh(buf, pos)
         # resources.resource_name
@@ -151,18 +151,18 @@ def decode_v1(buf: memoryview) -> DescribeAclsResponse:
         resource_name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # resources.pattern_type to resources.acls
-        pattern_type, n = unpack_bi(buf, pos)
+        pattern_type, acls_count = unpack_bi(buf, pos)
         # resources.acls
         pos += 5
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 6 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 340
+        if acls_count < 0:
+            raise Malformed(f"length {acls_count}, which may not be")
+        if acls_count * 6 > end - pos:
+            raise Malformed(f"{acls_count} elements announced, {end - pos} bytes remain")
+        budget -= acls_count * 340
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{acls_count} more would take more than {DECODED_BYTES_MAX} bytes")
         acls = []
-        for _ in range(n):
+        for _ in range(acls_count):
             # resources.acls.principal
             (n,) = unpack_h(buf, pos)
             pos += 2
@@ -216,20 +216,20 @@ def decode_v2(buf: memoryview) -> DescribeAclsResponse:
         error_message = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
     # resources
-    n = buf[pos]
+    resources_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 5 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 348
+    if resources_count > 127:
+        resources_count, pos = read_uvarint(buf, pos - 1)
+    resources_count -= 1
+    if resources_count < 0:
+        raise Malformed(f"length {resources_count}, which may not be")
+    if resources_count * 5 > end - pos:
+        raise Malformed(f"{resources_count} elements announced, {end - pos} bytes remain")
+    budget -= resources_count * 348
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{resources_count} more would take more than {DECODED_BYTES_MAX} bytes")
     resources = []
-    for _ in range(n):
+    for _ in range(resources_count):
         # resources.resource_type to resources.resource_name
         resource_type, n = unpack_bB(buf, pos)
         # resources.resource_name
@@ -247,21 +247,21 @@ def decode_v2(buf: memoryview) -> DescribeAclsResponse:
         resource_name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # resources.pattern_type to resources.acls
-        pattern_type, n = unpack_bB(buf, pos)
+        pattern_type, acls_count = unpack_bB(buf, pos)
         # resources.acls
         pos += 2
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 5 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 340
+        if acls_count > 127:
+            acls_count, pos = read_uvarint(buf, pos - 1)
+        acls_count -= 1
+        if acls_count < 0:
+            raise Malformed(f"length {acls_count}, which may not be")
+        if acls_count * 5 > end - pos:
+            raise Malformed(f"{acls_count} elements announced, {end - pos} bytes remain")
+        budget -= acls_count * 340
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{acls_count} more would take more than {DECODED_BYTES_MAX} bytes")
         acls = []
-        for _ in range(n):
+        for _ in range(acls_count):
             # resources.acls.principal
             n = buf[pos]
             pos += 1

@@ -27,17 +27,17 @@ def decode_v0(buf: memoryview) -> DescribeClientQuotasRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # components
-    (n,) = unpack_i(buf, pos)
+    (components_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 5 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 300
+    if components_count < 0:
+        raise Malformed(f"length {components_count}, which may not be")
+    if components_count * 5 > end - pos:
+        raise Malformed(f"{components_count} elements announced, {end - pos} bytes remain")
+    budget -= components_count * 300
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{components_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     components = []
-    for _ in range(n):
+    for _ in range(components_count):
         # components.entity_type
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -76,20 +76,20 @@ def decode_v1(buf: memoryview) -> DescribeClientQuotasRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # components
-    n = buf[pos]
+    components_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 4 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 300
+    if components_count > 127:
+        components_count, pos = read_uvarint(buf, pos - 1)
+    components_count -= 1
+    if components_count < 0:
+        raise Malformed(f"length {components_count}, which may not be")
+    if components_count * 4 > end - pos:
+        raise Malformed(f"{components_count} elements announced, {end - pos} bytes remain")
+    budget -= components_count * 300
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{components_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     components = []
-    for _ in range(n):
+    for _ in range(components_count):
         # components.entity_type
         n = buf[pos]
         pos += 1

@@ -46,32 +46,32 @@ def decode_v0(buf: memoryview) -> DescribeClientQuotasResponse:
         error_message = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
     # entries
-    (n,) = unpack_i(buf, pos)
+    (entries_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < -1:
-        raise Malformed(f"length {n}")
-    if n < 0:
+    if entries_count < -1:
+        raise Malformed(f"length {entries_count}")
+    if entries_count < 0:
         entries = None
     else:
-        if n * 8 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 276
+        if entries_count * 8 > end - pos:
+            raise Malformed(f"{entries_count} elements announced, {end - pos} bytes remain")
+        budget -= entries_count * 276
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{entries_count} more would take more than {DECODED_BYTES_MAX} bytes")
         entries = []
-        for _ in range(n):
+        for _ in range(entries_count):
             # entries.entity
-            (n,) = unpack_i(buf, pos)
+            (entity_count,) = unpack_i(buf, pos)
             pos += 4
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 260
+            if entity_count < 0:
+                raise Malformed(f"length {entity_count}, which may not be")
+            if entity_count * 4 > end - pos:
+                raise Malformed(f"{entity_count} elements announced, {end - pos} bytes remain")
+            budget -= entity_count * 260
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+                raise Malformed(f"{entity_count} more would take more than {DECODED_BYTES_MAX} bytes")
             entity = []
-            for _ in range(n):
+            for _ in range(entity_count):
                 # entries.entity.entity_type
                 (n,) = unpack_h(buf, pos)
                 pos += 2
@@ -98,17 +98,17 @@ def decode_v0(buf: memoryview) -> DescribeClientQuotasResponse:
                 # entries.entity
                 entity.append(new(EntityData, (entity_type, entity_name)))
             # entries.values
-            (n,) = unpack_i(buf, pos)
+            (values_count,) = unpack_i(buf, pos)
             pos += 4
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 10 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 212
+            if values_count < 0:
+                raise Malformed(f"length {values_count}, which may not be")
+            if values_count * 10 > end - pos:
+                raise Malformed(f"{values_count} elements announced, {end - pos} bytes remain")
+            budget -= values_count * 212
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+                raise Malformed(f"{values_count} more would take more than {DECODED_BYTES_MAX} bytes")
             values = []
-            for _ in range(n):
+            for _ in range(values_count):
                 # entries.values.key
                 (n,) = unpack_h(buf, pos)
                 pos += 2
@@ -152,36 +152,36 @@ def decode_v1(buf: memoryview) -> DescribeClientQuotasResponse:
         error_message = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
     # entries
-    n = buf[pos]
+    entries_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
+    if entries_count > 127:
+        entries_count, pos = read_uvarint(buf, pos - 1)
+    entries_count -= 1
+    if entries_count < 0:
         entries = None
     else:
-        if n * 3 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 276
+        if entries_count * 3 > end - pos:
+            raise Malformed(f"{entries_count} elements announced, {end - pos} bytes remain")
+        budget -= entries_count * 276
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{entries_count} more would take more than {DECODED_BYTES_MAX} bytes")
         entries = []
-        for _ in range(n):
+        for _ in range(entries_count):
             # entries.entity
-            n = buf[pos]
+            entity_count = buf[pos]
             pos += 1
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 3 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 260
+            if entity_count > 127:
+                entity_count, pos = read_uvarint(buf, pos - 1)
+            entity_count -= 1
+            if entity_count < 0:
+                raise Malformed(f"length {entity_count}, which may not be")
+            if entity_count * 3 > end - pos:
+                raise Malformed(f"{entity_count} elements announced, {end - pos} bytes remain")
+            budget -= entity_count * 260
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+                raise Malformed(f"{entity_count} more would take more than {DECODED_BYTES_MAX} bytes")
             entity = []
-            for _ in range(n):
+            for _ in range(entity_count):
                 # entries.entity.entity_type
                 n = buf[pos]
                 pos += 1
@@ -221,20 +221,20 @@ def decode_v1(buf: memoryview) -> DescribeClientQuotasResponse:
                 # entries.entity
                 entity.append(new(EntityData, (entity_type, entity_name)))
             # entries.values
-            n = buf[pos]
+            values_count = buf[pos]
             pos += 1
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 10 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 212
+            if values_count > 127:
+                values_count, pos = read_uvarint(buf, pos - 1)
+            values_count -= 1
+            if values_count < 0:
+                raise Malformed(f"length {values_count}, which may not be")
+            if values_count * 10 > end - pos:
+                raise Malformed(f"{values_count} elements announced, {end - pos} bytes remain")
+            budget -= values_count * 212
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+                raise Malformed(f"{values_count} more would take more than {DECODED_BYTES_MAX} bytes")
             values = []
-            for _ in range(n):
+            for _ in range(values_count):
                 # entries.values.key
                 n = buf[pos]
                 pos += 1

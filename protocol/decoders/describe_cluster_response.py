@@ -56,21 +56,21 @@ def decode_v0(buf: memoryview) -> DescribeClusterResponse:
     cluster_id = utf_8_decode(buf[pos:stop], "strict", True)[0]
     pos = stop
     # controller_id to brokers
-    controller_id, n = unpack_iB(buf, pos)
+    controller_id, brokers_count = unpack_iB(buf, pos)
     # brokers
     pos += 5
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 11 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 340
+    if brokers_count > 127:
+        brokers_count, pos = read_uvarint(buf, pos - 1)
+    brokers_count -= 1
+    if brokers_count < 0:
+        raise Malformed(f"length {brokers_count}, which may not be")
+    if brokers_count * 11 > end - pos:
+        raise Malformed(f"{brokers_count} elements announced, {end - pos} bytes remain")
+    budget -= brokers_count * 340
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{brokers_count} more would take more than {DECODED_BYTES_MAX} bytes")
     brokers = []
-    for _ in range(n):
+    for _ in range(brokers_count):
         # brokers.broker_id to brokers.host
         broker_id, n = unpack_iB(buf, pos)
         # brokers.host
@@ -171,21 +171,21 @@ def decode_v1(buf: memoryview) -> DescribeClusterResponse:
     cluster_id = utf_8_decode(buf[pos:stop], "strict", True)[0]
     pos = stop
     # controller_id to brokers
-    controller_id, n = unpack_iB(buf, pos)
+    controller_id, brokers_count = unpack_iB(buf, pos)
     # brokers
     pos += 5
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 11 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 340
+    if brokers_count > 127:
+        brokers_count, pos = read_uvarint(buf, pos - 1)
+    brokers_count -= 1
+    if brokers_count < 0:
+        raise Malformed(f"length {brokers_count}, which may not be")
+    if brokers_count * 11 > end - pos:
+        raise Malformed(f"{brokers_count} elements announced, {end - pos} bytes remain")
+    budget -= brokers_count * 340
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{brokers_count} more would take more than {DECODED_BYTES_MAX} bytes")
     brokers = []
-    for _ in range(n):
+    for _ in range(brokers_count):
         # brokers.broker_id to brokers.host
         broker_id, n = unpack_iB(buf, pos)
         # brokers.host

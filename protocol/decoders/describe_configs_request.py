@@ -28,17 +28,17 @@ def decode_v0(buf: memoryview) -> DescribeConfigsRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # resources
-    (n,) = unpack_i(buf, pos)
+    (resources_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 7 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 308
+    if resources_count < 0:
+        raise Malformed(f"length {resources_count}, which may not be")
+    if resources_count * 7 > end - pos:
+        raise Malformed(f"{resources_count} elements announced, {end - pos} bytes remain")
+    budget -= resources_count * 308
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{resources_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     resources = []
-    for _ in range(n):
+    for _ in range(resources_count):
         # resources.resource_type to resources.resource_name
         resource_type, n = unpack_bh(buf, pos)
         # resources.resource_name
@@ -51,20 +51,22 @@ def decode_v0(buf: memoryview) -> DescribeConfigsRequest:
         resource_name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # resources.configuration_keys
-        (n,) = unpack_i(buf, pos)
+        (configuration_keys_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < -1:
-            raise Malformed(f"length {n}")
-        if n < 0:
+        if configuration_keys_count < -1:
+            raise Malformed(f"length {configuration_keys_count}")
+        if configuration_keys_count < 0:
             configuration_keys = None
         else:
-            if n * 2 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 100
+            if configuration_keys_count * 2 > end - pos:
+                raise Malformed(f"{configuration_keys_count} elements announced, {end - pos} bytes remain")
+            budget -= configuration_keys_count * 100
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+                raise Malformed(
+                    f"{configuration_keys_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes"
+                )
             configuration_keys = []
-            for _ in range(n):
+            for _ in range(configuration_keys_count):
                 (n,) = unpack_h(buf, pos)
                 pos += 2
                 if n < 0:
@@ -86,17 +88,17 @@ def decode_v1(buf: memoryview) -> DescribeConfigsRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # resources
-    (n,) = unpack_i(buf, pos)
+    (resources_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 7 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 308
+    if resources_count < 0:
+        raise Malformed(f"length {resources_count}, which may not be")
+    if resources_count * 7 > end - pos:
+        raise Malformed(f"{resources_count} elements announced, {end - pos} bytes remain")
+    budget -= resources_count * 308
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{resources_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     resources = []
-    for _ in range(n):
+    for _ in range(resources_count):
         # resources.resource_type to resources.resource_name
         resource_type, n = unpack_bh(buf, pos)
         # resources.resource_name
@@ -109,20 +111,22 @@ def decode_v1(buf: memoryview) -> DescribeConfigsRequest:
         resource_name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # resources.configuration_keys
-        (n,) = unpack_i(buf, pos)
+        (configuration_keys_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < -1:
-            raise Malformed(f"length {n}")
-        if n < 0:
+        if configuration_keys_count < -1:
+            raise Malformed(f"length {configuration_keys_count}")
+        if configuration_keys_count < 0:
             configuration_keys = None
         else:
-            if n * 2 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 100
+            if configuration_keys_count * 2 > end - pos:
+                raise Malformed(f"{configuration_keys_count} elements announced, {end - pos} bytes remain")
+            budget -= configuration_keys_count * 100
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+                raise Malformed(
+                    f"{configuration_keys_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes"
+                )
             configuration_keys = []
-            for _ in range(n):
+            for _ in range(configuration_keys_count):
                 (n,) = unpack_h(buf, pos)
                 pos += 2
                 if n < 0:
@@ -147,17 +151,17 @@ def decode_v3(buf: memoryview) -> DescribeConfigsRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # resources
-    (n,) = unpack_i(buf, pos)
+    (resources_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 7 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 308
+    if resources_count < 0:
+        raise Malformed(f"length {resources_count}, which may not be")
+    if resources_count * 7 > end - pos:
+        raise Malformed(f"{resources_count} elements announced, {end - pos} bytes remain")
+    budget -= resources_count * 308
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{resources_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     resources = []
-    for _ in range(n):
+    for _ in range(resources_count):
         # resources.resource_type to resources.resource_name
         resource_type, n = unpack_bh(buf, pos)
         # resources.resource_name
@@ -170,20 +174,22 @@ def decode_v3(buf: memoryview) -> DescribeConfigsRequest:
         resource_name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # resources.configuration_keys
-        (n,) = unpack_i(buf, pos)
+        (configuration_keys_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < -1:
-            raise Malformed(f"length {n}")
-        if n < 0:
+        if configuration_keys_count < -1:
+            raise Malformed(f"length {configuration_keys_count}")
+        if configuration_keys_count < 0:
             configuration_keys = None
         else:
-            if n * 2 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 100
+            if configuration_keys_count * 2 > end - pos:
+                raise Malformed(f"{configuration_keys_count} elements announced, {end - pos} bytes remain")
+            budget -= configuration_keys_count * 100
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+                raise Malformed(
+                    f"{configuration_keys_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes"
+                )
             configuration_keys = []
-            for _ in range(n):
+            for _ in range(configuration_keys_count):
                 (n,) = unpack_h(buf, pos)
                 pos += 2
                 if n < 0:
@@ -208,20 +214,20 @@ def decode_v4(buf: memoryview) -> DescribeConfigsRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # resources
-    n = buf[pos]
+    resources_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 4 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 308
+    if resources_count > 127:
+        resources_count, pos = read_uvarint(buf, pos - 1)
+    resources_count -= 1
+    if resources_count < 0:
+        raise Malformed(f"length {resources_count}, which may not be")
+    if resources_count * 4 > end - pos:
+        raise Malformed(f"{resources_count} elements announced, {end - pos} bytes remain")
+    budget -= resources_count * 308
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{resources_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     resources = []
-    for _ in range(n):
+    for _ in range(resources_count):
         # resources.resource_type to resources.resource_name
         resource_type, n = unpack_bB(buf, pos)
         # resources.resource_name
@@ -239,21 +245,23 @@ def decode_v4(buf: memoryview) -> DescribeConfigsRequest:
         resource_name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # resources.configuration_keys
-        n = buf[pos]
+        configuration_keys_count = buf[pos]
         pos += 1
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
+        if configuration_keys_count > 127:
+            configuration_keys_count, pos = read_uvarint(buf, pos - 1)
+        configuration_keys_count -= 1
+        if configuration_keys_count < 0:
             configuration_keys = None
         else:
-            if n * 1 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 100
+            if configuration_keys_count * 1 > end - pos:
+                raise Malformed(f"{configuration_keys_count} elements announced, {end - pos} bytes remain")
+            budget -= configuration_keys_count * 100
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+                raise Malformed(
+                    f"{configuration_keys_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes"
+                )
             configuration_keys = []
-            for _ in range(n):
+            for _ in range(configuration_keys_count):
                 n = buf[pos]
                 pos += 1
                 if n > 127:
@@ -294,13 +302,13 @@ DECODERS: Final[dict[int, Callable[[memoryview], DescribeConfigsRequest]]] = {
     4: decode_v4,
 }
 PLACES: Final = """\
-26 80 84 140 145 201 206 285 the message
-30 78 88 136 149 197 210 277 resources
-42 100 161 225 resources.resource_type to resources.resource_name
-44 102 163 227 resources.resource_name
-53 111 172 241 resources.configuration_keys
-138 199 include_synonyms to the end
-272 resources.tags
-279 include_synonyms to tags
-281 tags
+26 82 86 144 149 207 212 293 the message
+30 80 90 140 153 203 216 285 resources
+42 102 165 231 resources.resource_type to resources.resource_name
+44 104 167 233 resources.resource_name
+53 113 176 247 resources.configuration_keys
+142 205 include_synonyms to the end
+280 resources.tags
+287 include_synonyms to tags
+289 tags
 """

@@ -38,18 +38,18 @@ def decode_v0(buf: memoryview) -> DescribeConfigsResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to results
-    throttle_time_ms, n = unpack_ii(buf, pos)
+    throttle_time_ms, results_count = unpack_ii(buf, pos)
     # results
     pos += 8
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 11 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 436
+    if results_count < 0:
+        raise Malformed(f"length {results_count}, which may not be")
+    if results_count * 11 > end - pos:
+        raise Malformed(f"{results_count} elements announced, {end - pos} bytes remain")
+    budget -= results_count * 436
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{results_count} more would take more than {DECODED_BYTES_MAX} bytes")
     results = []
-    for _ in range(n):
+    for _ in range(results_count):
         # results.error_code to results.error_message
         error_code, n = unpack_hh(buf, pos)
         # results.error_message
@@ -76,17 +76,17 @@ def decode_v0(buf: memoryview) -> DescribeConfigsResponse:
         resource_name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # results.configs
-        (n,) = unpack_i(buf, pos)
+        (configs_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 7 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 316
+        if configs_count < 0:
+            raise Malformed(f"length {configs_count}, which may not be")
+        if configs_count * 7 > end - pos:
+            raise Malformed(f"{configs_count} elements announced, {end - pos} bytes remain")
+        budget -= configs_count * 316
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{configs_count} more would take more than {DECODED_BYTES_MAX} bytes")
         configs = []
-        for _ in range(n):
+        for _ in range(configs_count):
             # results.configs.name
             (n,) = unpack_h(buf, pos)
             pos += 2
@@ -128,18 +128,18 @@ def decode_v1(buf: memoryview) -> DescribeConfigsResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to results
-    throttle_time_ms, n = unpack_ii(buf, pos)
+    throttle_time_ms, results_count = unpack_ii(buf, pos)
     # results
     pos += 8
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 11 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 436
+    if results_count < 0:
+        raise Malformed(f"length {results_count}, which may not be")
+    if results_count * 11 > end - pos:
+        raise Malformed(f"{results_count} elements announced, {end - pos} bytes remain")
+    budget -= results_count * 436
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{results_count} more would take more than {DECODED_BYTES_MAX} bytes")
     results = []
-    for _ in range(n):
+    for _ in range(results_count):
         # results.error_code to results.error_message
         error_code, n = unpack_hh(buf, pos)
         # results.error_message
@@ -166,17 +166,17 @@ def decode_v1(buf: memoryview) -> DescribeConfigsResponse:
         resource_name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # results.configs
-        (n,) = unpack_i(buf, pos)
+        (configs_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 11 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 436
+        if configs_count < 0:
+            raise Malformed(f"length {configs_count}, which may not be")
+        if configs_count * 11 > end - pos:
+            raise Malformed(f"{configs_count} elements announced, {end - pos} bytes remain")
+        budget -= configs_count * 436
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{configs_count} more would take more than {DECODED_BYTES_MAX} bytes")
         configs = []
-        for _ in range(n):
+        for _ in range(configs_count):
             # results.configs.name
             (n,) = unpack_h(buf, pos)
             pos += 2
@@ -201,18 +201,18 @@ def decode_v1(buf: memoryview) -> DescribeConfigsResponse:
                 value = utf_8_decode(buf[pos:stop], "strict", True)[0]
                 pos = stop
             # results.configs.read_only to results.configs.synonyms
-            read_only, config_source, is_sensitive, n = unpack_B0bB0i(buf, pos)
+            read_only, config_source, is_sensitive, synonyms_count = unpack_B0bB0i(buf, pos)
             # results.configs.synonyms
             pos += 7
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 5 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 300
+            if synonyms_count < 0:
+                raise Malformed(f"length {synonyms_count}, which may not be")
+            if synonyms_count * 5 > end - pos:
+                raise Malformed(f"{synonyms_count} elements announced, {end - pos} bytes remain")
+            budget -= synonyms_count * 300
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+                raise Malformed(f"{synonyms_count} more would take more than {DECODED_BYTES_MAX} bytes")
             synonyms = []
-            for _ in range(n):
+            for _ in range(synonyms_count):
                 # results.configs.synonyms.name
                 (n,) = unpack_h(buf, pos)
                 pos += 2
@@ -259,18 +259,18 @@ def decode_v3(buf: memoryview) -> DescribeConfigsResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to results
-    throttle_time_ms, n = unpack_ii(buf, pos)
+    throttle_time_ms, results_count = unpack_ii(buf, pos)
     # results
     pos += 8
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 11 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 436
+    if results_count < 0:
+        raise Malformed(f"length {results_count}, which may not be")
+    if results_count * 11 > end - pos:
+        raise Malformed(f"{results_count} elements announced, {end - pos} bytes remain")
+    budget -= results_count * 436
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{results_count} more would take more than {DECODED_BYTES_MAX} bytes")
     results = []
-    for _ in range(n):
+    for _ in range(results_count):
         # results.error_code to results.error_message
         error_code, n = unpack_hh(buf, pos)
         # results.error_message
@@ -297,17 +297,17 @@ def decode_v3(buf: memoryview) -> DescribeConfigsResponse:
         resource_name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # results.configs
-        (n,) = unpack_i(buf, pos)
+        (configs_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 14 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 548
+        if configs_count < 0:
+            raise Malformed(f"length {configs_count}, which may not be")
+        if configs_count * 14 > end - pos:
+            raise Malformed(f"{configs_count} elements announced, {end - pos} bytes remain")
+        budget -= configs_count * 548
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{configs_count} more would take more than {DECODED_BYTES_MAX} bytes")
         configs = []
-        for _ in range(n):
+        for _ in range(configs_count):
             # results.configs.name
             (n,) = unpack_h(buf, pos)
             pos += 2
@@ -332,18 +332,18 @@ def decode_v3(buf: memoryview) -> DescribeConfigsResponse:
                 value = utf_8_decode(buf[pos:stop], "strict", True)[0]
                 pos = stop
             # results.configs.read_only to results.configs.synonyms
-            read_only, config_source, is_sensitive, n = unpack_B0bB0i(buf, pos)
+            read_only, config_source, is_sensitive, synonyms_count = unpack_B0bB0i(buf, pos)
             # results.configs.synonyms
             pos += 7
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 5 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 300
+            if synonyms_count < 0:
+                raise Malformed(f"length {synonyms_count}, which may not be")
+            if synonyms_count * 5 > end - pos:
+                raise Malformed(f"{synonyms_count} elements announced, {end - pos} bytes remain")
+            budget -= synonyms_count * 300
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+                raise Malformed(f"{synonyms_count} more would take more than {DECODED_BYTES_MAX} bytes")
             synonyms = []
-            for _ in range(n):
+            for _ in range(synonyms_count):
                 # results.configs.synonyms.name
                 (n,) = unpack_h(buf, pos)
                 pos += 2
@@ -404,21 +404,21 @@ def decode_v4(buf: memoryview) -> DescribeConfigsResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to results
-    throttle_time_ms, n = unpack_iB(buf, pos)
+    throttle_time_ms, results_count = unpack_iB(buf, pos)
     # results
     pos += 5
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 7 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 436
+    if results_count > 127:
+        results_count, pos = read_uvarint(buf, pos - 1)
+    results_count -= 1
+    if results_count < 0:
+        raise Malformed(f"length {results_count}, which may not be")
+    if results_count * 7 > end - pos:
+        raise Malformed(f"{results_count} elements announced, {end - pos} bytes remain")
+    budget -= results_count * 436
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{results_count} more would take more than {DECODED_BYTES_MAX} bytes")
     results = []
-    for _ in range(n):
+    for _ in range(results_count):
         # results.error_code to results.error_message
         error_code, n = unpack_hB(buf, pos)
         # results.error_message
@@ -453,20 +453,20 @@ def decode_v4(buf: memoryview) -> DescribeConfigsResponse:
         resource_name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # results.configs
-        n = buf[pos]
+        configs_count = buf[pos]
         pos += 1
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 9 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 548
+        if configs_count > 127:
+            configs_count, pos = read_uvarint(buf, pos - 1)
+        configs_count -= 1
+        if configs_count < 0:
+            raise Malformed(f"length {configs_count}, which may not be")
+        if configs_count * 9 > end - pos:
+            raise Malformed(f"{configs_count} elements announced, {end - pos} bytes remain")
+        budget -= configs_count * 548
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{configs_count} more would take more than {DECODED_BYTES_MAX} bytes")
         configs = []
-        for _ in range(n):
+        for _ in range(configs_count):
             # results.configs.name
             n = buf[pos]
             pos += 1
@@ -499,21 +499,21 @@ def decode_v4(buf: memoryview) -> DescribeConfigsResponse:
                 value = utf_8_decode(buf[pos:stop], "strict", True)[0]
                 pos = stop
             # results.configs.read_only to results.configs.synonyms
-            read_only, config_source, is_sensitive, n = unpack_B0bB0B(buf, pos)
+            read_only, config_source, is_sensitive, synonyms_count = unpack_B0bB0B(buf, pos)
             # results.configs.synonyms
             pos += 4
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 300
+            if synonyms_count > 127:
+                synonyms_count, pos = read_uvarint(buf, pos - 1)
+            synonyms_count -= 1
+            if synonyms_count < 0:
+                raise Malformed(f"length {synonyms_count}, which may not be")
+            if synonyms_count * 4 > end - pos:
+                raise Malformed(f"{synonyms_count} elements announced, {end - pos} bytes remain")
+            budget -= synonyms_count * 300
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+                raise Malformed(f"{synonyms_count} more would take more than {DECODED_BYTES_MAX} bytes")
             synonyms = []
-            for _ in range(n):
+            for _ in range(synonyms_count):
                 # results.configs.synonyms.name
                 n = buf[pos]
                 pos += 1

@@ -26,20 +26,20 @@ def decode_v0(buf: memoryview) -> DescribeDelegationTokenRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # owners
-    (n,) = unpack_i(buf, pos)
+    (owners_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < -1:
-        raise Malformed(f"length {n}")
-    if n < 0:
+    if owners_count < -1:
+        raise Malformed(f"length {owners_count}")
+    if owners_count < 0:
         owners = None
     else:
-        if n * 4 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 260
+        if owners_count * 4 > end - pos:
+            raise Malformed(f"{owners_count} elements announced, {end - pos} bytes remain")
+        budget -= owners_count * 260
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{owners_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         owners = []
-        for _ in range(n):
+        for _ in range(owners_count):
             # owners.principal_type
             (n,) = unpack_h(buf, pos)
             pos += 2
@@ -71,21 +71,21 @@ def decode_v2(buf: memoryview) -> DescribeDelegationTokenRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # owners
-    n = buf[pos]
+    owners_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
+    if owners_count > 127:
+        owners_count, pos = read_uvarint(buf, pos - 1)
+    owners_count -= 1
+    if owners_count < 0:
         owners = None
     else:
-        if n * 3 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 260
+        if owners_count * 3 > end - pos:
+            raise Malformed(f"{owners_count} elements announced, {end - pos} bytes remain")
+        budget -= owners_count * 260
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{owners_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         owners = []
-        for _ in range(n):
+        for _ in range(owners_count):
             # owners.principal_type
             n = buf[pos]
             pos += 1

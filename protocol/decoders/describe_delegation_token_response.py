@@ -32,18 +32,18 @@ def decode_v0(buf: memoryview) -> DescribeDelegationTokenResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # error_code to tokens
-    error_code, n = unpack_hi(buf, pos)
+    error_code, tokens_count = unpack_hi(buf, pos)
     # tokens
     pos += 6
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 38 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 700
+    if tokens_count < 0:
+        raise Malformed(f"length {tokens_count}, which may not be")
+    if tokens_count * 38 > end - pos:
+        raise Malformed(f"{tokens_count} elements announced, {end - pos} bytes remain")
+    budget -= tokens_count * 700
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{tokens_count} more would take more than {DECODED_BYTES_MAX} bytes")
     tokens = []
-    for _ in range(n):
+    for _ in range(tokens_count):
         # tokens.principal_type
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -86,17 +86,17 @@ def decode_v0(buf: memoryview) -> DescribeDelegationTokenResponse:
         hmac = bytes(buf[pos:stop])
         pos = stop
         # tokens.renewers
-        (n,) = unpack_i(buf, pos)
+        (renewers_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 4 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 260
+        if renewers_count < 0:
+            raise Malformed(f"length {renewers_count}, which may not be")
+        if renewers_count * 4 > end - pos:
+            raise Malformed(f"{renewers_count} elements announced, {end - pos} bytes remain")
+        budget -= renewers_count * 260
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{renewers_count} more would take more than {DECODED_BYTES_MAX} bytes")
         renewers = []
-        for _ in range(n):
+        for _ in range(renewers_count):
             # tokens.renewers.principal_type
             (n,) = unpack_h(buf, pos)
             pos += 2
@@ -149,21 +149,21 @@ def decode_v2(buf: memoryview) -> DescribeDelegationTokenResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # error_code to tokens
-    error_code, n = unpack_hB(buf, pos)
+    error_code, tokens_count = unpack_hB(buf, pos)
     # tokens
     pos += 3
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 30 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 700
+    if tokens_count > 127:
+        tokens_count, pos = read_uvarint(buf, pos - 1)
+    tokens_count -= 1
+    if tokens_count < 0:
+        raise Malformed(f"length {tokens_count}, which may not be")
+    if tokens_count * 30 > end - pos:
+        raise Malformed(f"{tokens_count} elements announced, {end - pos} bytes remain")
+    budget -= tokens_count * 700
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{tokens_count} more would take more than {DECODED_BYTES_MAX} bytes")
     tokens = []
-    for _ in range(n):
+    for _ in range(tokens_count):
         # tokens.principal_type
         n = buf[pos]
         pos += 1
@@ -224,20 +224,20 @@ def decode_v2(buf: memoryview) -> DescribeDelegationTokenResponse:
         hmac = bytes(buf[pos:stop])
         pos = stop
         # tokens.renewers
-        n = buf[pos]
+        renewers_count = buf[pos]
         pos += 1
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 3 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 260
+        if renewers_count > 127:
+            renewers_count, pos = read_uvarint(buf, pos - 1)
+        renewers_count -= 1
+        if renewers_count < 0:
+            raise Malformed(f"length {renewers_count}, which may not be")
+        if renewers_count * 3 > end - pos:
+            raise Malformed(f"{renewers_count} elements announced, {end - pos} bytes remain")
+        budget -= renewers_count * 260
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{renewers_count} more would take more than {DECODED_BYTES_MAX} bytes")
         renewers = []
-        for _ in range(n):
+        for _ in range(renewers_count):
             # tokens.renewers.principal_type
             n = buf[pos]
             pos += 1
@@ -313,21 +313,21 @@ def decode_v3(buf: memoryview) -> DescribeDelegationTokenResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # error_code to tokens
-    error_code, n = unpack_hB(buf, pos)
+    error_code, tokens_count = unpack_hB(buf, pos)
     # tokens
     pos += 3
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 32 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 860
+    if tokens_count > 127:
+        tokens_count, pos = read_uvarint(buf, pos - 1)
+    tokens_count -= 1
+    if tokens_count < 0:
+        raise Malformed(f"length {tokens_count}, which may not be")
+    if tokens_count * 32 > end - pos:
+        raise Malformed(f"{tokens_count} elements announced, {end - pos} bytes remain")
+    budget -= tokens_count * 860
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{tokens_count} more would take more than {DECODED_BYTES_MAX} bytes")
     tokens = []
-    for _ in range(n):
+    for _ in range(tokens_count):
         # tokens.principal_type
         n = buf[pos]
         pos += 1
@@ -418,20 +418,20 @@ def decode_v3(buf: memoryview) -> DescribeDelegationTokenResponse:
         hmac = bytes(buf[pos:stop])
         pos = stop
         # tokens.renewers
-        n = buf[pos]
+        renewers_count = buf[pos]
         pos += 1
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 3 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 260
+        if renewers_count > 127:
+            renewers_count, pos = read_uvarint(buf, pos - 1)
+        renewers_count -= 1
+        if renewers_count < 0:
+            raise Malformed(f"length {renewers_count}, which may not be")
+        if renewers_count * 3 > end - pos:
+            raise Malformed(f"{renewers_count} elements announced, {end - pos} bytes remain")
+        budget -= renewers_count * 260
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{renewers_count} more would take more than {DECODED_BYTES_MAX} bytes")
         renewers = []
-        for _ in range(n):
+        for _ in range(renewers_count):
             # tokens.renewers.principal_type
             n = buf[pos]
             pos += 1

@@ -25,17 +25,17 @@ def decode_v0(buf: memoryview) -> DescribeGroupsRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # groups
-    (n,) = unpack_i(buf, pos)
+    (groups_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 2 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 100
+    if groups_count < 0:
+        raise Malformed(f"length {groups_count}, which may not be")
+    if groups_count * 2 > end - pos:
+        raise Malformed(f"{groups_count} elements announced, {end - pos} bytes remain")
+    budget -= groups_count * 100
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{groups_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     groups = []
-    for _ in range(n):
+    for _ in range(groups_count):
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
@@ -55,17 +55,17 @@ def decode_v3(buf: memoryview) -> DescribeGroupsRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # groups
-    (n,) = unpack_i(buf, pos)
+    (groups_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 2 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 100
+    if groups_count < 0:
+        raise Malformed(f"length {groups_count}, which may not be")
+    if groups_count * 2 > end - pos:
+        raise Malformed(f"{groups_count} elements announced, {end - pos} bytes remain")
+    budget -= groups_count * 100
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{groups_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     groups = []
-    for _ in range(n):
+    for _ in range(groups_count):
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
@@ -88,20 +88,20 @@ def decode_v5(buf: memoryview) -> DescribeGroupsRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # groups
-    n = buf[pos]
+    groups_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 1 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 100
+    if groups_count > 127:
+        groups_count, pos = read_uvarint(buf, pos - 1)
+    groups_count -= 1
+    if groups_count < 0:
+        raise Malformed(f"length {groups_count}, which may not be")
+    if groups_count * 1 > end - pos:
+        raise Malformed(f"{groups_count} elements announced, {end - pos} bytes remain")
+    budget -= groups_count * 100
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{groups_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     groups = []
-    for _ in range(n):
+    for _ in range(groups_count):
         n = buf[pos]
         pos += 1
         if n > 127:

@@ -31,17 +31,17 @@ def decode_v0(buf: memoryview) -> DescribeGroupsResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # groups
-    (n,) = unpack_i(buf, pos)
+    (groups_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 14 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 580
+    if groups_count < 0:
+        raise Malformed(f"length {groups_count}, which may not be")
+    if groups_count * 14 > end - pos:
+        raise Malformed(f"{groups_count} elements announced, {end - pos} bytes remain")
+    budget -= groups_count * 580
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{groups_count} more would take more than {DECODED_BYTES_MAX} bytes")
     groups = []
-    for _ in range(n):
+    for _ in range(groups_count):
         # groups.error_code to groups.group_id
         error_code, n = unpack_hh(buf, pos)
         # groups.group_id
@@ -84,17 +84,17 @@ def decode_v0(buf: memoryview) -> DescribeGroupsResponse:
         protocol_data = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # groups.members
-        (n,) = unpack_i(buf, pos)
+        (members_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 14 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 500
+        if members_count < 0:
+            raise Malformed(f"length {members_count}, which may not be")
+        if members_count * 14 > end - pos:
+            raise Malformed(f"{members_count} elements announced, {end - pos} bytes remain")
+        budget -= members_count * 500
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{members_count} more would take more than {DECODED_BYTES_MAX} bytes")
         members = []
-        for _ in range(n):
+        for _ in range(members_count):
             # groups.members.member_id
             (n,) = unpack_h(buf, pos)
             pos += 2
@@ -162,18 +162,18 @@ def decode_v1(buf: memoryview) -> DescribeGroupsResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to groups
-    throttle_time_ms, n = unpack_ii(buf, pos)
+    throttle_time_ms, groups_count = unpack_ii(buf, pos)
     # groups
     pos += 8
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 14 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 580
+    if groups_count < 0:
+        raise Malformed(f"length {groups_count}, which may not be")
+    if groups_count * 14 > end - pos:
+        raise Malformed(f"{groups_count} elements announced, {end - pos} bytes remain")
+    budget -= groups_count * 580
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{groups_count} more would take more than {DECODED_BYTES_MAX} bytes")
     groups = []
-    for _ in range(n):
+    for _ in range(groups_count):
         # groups.error_code to groups.group_id
         error_code, n = unpack_hh(buf, pos)
         # groups.group_id
@@ -216,17 +216,17 @@ def decode_v1(buf: memoryview) -> DescribeGroupsResponse:
         protocol_data = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # groups.members
-        (n,) = unpack_i(buf, pos)
+        (members_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 14 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 500
+        if members_count < 0:
+            raise Malformed(f"length {members_count}, which may not be")
+        if members_count * 14 > end - pos:
+            raise Malformed(f"{members_count} elements announced, {end - pos} bytes remain")
+        budget -= members_count * 500
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{members_count} more would take more than {DECODED_BYTES_MAX} bytes")
         members = []
-        for _ in range(n):
+        for _ in range(members_count):
             # groups.members.member_id
             (n,) = unpack_h(buf, pos)
             pos += 2
@@ -294,18 +294,18 @@ def decode_v3(buf: memoryview) -> DescribeGroupsResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to groups
-    throttle_time_ms, n = unpack_ii(buf, pos)
+    throttle_time_ms, groups_count = unpack_ii(buf, pos)
     # groups
     pos += 8
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 18 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 612
+    if groups_count < 0:
+        raise Malformed(f"length {groups_count}, which may not be")
+    if groups_count * 18 > end - pos:
+        raise Malformed(f"{groups_count} elements announced, {end - pos} bytes remain")
+    budget -= groups_count * 612
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{groups_count} more would take more than {DECODED_BYTES_MAX} bytes")
     groups = []
-    for _ in range(n):
+    for _ in range(groups_count):
         # groups.error_code to groups.group_id
         error_code, n = unpack_hh(buf, pos)
         # groups.group_id
@@ -348,17 +348,17 @@ def decode_v3(buf: memoryview) -> DescribeGroupsResponse:
         protocol_data = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # groups.members
-        (n,) = unpack_i(buf, pos)
+        (members_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 14 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 500
+        if members_count < 0:
+            raise Malformed(f"length {members_count}, which may not be")
+        if members_count * 14 > end - pos:
+            raise Malformed(f"{members_count} elements announced, {end - pos} bytes remain")
+        budget -= members_count * 500
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{members_count} more would take more than {DECODED_BYTES_MAX} bytes")
         members = []
-        for _ in range(n):
+        for _ in range(members_count):
             # groups.members.member_id
             (n,) = unpack_h(buf, pos)
             pos += 2
@@ -432,18 +432,18 @@ def decode_v4(buf: memoryview) -> DescribeGroupsResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to groups
-    throttle_time_ms, n = unpack_ii(buf, pos)
+    throttle_time_ms, groups_count = unpack_ii(buf, pos)
     # groups
     pos += 8
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 18 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 612
+    if groups_count < 0:
+        raise Malformed(f"length {groups_count}, which may not be")
+    if groups_count * 18 > end - pos:
+        raise Malformed(f"{groups_count} elements announced, {end - pos} bytes remain")
+    budget -= groups_count * 612
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{groups_count} more would take more than {DECODED_BYTES_MAX} bytes")
     groups = []
-    for _ in range(n):
+    for _ in range(groups_count):
         # groups.error_code to groups.group_id
         error_code, n = unpack_hh(buf, pos)
         # groups.group_id
@@ -486,17 +486,17 @@ def decode_v4(buf: memoryview) -> DescribeGroupsResponse:
         protocol_data = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # groups.members
-        (n,) = unpack_i(buf, pos)
+        (members_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 16 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 580
+        if members_count < 0:
+            raise Malformed(f"length {members_count}, which may not be")
+        if members_count * 16 > end - pos:
+            raise Malformed(f"{members_count} elements announced, {end - pos} bytes remain")
+        budget -= members_count * 580
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{members_count} more would take more than {DECODED_BYTES_MAX} bytes")
         members = []
-        for _ in range(n):
+        for _ in range(members_count):
             # groups.members.member_id
             (n,) = unpack_h(buf, pos)
             pos += 2
@@ -586,21 +586,21 @@ def decode_v5(buf: memoryview) -> DescribeGroupsResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to groups
-    throttle_time_ms, n = unpack_iB(buf, pos)
+    throttle_time_ms, groups_count = unpack_iB(buf, pos)
     # groups
     pos += 5
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 12 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 612
+    if groups_count > 127:
+        groups_count, pos = read_uvarint(buf, pos - 1)
+    groups_count -= 1
+    if groups_count < 0:
+        raise Malformed(f"length {groups_count}, which may not be")
+    if groups_count * 12 > end - pos:
+        raise Malformed(f"{groups_count} elements announced, {end - pos} bytes remain")
+    budget -= groups_count * 612
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{groups_count} more would take more than {DECODED_BYTES_MAX} bytes")
     groups = []
-    for _ in range(n):
+    for _ in range(groups_count):
         # groups.error_code to groups.group_id
         error_code, n = unpack_hB(buf, pos)
         # groups.group_id
@@ -663,20 +663,20 @@ def decode_v5(buf: memoryview) -> DescribeGroupsResponse:
         protocol_data = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # groups.members
-        n = buf[pos]
+        members_count = buf[pos]
         pos += 1
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 7 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 580
+        if members_count > 127:
+            members_count, pos = read_uvarint(buf, pos - 1)
+        members_count -= 1
+        if members_count < 0:
+            raise Malformed(f"length {members_count}, which may not be")
+        if members_count * 7 > end - pos:
+            raise Malformed(f"{members_count} elements announced, {end - pos} bytes remain")
+        budget -= members_count * 580
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{members_count} more would take more than {DECODED_BYTES_MAX} bytes")
         members = []
-        for _ in range(n):
+        for _ in range(members_count):
             # groups.members.member_id
             n = buf[pos]
             pos += 1

@@ -23,20 +23,20 @@ def decode_v0(buf: memoryview) -> DescribeLogDirsRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # topics
-    (n,) = unpack_i(buf, pos)
+    (topics_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < -1:
-        raise Malformed(f"length {n}")
-    if n < 0:
+    if topics_count < -1:
+        raise Malformed(f"length {topics_count}")
+    if topics_count < 0:
         topics = None
     else:
-        if n * 6 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 268
+        if topics_count * 6 > end - pos:
+            raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+        budget -= topics_count * 268
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{topics_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         topics = []
-        for _ in range(n):
+        for _ in range(topics_count):
             # topics.topic
             (n,) = unpack_h(buf, pos)
             pos += 2
@@ -48,17 +48,17 @@ def decode_v0(buf: memoryview) -> DescribeLogDirsRequest:
             topic = utf_8_decode(buf[pos:stop], "strict", True)[0]
             pos = stop
             # topics.partitions
-            (n,) = unpack_i(buf, pos)
+            (partitions_count,) = unpack_i(buf, pos)
             pos += 4
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if partitions_count < 0:
+                raise Malformed(f"length {partitions_count}, which may not be")
+            if partitions_count * 4 > end - pos:
+                raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+            budget -= partitions_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-            partitions = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{partitions_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            partitions = list(unpack_from(f">{partitions_count}i", buf, pos))
+            pos += partitions_count * 4
             # topics
             topics.append(new(DescribableLogDirTopic, (topic, partitions)))
     # the message
@@ -70,21 +70,21 @@ def decode_v2(buf: memoryview) -> DescribeLogDirsRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # topics
-    n = buf[pos]
+    topics_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
+    if topics_count > 127:
+        topics_count, pos = read_uvarint(buf, pos - 1)
+    topics_count -= 1
+    if topics_count < 0:
         topics = None
     else:
-        if n * 3 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 268
+        if topics_count * 3 > end - pos:
+            raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+        budget -= topics_count * 268
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{topics_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         topics = []
-        for _ in range(n):
+        for _ in range(topics_count):
             # topics.topic
             n = buf[pos]
             pos += 1
@@ -101,20 +101,20 @@ def decode_v2(buf: memoryview) -> DescribeLogDirsRequest:
             topic = utf_8_decode(buf[pos:stop], "strict", True)[0]
             pos = stop
             # topics.partitions
-            n = buf[pos]
+            partitions_count = buf[pos]
             pos += 1
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if partitions_count > 127:
+                partitions_count, pos = read_uvarint(buf, pos - 1)
+            partitions_count -= 1
+            if partitions_count < 0:
+                raise Malformed(f"length {partitions_count}, which may not be")
+            if partitions_count * 4 > end - pos:
+                raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+            budget -= partitions_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-            partitions = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{partitions_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            partitions = list(unpack_from(f">{partitions_count}i", buf, pos))
+            pos += partitions_count * 4
             # topics.tags
             n = buf[pos]
             pos += 1

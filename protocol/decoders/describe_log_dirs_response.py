@@ -36,18 +36,18 @@ def decode_v0(buf: memoryview) -> DescribeLogDirsResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to results
-    throttle_time_ms, n = unpack_ii(buf, pos)
+    throttle_time_ms, results_count = unpack_ii(buf, pos)
     # results
     pos += 8
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 8 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 324
+    if results_count < 0:
+        raise Malformed(f"length {results_count}, which may not be")
+    if results_count * 8 > end - pos:
+        raise Malformed(f"{results_count} elements announced, {end - pos} bytes remain")
+    budget -= results_count * 324
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{results_count} more would take more than {DECODED_BYTES_MAX} bytes")
     results = []
-    for _ in range(n):
+    for _ in range(results_count):
         # results.error_code to results.log_dir
         error_code, n = unpack_hh(buf, pos)
         # results.log_dir
@@ -60,17 +60,17 @@ def decode_v0(buf: memoryview) -> DescribeLogDirsResponse:
         log_dir = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # results.topics
-        (n,) = unpack_i(buf, pos)
+        (topics_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 6 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 268
+        if topics_count < 0:
+            raise Malformed(f"length {topics_count}, which may not be")
+        if topics_count * 6 > end - pos:
+            raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+        budget -= topics_count * 268
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{topics_count} more would take more than {DECODED_BYTES_MAX} bytes")
         topics = []
-        for _ in range(n):
+        for _ in range(topics_count):
             # results.topics.name
             (n,) = unpack_h(buf, pos)
             pos += 2
@@ -82,17 +82,17 @@ def decode_v0(buf: memoryview) -> DescribeLogDirsResponse:
             name = utf_8_decode(buf[pos:stop], "strict", True)[0]
             pos = stop
             # results.topics.partitions
-            (n,) = unpack_i(buf, pos)
+            (partitions_count,) = unpack_i(buf, pos)
             pos += 4
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 21 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 244
+            if partitions_count < 0:
+                raise Malformed(f"length {partitions_count}, which may not be")
+            if partitions_count * 21 > end - pos:
+                raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+            budget -= partitions_count * 244
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+                raise Malformed(f"{partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
             partitions = []
-            for _ in range(n):
+            for _ in range(partitions_count):
                 # results.topics.partitions.partition_index to results.topics.partitions
                 partition_index, partition_size, offset_lag, is_future_key = unpack_iqqB0(buf, pos)
                 # results.topics.partitions
@@ -113,21 +113,21 @@ def decode_v2(buf: memoryview) -> DescribeLogDirsResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to results
-    throttle_time_ms, n = unpack_iB(buf, pos)
+    throttle_time_ms, results_count = unpack_iB(buf, pos)
     # results
     pos += 5
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 5 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 324
+    if results_count > 127:
+        results_count, pos = read_uvarint(buf, pos - 1)
+    results_count -= 1
+    if results_count < 0:
+        raise Malformed(f"length {results_count}, which may not be")
+    if results_count * 5 > end - pos:
+        raise Malformed(f"{results_count} elements announced, {end - pos} bytes remain")
+    budget -= results_count * 324
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{results_count} more would take more than {DECODED_BYTES_MAX} bytes")
     results = []
-    for _ in range(n):
+    for _ in range(results_count):
         # results.error_code to results.log_dir
         error_code, n = unpack_hB(buf, pos)
         # results.log_dir
@@ -145,20 +145,20 @@ def decode_v2(buf: memoryview) -> DescribeLogDirsResponse:
         log_dir = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # results.topics
-        n = buf[pos]
+        topics_count = buf[pos]
         pos += 1
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 3 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 268
+        if topics_count > 127:
+            topics_count, pos = read_uvarint(buf, pos - 1)
+        topics_count -= 1
+        if topics_count < 0:
+            raise Malformed(f"length {topics_count}, which may not be")
+        if topics_count * 3 > end - pos:
+            raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+        budget -= topics_count * 268
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{topics_count} more would take more than {DECODED_BYTES_MAX} bytes")
         topics = []
-        for _ in range(n):
+        for _ in range(topics_count):
             # results.topics.name
             n = buf[pos]
             pos += 1
@@ -175,20 +175,20 @@ def decode_v2(buf: memoryview) -> DescribeLogDirsResponse:
             name = utf_8_decode(buf[pos:stop], "strict", True)[0]
             pos = stop
             # results.topics.partitions
-            n = buf[pos]
+            partitions_count = buf[pos]
             pos += 1
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 22 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 244
+            if partitions_count > 127:
+                partitions_count, pos = read_uvarint(buf, pos - 1)
+            partitions_count -= 1
+            if partitions_count < 0:
+                raise Malformed(f"length {partitions_count}, which may not be")
+            if partitions_count * 22 > end - pos:
+                raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+            budget -= partitions_count * 244
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+                raise Malformed(f"{partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
             partitions = []
-            for _ in range(n):
+            for _ in range(partitions_count):
                 # results.topics.partitions.partition_index to results.topics.partitions.tags
                 partition_index, partition_size, offset_lag, is_future_key, n = unpack_iqqB0B(buf, pos)
                 # results.topics.partitions.tags
@@ -227,21 +227,21 @@ def decode_v3(buf: memoryview) -> DescribeLogDirsResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to results
-    throttle_time_ms, error_code, n = unpack_ihB(buf, pos)
+    throttle_time_ms, error_code, results_count = unpack_ihB(buf, pos)
     # results
     pos += 7
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 5 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 324
+    if results_count > 127:
+        results_count, pos = read_uvarint(buf, pos - 1)
+    results_count -= 1
+    if results_count < 0:
+        raise Malformed(f"length {results_count}, which may not be")
+    if results_count * 5 > end - pos:
+        raise Malformed(f"{results_count} elements announced, {end - pos} bytes remain")
+    budget -= results_count * 324
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{results_count} more would take more than {DECODED_BYTES_MAX} bytes")
     results = []
-    for _ in range(n):
+    for _ in range(results_count):
         # results.error_code to results.log_dir
         error_code_2, n = unpack_hB(buf, pos)
         # results.log_dir
@@ -259,20 +259,20 @@ def decode_v3(buf: memoryview) -> DescribeLogDirsResponse:
         log_dir = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # results.topics
-        n = buf[pos]
+        topics_count = buf[pos]
         pos += 1
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 3 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 268
+        if topics_count > 127:
+            topics_count, pos = read_uvarint(buf, pos - 1)
+        topics_count -= 1
+        if topics_count < 0:
+            raise Malformed(f"length {topics_count}, which may not be")
+        if topics_count * 3 > end - pos:
+            raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+        budget -= topics_count * 268
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{topics_count} more would take more than {DECODED_BYTES_MAX} bytes")
         topics = []
-        for _ in range(n):
+        for _ in range(topics_count):
             # results.topics.name
             n = buf[pos]
             pos += 1
@@ -289,20 +289,20 @@ def decode_v3(buf: memoryview) -> DescribeLogDirsResponse:
             name = utf_8_decode(buf[pos:stop], "strict", True)[0]
             pos = stop
             # results.topics.partitions
-            n = buf[pos]
+            partitions_count = buf[pos]
             pos += 1
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 22 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 244
+            if partitions_count > 127:
+                partitions_count, pos = read_uvarint(buf, pos - 1)
+            partitions_count -= 1
+            if partitions_count < 0:
+                raise Malformed(f"length {partitions_count}, which may not be")
+            if partitions_count * 22 > end - pos:
+                raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+            budget -= partitions_count * 244
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+                raise Malformed(f"{partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
             partitions = []
-            for _ in range(n):
+            for _ in range(partitions_count):
                 # results.topics.partitions.partition_index to results.topics.partitions.tags
                 partition_index, partition_size, offset_lag, is_future_key, n = unpack_iqqB0B(buf, pos)
                 # results.topics.partitions.tags
@@ -341,21 +341,21 @@ def decode_v4(buf: memoryview) -> DescribeLogDirsResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to results
-    throttle_time_ms, error_code, n = unpack_ihB(buf, pos)
+    throttle_time_ms, error_code, results_count = unpack_ihB(buf, pos)
     # results
     pos += 7
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 21 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 420
+    if results_count > 127:
+        results_count, pos = read_uvarint(buf, pos - 1)
+    results_count -= 1
+    if results_count < 0:
+        raise Malformed(f"length {results_count}, which may not be")
+    if results_count * 21 > end - pos:
+        raise Malformed(f"{results_count} elements announced, {end - pos} bytes remain")
+    budget -= results_count * 420
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{results_count} more would take more than {DECODED_BYTES_MAX} bytes")
     results = []
-    for _ in range(n):
+    for _ in range(results_count):
         # results.error_code to results.log_dir
         error_code_2, n = unpack_hB(buf, pos)
         # results.log_dir
@@ -373,20 +373,20 @@ def decode_v4(buf: memoryview) -> DescribeLogDirsResponse:
         log_dir = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # results.topics
-        n = buf[pos]
+        topics_count = buf[pos]
         pos += 1
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 3 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 268
+        if topics_count > 127:
+            topics_count, pos = read_uvarint(buf, pos - 1)
+        topics_count -= 1
+        if topics_count < 0:
+            raise Malformed(f"length {topics_count}, which may not be")
+        if topics_count * 3 > end - pos:
+            raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+        budget -= topics_count * 268
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{topics_count} more would take more than {DECODED_BYTES_MAX} bytes")
         topics = []
-        for _ in range(n):
+        for _ in range(topics_count):
             # results.topics.name
             n = buf[pos]
             pos += 1
@@ -403,20 +403,20 @@ def decode_v4(buf: memoryview) -> DescribeLogDirsResponse:
             name = utf_8_decode(buf[pos:stop], "strict", True)[0]
             pos = stop
             # results.topics.partitions
-            n = buf[pos]
+            partitions_count = buf[pos]
             pos += 1
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 22 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 244
+            if partitions_count > 127:
+                partitions_count, pos = read_uvarint(buf, pos - 1)
+            partitions_count -= 1
+            if partitions_count < 0:
+                raise Malformed(f"length {partitions_count}, which may not be")
+            if partitions_count * 22 > end - pos:
+                raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+            budget -= partitions_count * 244
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+                raise Malformed(f"{partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
             partitions = []
-            for _ in range(n):
+            for _ in range(partitions_count):
                 # results.topics.partitions.partition_index to results.topics.partitions.tags
                 partition_index, partition_size, offset_lag, is_future_key, n = unpack_iqqB0B(buf, pos)
                 # results.topics.partitions.tags

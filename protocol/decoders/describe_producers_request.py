@@ -21,20 +21,20 @@ def decode_v0(buf: memoryview) -> DescribeProducersRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # topics
-    n = buf[pos]
+    topics_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 3 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 268
+    if topics_count > 127:
+        topics_count, pos = read_uvarint(buf, pos - 1)
+    topics_count -= 1
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 3 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 268
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         # topics.name
         n = buf[pos]
         pos += 1
@@ -51,20 +51,20 @@ def decode_v0(buf: memoryview) -> DescribeProducersRequest:
         name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topics.partition_indexes
-        n = buf[pos]
+        partition_indexes_count = buf[pos]
         pos += 1
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 4 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 52
+        if partition_indexes_count > 127:
+            partition_indexes_count, pos = read_uvarint(buf, pos - 1)
+        partition_indexes_count -= 1
+        if partition_indexes_count < 0:
+            raise Malformed(f"length {partition_indexes_count}, which may not be")
+        if partition_indexes_count * 4 > end - pos:
+            raise Malformed(f"{partition_indexes_count} elements announced, {end - pos} bytes remain")
+        budget -= partition_indexes_count * 52
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-        partition_indexes = list(unpack_from(f">{n}i", buf, pos))
-        pos += n * 4
+            raise Malformed(f"{partition_indexes_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        partition_indexes = list(unpack_from(f">{partition_indexes_count}i", buf, pos))
+        pos += partition_indexes_count * 4
         # topics.tags
         n = buf[pos]
         pos += 1

@@ -29,21 +29,21 @@ def decode_v0(buf: memoryview) -> DescribeProducersResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to topics
-    throttle_time_ms, n = unpack_iB(buf, pos)
+    throttle_time_ms, topics_count = unpack_iB(buf, pos)
     # topics
     pos += 5
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 3 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 268
+    if topics_count > 127:
+        topics_count, pos = read_uvarint(buf, pos - 1)
+    topics_count -= 1
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 3 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 268
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         # topics.name
         n = buf[pos]
         pos += 1
@@ -60,20 +60,20 @@ def decode_v0(buf: memoryview) -> DescribeProducersResponse:
         name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topics.partitions
-        n = buf[pos]
+        partitions_count = buf[pos]
         pos += 1
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 9 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 348
+        if partitions_count > 127:
+            partitions_count, pos = read_uvarint(buf, pos - 1)
+        partitions_count -= 1
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 9 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 348
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
         partitions = []
-        for _ in range(n):
+        for _ in range(partitions_count):
             # topics.partitions.partition_index to topics.partitions.error_message
             partition_index, error_code, n = unpack_ihB(buf, pos)
             # topics.partitions.error_message
@@ -92,20 +92,20 @@ def decode_v0(buf: memoryview) -> DescribeProducersResponse:
                 error_message = utf_8_decode(buf[pos:stop], "strict", True)[0]
                 pos = stop
             # topics.partitions.active_producers
-            n = buf[pos]
+            active_producers_count = buf[pos]
             pos += 1
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 37 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 372
+            if active_producers_count > 127:
+                active_producers_count, pos = read_uvarint(buf, pos - 1)
+            active_producers_count -= 1
+            if active_producers_count < 0:
+                raise Malformed(f"length {active_producers_count}, which may not be")
+            if active_producers_count * 37 > end - pos:
+                raise Malformed(f"{active_producers_count} elements announced, {end - pos} bytes remain")
+            budget -= active_producers_count * 372
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+                raise Malformed(f"{active_producers_count} more would take more than {DECODED_BYTES_MAX} bytes")
             active_producers = []
-            for _ in range(n):
+            for _ in range(active_producers_count):
                 # topics.partitions.active_producers.producer_id to topics.partitions.active_producers.tags
                 (
                     producer_id,

@@ -20,20 +20,20 @@ def decode_v0(buf: memoryview) -> DescribeTransactionsRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # transactional_ids
-    n = buf[pos]
+    transactional_ids_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 1 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 100
+    if transactional_ids_count > 127:
+        transactional_ids_count, pos = read_uvarint(buf, pos - 1)
+    transactional_ids_count -= 1
+    if transactional_ids_count < 0:
+        raise Malformed(f"length {transactional_ids_count}, which may not be")
+    if transactional_ids_count * 1 > end - pos:
+        raise Malformed(f"{transactional_ids_count} elements announced, {end - pos} bytes remain")
+    budget -= transactional_ids_count * 100
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{transactional_ids_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     transactional_ids = []
-    for _ in range(n):
+    for _ in range(transactional_ids_count):
         n = buf[pos]
         pos += 1
         if n > 127:

@@ -23,21 +23,21 @@ def decode_v0(buf: memoryview) -> DescribeUserScramCredentialsRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # users
-    n = buf[pos]
+    users_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
+    if users_count > 127:
+        users_count, pos = read_uvarint(buf, pos - 1)
+    users_count -= 1
+    if users_count < 0:
         users = None
     else:
-        if n * 2 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 172
+        if users_count * 2 > end - pos:
+            raise Malformed(f"{users_count} elements announced, {end - pos} bytes remain")
+        budget -= users_count * 172
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{users_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         users = []
-        for _ in range(n):
+        for _ in range(users_count):
             # users.name
             n = buf[pos]
             pos += 1

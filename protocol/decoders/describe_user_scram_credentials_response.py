@@ -45,20 +45,20 @@ def decode_v0(buf: memoryview) -> DescribeUserScramCredentialsResponse:
         error_message = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
     # results
-    n = buf[pos]
+    results_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 396
+    if results_count > 127:
+        results_count, pos = read_uvarint(buf, pos - 1)
+    results_count -= 1
+    if results_count < 0:
+        raise Malformed(f"length {results_count}, which may not be")
+    if results_count * 6 > end - pos:
+        raise Malformed(f"{results_count} elements announced, {end - pos} bytes remain")
+    budget -= results_count * 396
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{results_count} more would take more than {DECODED_BYTES_MAX} bytes")
     results = []
-    for _ in range(n):
+    for _ in range(results_count):
         # results.user
         n = buf[pos]
         pos += 1
@@ -92,20 +92,20 @@ def decode_v0(buf: memoryview) -> DescribeUserScramCredentialsResponse:
             error_message_2 = utf_8_decode(buf[pos:stop], "strict", True)[0]
             pos = stop
         # results.credential_infos
-        n = buf[pos]
+        credential_infos_count = buf[pos]
         pos += 1
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 6 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 164
+        if credential_infos_count > 127:
+            credential_infos_count, pos = read_uvarint(buf, pos - 1)
+        credential_infos_count -= 1
+        if credential_infos_count < 0:
+            raise Malformed(f"length {credential_infos_count}, which may not be")
+        if credential_infos_count * 6 > end - pos:
+            raise Malformed(f"{credential_infos_count} elements announced, {end - pos} bytes remain")
+        budget -= credential_infos_count * 164
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{credential_infos_count} more would take more than {DECODED_BYTES_MAX} bytes")
         credential_infos = []
-        for _ in range(n):
+        for _ in range(credential_infos_count):
             # results.credential_infos.mechanism to results.credential_infos.tags
             mechanism, iterations, n = unpack_biB(buf, pos)
             # results.credential_infos.tags

@@ -26,20 +26,20 @@ def decode_v0(buf: memoryview) -> ElectLeadersRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # topic_partitions
-    (n,) = unpack_i(buf, pos)
+    (topic_partitions_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < -1:
-        raise Malformed(f"length {n}")
-    if n < 0:
+    if topic_partitions_count < -1:
+        raise Malformed(f"length {topic_partitions_count}")
+    if topic_partitions_count < 0:
         topic_partitions = None
     else:
-        if n * 6 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 268
+        if topic_partitions_count * 6 > end - pos:
+            raise Malformed(f"{topic_partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= topic_partitions_count * 268
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{topic_partitions_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         topic_partitions = []
-        for _ in range(n):
+        for _ in range(topic_partitions_count):
             # topic_partitions.topic
             (n,) = unpack_h(buf, pos)
             pos += 2
@@ -51,17 +51,17 @@ def decode_v0(buf: memoryview) -> ElectLeadersRequest:
             topic = utf_8_decode(buf[pos:stop], "strict", True)[0]
             pos = stop
             # topic_partitions.partitions
-            (n,) = unpack_i(buf, pos)
+            (partitions_count,) = unpack_i(buf, pos)
             pos += 4
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if partitions_count < 0:
+                raise Malformed(f"length {partitions_count}, which may not be")
+            if partitions_count * 4 > end - pos:
+                raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+            budget -= partitions_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-            partitions = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{partitions_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            partitions = list(unpack_from(f">{partitions_count}i", buf, pos))
+            pos += partitions_count * 4
             # topic_partitions
             topic_partitions.append(new(TopicPartitions, (topic, partitions)))
     # timeout_ms to the end
@@ -76,21 +76,21 @@ def decode_v1(buf: memoryview) -> ElectLeadersRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # election_type to topic_partitions
-    election_type, n = unpack_bi(buf, pos)
+    election_type, topic_partitions_count = unpack_bi(buf, pos)
     # topic_partitions
     pos += 5
-    if n < -1:
-        raise Malformed(f"length {n}")
-    if n < 0:
+    if topic_partitions_count < -1:
+        raise Malformed(f"length {topic_partitions_count}")
+    if topic_partitions_count < 0:
         topic_partitions = None
     else:
-        if n * 6 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 268
+        if topic_partitions_count * 6 > end - pos:
+            raise Malformed(f"{topic_partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= topic_partitions_count * 268
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{topic_partitions_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         topic_partitions = []
-        for _ in range(n):
+        for _ in range(topic_partitions_count):
             # topic_partitions.topic
             (n,) = unpack_h(buf, pos)
             pos += 2
@@ -102,17 +102,17 @@ def decode_v1(buf: memoryview) -> ElectLeadersRequest:
             topic = utf_8_decode(buf[pos:stop], "strict", True)[0]
             pos = stop
             # topic_partitions.partitions
-            (n,) = unpack_i(buf, pos)
+            (partitions_count,) = unpack_i(buf, pos)
             pos += 4
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if partitions_count < 0:
+                raise Malformed(f"length {partitions_count}, which may not be")
+            if partitions_count * 4 > end - pos:
+                raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+            budget -= partitions_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-            partitions = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{partitions_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            partitions = list(unpack_from(f">{partitions_count}i", buf, pos))
+            pos += partitions_count * 4
             # topic_partitions
             topic_partitions.append(new(TopicPartitions, (topic, partitions)))
     # timeout_ms to the end
@@ -127,22 +127,22 @@ def decode_v2(buf: memoryview) -> ElectLeadersRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # election_type to topic_partitions
-    election_type, n = unpack_bB(buf, pos)
+    election_type, topic_partitions_count = unpack_bB(buf, pos)
     # topic_partitions
     pos += 2
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
+    if topic_partitions_count > 127:
+        topic_partitions_count, pos = read_uvarint(buf, pos - 1)
+    topic_partitions_count -= 1
+    if topic_partitions_count < 0:
         topic_partitions = None
     else:
-        if n * 3 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 268
+        if topic_partitions_count * 3 > end - pos:
+            raise Malformed(f"{topic_partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= topic_partitions_count * 268
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{topic_partitions_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         topic_partitions = []
-        for _ in range(n):
+        for _ in range(topic_partitions_count):
             # topic_partitions.topic
             n = buf[pos]
             pos += 1
@@ -159,20 +159,20 @@ def decode_v2(buf: memoryview) -> ElectLeadersRequest:
             topic = utf_8_decode(buf[pos:stop], "strict", True)[0]
             pos = stop
             # topic_partitions.partitions
-            n = buf[pos]
+            partitions_count = buf[pos]
             pos += 1
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if partitions_count > 127:
+                partitions_count, pos = read_uvarint(buf, pos - 1)
+            partitions_count -= 1
+            if partitions_count < 0:
+                raise Malformed(f"length {partitions_count}, which may not be")
+            if partitions_count * 4 > end - pos:
+                raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+            budget -= partitions_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-            partitions = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{partitions_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            partitions = list(unpack_from(f">{partitions_count}i", buf, pos))
+            pos += partitions_count * 4
             # topic_partitions.tags
             n = buf[pos]
             pos += 1

@@ -31,18 +31,18 @@ def decode_v0(buf: memoryview) -> ElectLeadersResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to replica_election_results
-    throttle_time_ms, n = unpack_ii(buf, pos)
+    throttle_time_ms, replica_election_results_count = unpack_ii(buf, pos)
     # replica_election_results
     pos += 8
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 268
+    if replica_election_results_count < 0:
+        raise Malformed(f"length {replica_election_results_count}, which may not be")
+    if replica_election_results_count * 6 > end - pos:
+        raise Malformed(f"{replica_election_results_count} elements announced, {end - pos} bytes remain")
+    budget -= replica_election_results_count * 268
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{replica_election_results_count} more would take more than {DECODED_BYTES_MAX} bytes")
     replica_election_results = []
-    for _ in range(n):
+    for _ in range(replica_election_results_count):
         # replica_election_results.topic
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -54,17 +54,17 @@ def decode_v0(buf: memoryview) -> ElectLeadersResponse:
         topic = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # replica_election_results.partition_result
-        (n,) = unpack_i(buf, pos)
+        (partition_result_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 8 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 252
+        if partition_result_count < 0:
+            raise Malformed(f"length {partition_result_count}, which may not be")
+        if partition_result_count * 8 > end - pos:
+            raise Malformed(f"{partition_result_count} elements announced, {end - pos} bytes remain")
+        budget -= partition_result_count * 252
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{partition_result_count} more would take more than {DECODED_BYTES_MAX} bytes")
         partition_result = []
-        for _ in range(n):
+        for _ in range(partition_result_count):
             # replica_election_results.partition_result.partition_id to replica_election_results.partition_result.error_message
             partition_id, error_code, n = unpack_ihh(buf, pos)
             # replica_election_results.partition_result.error_message
@@ -92,18 +92,18 @@ def decode_v1(buf: memoryview) -> ElectLeadersResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to replica_election_results
-    throttle_time_ms, error_code, n = unpack_ihi(buf, pos)
+    throttle_time_ms, error_code, replica_election_results_count = unpack_ihi(buf, pos)
     # replica_election_results
     pos += 10
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 268
+    if replica_election_results_count < 0:
+        raise Malformed(f"length {replica_election_results_count}, which may not be")
+    if replica_election_results_count * 6 > end - pos:
+        raise Malformed(f"{replica_election_results_count} elements announced, {end - pos} bytes remain")
+    budget -= replica_election_results_count * 268
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{replica_election_results_count} more would take more than {DECODED_BYTES_MAX} bytes")
     replica_election_results = []
-    for _ in range(n):
+    for _ in range(replica_election_results_count):
         # replica_election_results.topic
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -115,17 +115,17 @@ def decode_v1(buf: memoryview) -> ElectLeadersResponse:
         topic = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # replica_election_results.partition_result
-        (n,) = unpack_i(buf, pos)
+        (partition_result_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 8 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 252
+        if partition_result_count < 0:
+            raise Malformed(f"length {partition_result_count}, which may not be")
+        if partition_result_count * 8 > end - pos:
+            raise Malformed(f"{partition_result_count} elements announced, {end - pos} bytes remain")
+        budget -= partition_result_count * 252
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{partition_result_count} more would take more than {DECODED_BYTES_MAX} bytes")
         partition_result = []
-        for _ in range(n):
+        for _ in range(partition_result_count):
             # replica_election_results.partition_result.partition_id to replica_election_results.partition_result.error_message
             partition_id, error_code_2, n = unpack_ihh(buf, pos)
             # replica_election_results.partition_result.error_message
@@ -153,21 +153,21 @@ def decode_v2(buf: memoryview) -> ElectLeadersResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to replica_election_results
-    throttle_time_ms, error_code, n = unpack_ihB(buf, pos)
+    throttle_time_ms, error_code, replica_election_results_count = unpack_ihB(buf, pos)
     # replica_election_results
     pos += 7
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 3 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 268
+    if replica_election_results_count > 127:
+        replica_election_results_count, pos = read_uvarint(buf, pos - 1)
+    replica_election_results_count -= 1
+    if replica_election_results_count < 0:
+        raise Malformed(f"length {replica_election_results_count}, which may not be")
+    if replica_election_results_count * 3 > end - pos:
+        raise Malformed(f"{replica_election_results_count} elements announced, {end - pos} bytes remain")
+    budget -= replica_election_results_count * 268
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{replica_election_results_count} more would take more than {DECODED_BYTES_MAX} bytes")
     replica_election_results = []
-    for _ in range(n):
+    for _ in range(replica_election_results_count):
         # replica_election_results.topic
         n = buf[pos]
         pos += 1
@@ -184,20 +184,20 @@ def decode_v2(buf: memoryview) -> ElectLeadersResponse:
         topic = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # replica_election_results.partition_result
-        n = buf[pos]
+        partition_result_count = buf[pos]
         pos += 1
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 8 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 252
+        if partition_result_count > 127:
+            partition_result_count, pos = read_uvarint(buf, pos - 1)
+        partition_result_count -= 1
+        if partition_result_count < 0:
+            raise Malformed(f"length {partition_result_count}, which may not be")
+        if partition_result_count * 8 > end - pos:
+            raise Malformed(f"{partition_result_count} elements announced, {end - pos} bytes remain")
+        budget -= partition_result_count * 252
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{partition_result_count} more would take more than {DECODED_BYTES_MAX} bytes")
         partition_result = []
-        for _ in range(n):
+        for _ in range(partition_result_count):
             # replica_election_results.partition_result.partition_id to replica_election_results.partition_result.error_message
             partition_id, error_code_2, n = unpack_ihB(buf, pos)
             # replica_election_results.partition_result.error_message

@@ -44,18 +44,18 @@ def decode_v0(buf: memoryview) -> FetchRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # replica_id to topics
-    replica_id, max_wait_ms, min_bytes, n = unpack_iiii(buf, pos)
+    replica_id, max_wait_ms, min_bytes, topics_count = unpack_iiii(buf, pos)
     # topics
     pos += 16
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 276
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 6 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 276
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         # topics.topic
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -67,17 +67,17 @@ def decode_v0(buf: memoryview) -> FetchRequest:
         topic = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topics.partitions
-        (n,) = unpack_i(buf, pos)
+        (partitions_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 16 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 252
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 16 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 252
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         partitions = []
-        for _ in range(n):
+        for _ in range(partitions_count):
             # topics.partitions.partition to topics.partitions
             partition, fetch_offset, partition_max_bytes = unpack_iqi(buf, pos)
             # topics.partitions
@@ -98,18 +98,18 @@ def decode_v3(buf: memoryview) -> FetchRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # replica_id to topics
-    replica_id, max_wait_ms, min_bytes, max_bytes, n = unpack_iiiii(buf, pos)
+    replica_id, max_wait_ms, min_bytes, max_bytes, topics_count = unpack_iiiii(buf, pos)
     # topics
     pos += 20
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 276
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 6 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 276
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         # topics.topic
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -121,17 +121,17 @@ def decode_v3(buf: memoryview) -> FetchRequest:
         topic = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topics.partitions
-        (n,) = unpack_i(buf, pos)
+        (partitions_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 16 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 252
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 16 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 252
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         partitions = []
-        for _ in range(n):
+        for _ in range(partitions_count):
             # topics.partitions.partition to topics.partitions
             partition, fetch_offset, partition_max_bytes = unpack_iqi(buf, pos)
             # topics.partitions
@@ -152,18 +152,18 @@ def decode_v4(buf: memoryview) -> FetchRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # replica_id to topics
-    replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, n = unpack_iiiibi(buf, pos)
+    replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, topics_count = unpack_iiiibi(buf, pos)
     # topics
     pos += 21
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 276
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 6 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 276
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         # topics.topic
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -175,17 +175,17 @@ def decode_v4(buf: memoryview) -> FetchRequest:
         topic = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topics.partitions
-        (n,) = unpack_i(buf, pos)
+        (partitions_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 16 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 252
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 16 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 252
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         partitions = []
-        for _ in range(n):
+        for _ in range(partitions_count):
             # topics.partitions.partition to topics.partitions
             partition, fetch_offset, partition_max_bytes = unpack_iqi(buf, pos)
             # topics.partitions
@@ -207,18 +207,18 @@ def decode_v5(buf: memoryview) -> FetchRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # replica_id to topics
-    replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, n = unpack_iiiibi(buf, pos)
+    replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, topics_count = unpack_iiiibi(buf, pos)
     # topics
     pos += 21
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 276
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 6 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 276
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         # topics.topic
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -230,17 +230,17 @@ def decode_v5(buf: memoryview) -> FetchRequest:
         topic = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topics.partitions
-        (n,) = unpack_i(buf, pos)
+        (partitions_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 24 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 300
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 24 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 300
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         partitions = []
-        for _ in range(n):
+        for _ in range(partitions_count):
             # topics.partitions.partition to topics.partitions
             partition, fetch_offset, log_start_offset, partition_max_bytes = unpack_iqqi(buf, pos)
             # topics.partitions
@@ -262,20 +262,20 @@ def decode_v7(buf: memoryview) -> FetchRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # replica_id to topics
-    replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, n = unpack_iiiibiii(
-        buf, pos
+    replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, topics_count = (
+        unpack_iiiibiii(buf, pos)
     )
     # topics
     pos += 29
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 276
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 6 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 276
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         # topics.topic
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -287,17 +287,17 @@ def decode_v7(buf: memoryview) -> FetchRequest:
         topic = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topics.partitions
-        (n,) = unpack_i(buf, pos)
+        (partitions_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 24 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 300
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 24 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 300
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         partitions = []
-        for _ in range(n):
+        for _ in range(partitions_count):
             # topics.partitions.partition to topics.partitions
             partition, fetch_offset, log_start_offset, partition_max_bytes = unpack_iqqi(buf, pos)
             # topics.partitions
@@ -308,17 +308,17 @@ def decode_v7(buf: memoryview) -> FetchRequest:
         # topics
         topics.append(new(FetchTopic, (topic, ZERO_UUID, partitions)))
     # forgotten_topics_data
-    (n,) = unpack_i(buf, pos)
+    (forgotten_topics_data_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 276
+    if forgotten_topics_data_count < 0:
+        raise Malformed(f"length {forgotten_topics_data_count}, which may not be")
+    if forgotten_topics_data_count * 6 > end - pos:
+        raise Malformed(f"{forgotten_topics_data_count} elements announced, {end - pos} bytes remain")
+    budget -= forgotten_topics_data_count * 276
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{forgotten_topics_data_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     forgotten_topics_data = []
-    for _ in range(n):
+    for _ in range(forgotten_topics_data_count):
         # forgotten_topics_data.topic
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -330,17 +330,17 @@ def decode_v7(buf: memoryview) -> FetchRequest:
         topic_2 = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # forgotten_topics_data.partitions
-        (n,) = unpack_i(buf, pos)
+        (partitions_count_2,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 4 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 52
+        if partitions_count_2 < 0:
+            raise Malformed(f"length {partitions_count_2}, which may not be")
+        if partitions_count_2 * 4 > end - pos:
+            raise Malformed(f"{partitions_count_2} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count_2 * 52
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-        partitions_2 = list(unpack_from(f">{n}i", buf, pos))
-        pos += n * 4
+            raise Malformed(f"{partitions_count_2} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        partitions_2 = list(unpack_from(f">{partitions_count_2}i", buf, pos))
+        pos += partitions_count_2 * 4
         # forgotten_topics_data
         forgotten_topics_data.append(new(ForgottenTopic, (topic_2, ZERO_UUID, partitions_2)))
     # the message
@@ -368,20 +368,20 @@ def decode_v9(buf: memoryview) -> FetchRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # replica_id to topics
-    replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, n = unpack_iiiibiii(
-        buf, pos
+    replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, topics_count = (
+        unpack_iiiibiii(buf, pos)
     )
     # topics
     pos += 29
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 276
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 6 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 276
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         # topics.topic
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -393,17 +393,17 @@ def decode_v9(buf: memoryview) -> FetchRequest:
         topic = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topics.partitions
-        (n,) = unpack_i(buf, pos)
+        (partitions_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 28 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 332
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 28 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 332
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         partitions = []
-        for _ in range(n):
+        for _ in range(partitions_count):
             # topics.partitions.partition to topics.partitions
             partition, current_leader_epoch, fetch_offset, log_start_offset, partition_max_bytes = unpack_iiqqi(
                 buf, pos
@@ -427,17 +427,17 @@ def decode_v9(buf: memoryview) -> FetchRequest:
         # topics
         topics.append(new(FetchTopic, (topic, ZERO_UUID, partitions)))
     # forgotten_topics_data
-    (n,) = unpack_i(buf, pos)
+    (forgotten_topics_data_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 276
+    if forgotten_topics_data_count < 0:
+        raise Malformed(f"length {forgotten_topics_data_count}, which may not be")
+    if forgotten_topics_data_count * 6 > end - pos:
+        raise Malformed(f"{forgotten_topics_data_count} elements announced, {end - pos} bytes remain")
+    budget -= forgotten_topics_data_count * 276
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{forgotten_topics_data_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     forgotten_topics_data = []
-    for _ in range(n):
+    for _ in range(forgotten_topics_data_count):
         # forgotten_topics_data.topic
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -449,17 +449,17 @@ def decode_v9(buf: memoryview) -> FetchRequest:
         topic_2 = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # forgotten_topics_data.partitions
-        (n,) = unpack_i(buf, pos)
+        (partitions_count_2,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 4 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 52
+        if partitions_count_2 < 0:
+            raise Malformed(f"length {partitions_count_2}, which may not be")
+        if partitions_count_2 * 4 > end - pos:
+            raise Malformed(f"{partitions_count_2} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count_2 * 52
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-        partitions_2 = list(unpack_from(f">{n}i", buf, pos))
-        pos += n * 4
+            raise Malformed(f"{partitions_count_2} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        partitions_2 = list(unpack_from(f">{partitions_count_2}i", buf, pos))
+        pos += partitions_count_2 * 4
         # forgotten_topics_data
         forgotten_topics_data.append(new(ForgottenTopic, (topic_2, ZERO_UUID, partitions_2)))
     # the message
@@ -487,20 +487,20 @@ def decode_v11(buf: memoryview) -> FetchRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # replica_id to topics
-    replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, n = unpack_iiiibiii(
-        buf, pos
+    replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, topics_count = (
+        unpack_iiiibiii(buf, pos)
     )
     # topics
     pos += 29
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 276
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 6 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 276
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         # topics.topic
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -512,17 +512,17 @@ def decode_v11(buf: memoryview) -> FetchRequest:
         topic = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topics.partitions
-        (n,) = unpack_i(buf, pos)
+        (partitions_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 28 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 332
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 28 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 332
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         partitions = []
-        for _ in range(n):
+        for _ in range(partitions_count):
             # topics.partitions.partition to topics.partitions
             partition, current_leader_epoch, fetch_offset, log_start_offset, partition_max_bytes = unpack_iiqqi(
                 buf, pos
@@ -546,17 +546,17 @@ def decode_v11(buf: memoryview) -> FetchRequest:
         # topics
         topics.append(new(FetchTopic, (topic, ZERO_UUID, partitions)))
     # forgotten_topics_data
-    (n,) = unpack_i(buf, pos)
+    (forgotten_topics_data_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 276
+    if forgotten_topics_data_count < 0:
+        raise Malformed(f"length {forgotten_topics_data_count}, which may not be")
+    if forgotten_topics_data_count * 6 > end - pos:
+        raise Malformed(f"{forgotten_topics_data_count} elements announced, {end - pos} bytes remain")
+    budget -= forgotten_topics_data_count * 276
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{forgotten_topics_data_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     forgotten_topics_data = []
-    for _ in range(n):
+    for _ in range(forgotten_topics_data_count):
         # forgotten_topics_data.topic
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -568,17 +568,17 @@ def decode_v11(buf: memoryview) -> FetchRequest:
         topic_2 = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # forgotten_topics_data.partitions
-        (n,) = unpack_i(buf, pos)
+        (partitions_count_2,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 4 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 52
+        if partitions_count_2 < 0:
+            raise Malformed(f"length {partitions_count_2}, which may not be")
+        if partitions_count_2 * 4 > end - pos:
+            raise Malformed(f"{partitions_count_2} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count_2 * 52
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-        partitions_2 = list(unpack_from(f">{n}i", buf, pos))
-        pos += n * 4
+            raise Malformed(f"{partitions_count_2} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        partitions_2 = list(unpack_from(f">{partitions_count_2}i", buf, pos))
+        pos += partitions_count_2 * 4
         # forgotten_topics_data
         forgotten_topics_data.append(new(ForgottenTopic, (topic_2, ZERO_UUID, partitions_2)))
     # rack_id
@@ -616,23 +616,23 @@ def decode_v12(buf: memoryview) -> FetchRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # replica_id to topics
-    replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, n = unpack_iiiibiiB(
-        buf, pos
+    replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, topics_count = (
+        unpack_iiiibiiB(buf, pos)
     )
     # topics
     pos += 26
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 3 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 276
+    if topics_count > 127:
+        topics_count, pos = read_uvarint(buf, pos - 1)
+    topics_count -= 1
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 3 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 276
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         # topics.topic
         n = buf[pos]
         pos += 1
@@ -649,20 +649,20 @@ def decode_v12(buf: memoryview) -> FetchRequest:
         topic = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topics.partitions
-        n = buf[pos]
+        partitions_count = buf[pos]
         pos += 1
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 33 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 364
+        if partitions_count > 127:
+            partitions_count, pos = read_uvarint(buf, pos - 1)
+        partitions_count -= 1
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 33 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 364
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         partitions = []
-        for _ in range(n):
+        for _ in range(partitions_count):
             # topics.partitions.partition to topics.partitions.tags
             (
                 partition,
@@ -700,20 +700,20 @@ def decode_v12(buf: memoryview) -> FetchRequest:
         # topics
         topics.append(new(FetchTopic, (topic, ZERO_UUID, partitions)))
     # forgotten_topics_data
-    n = buf[pos]
+    forgotten_topics_data_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 3 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 276
+    if forgotten_topics_data_count > 127:
+        forgotten_topics_data_count, pos = read_uvarint(buf, pos - 1)
+    forgotten_topics_data_count -= 1
+    if forgotten_topics_data_count < 0:
+        raise Malformed(f"length {forgotten_topics_data_count}, which may not be")
+    if forgotten_topics_data_count * 3 > end - pos:
+        raise Malformed(f"{forgotten_topics_data_count} elements announced, {end - pos} bytes remain")
+    budget -= forgotten_topics_data_count * 276
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{forgotten_topics_data_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     forgotten_topics_data = []
-    for _ in range(n):
+    for _ in range(forgotten_topics_data_count):
         # forgotten_topics_data.topic
         n = buf[pos]
         pos += 1
@@ -730,20 +730,20 @@ def decode_v12(buf: memoryview) -> FetchRequest:
         topic_2 = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # forgotten_topics_data.partitions
-        n = buf[pos]
+        partitions_count_2 = buf[pos]
         pos += 1
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 4 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 52
+        if partitions_count_2 > 127:
+            partitions_count_2, pos = read_uvarint(buf, pos - 1)
+        partitions_count_2 -= 1
+        if partitions_count_2 < 0:
+            raise Malformed(f"length {partitions_count_2}, which may not be")
+        if partitions_count_2 * 4 > end - pos:
+            raise Malformed(f"{partitions_count_2} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count_2 * 52
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-        partitions_2 = list(unpack_from(f">{n}i", buf, pos))
-        pos += n * 4
+            raise Malformed(f"{partitions_count_2} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        partitions_2 = list(unpack_from(f">{partitions_count_2}i", buf, pos))
+        pos += partitions_count_2 * 4
         # forgotten_topics_data.tags
         n = buf[pos]
         pos += 1
@@ -772,8 +772,8 @@ def decode_v12(buf: memoryview) -> FetchRequest:
     n = buf[pos]
     pos += 1
     if n:
-        n, pos, budget = open_tags(buf, pos, end, n, budget, DECODED_REQUEST_BYTES_MAX)
-        for _ in range(n):
+        tag_count, pos, budget = open_tags(buf, pos, end, n, budget, DECODED_REQUEST_BYTES_MAX)
+        for _ in range(tag_count):
             tag = buf[pos]
             pos += 1
             if tag > 127:
@@ -831,39 +831,39 @@ def decode_v13(buf: memoryview) -> FetchRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # replica_id to topics
-    replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, n = unpack_iiiibiiB(
-        buf, pos
+    replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, topics_count = (
+        unpack_iiiibiiB(buf, pos)
     )
     # topics
     pos += 26
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 18 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 260
+    if topics_count > 127:
+        topics_count, pos = read_uvarint(buf, pos - 1)
+    topics_count -= 1
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 18 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 260
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         # topics.topic_id to topics.partitions
-        topic_id, n = unpack_16sB(buf, pos)
+        topic_id, partitions_count = unpack_16sB(buf, pos)
         # topics.partitions
         pos += 17
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 33 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 364
+        if partitions_count > 127:
+            partitions_count, pos = read_uvarint(buf, pos - 1)
+        partitions_count -= 1
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 33 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 364
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         partitions = []
-        for _ in range(n):
+        for _ in range(partitions_count):
             # topics.partitions.partition to topics.partitions.tags
             (
                 partition,
@@ -901,36 +901,36 @@ def decode_v13(buf: memoryview) -> FetchRequest:
         # topics
         topics.append(new(FetchTopic, ("", topic_id, partitions)))
     # forgotten_topics_data
-    n = buf[pos]
+    forgotten_topics_data_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 18 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 260
+    if forgotten_topics_data_count > 127:
+        forgotten_topics_data_count, pos = read_uvarint(buf, pos - 1)
+    forgotten_topics_data_count -= 1
+    if forgotten_topics_data_count < 0:
+        raise Malformed(f"length {forgotten_topics_data_count}, which may not be")
+    if forgotten_topics_data_count * 18 > end - pos:
+        raise Malformed(f"{forgotten_topics_data_count} elements announced, {end - pos} bytes remain")
+    budget -= forgotten_topics_data_count * 260
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{forgotten_topics_data_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     forgotten_topics_data = []
-    for _ in range(n):
+    for _ in range(forgotten_topics_data_count):
         # forgotten_topics_data.topic_id to forgotten_topics_data.partitions
-        topic_id_2, n = unpack_16sB(buf, pos)
+        topic_id_2, partitions_count_2 = unpack_16sB(buf, pos)
         # forgotten_topics_data.partitions
         pos += 17
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 4 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 52
+        if partitions_count_2 > 127:
+            partitions_count_2, pos = read_uvarint(buf, pos - 1)
+        partitions_count_2 -= 1
+        if partitions_count_2 < 0:
+            raise Malformed(f"length {partitions_count_2}, which may not be")
+        if partitions_count_2 * 4 > end - pos:
+            raise Malformed(f"{partitions_count_2} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count_2 * 52
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-        partitions_2 = list(unpack_from(f">{n}i", buf, pos))
-        pos += n * 4
+            raise Malformed(f"{partitions_count_2} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        partitions_2 = list(unpack_from(f">{partitions_count_2}i", buf, pos))
+        pos += partitions_count_2 * 4
         # forgotten_topics_data.tags
         n = buf[pos]
         pos += 1
@@ -959,8 +959,8 @@ def decode_v13(buf: memoryview) -> FetchRequest:
     n = buf[pos]
     pos += 1
     if n:
-        n, pos, budget = open_tags(buf, pos, end, n, budget, DECODED_REQUEST_BYTES_MAX)
-        for _ in range(n):
+        tag_count, pos, budget = open_tags(buf, pos, end, n, budget, DECODED_REQUEST_BYTES_MAX)
+        for _ in range(tag_count):
             tag = buf[pos]
             pos += 1
             if tag > 127:
@@ -1018,37 +1018,39 @@ def decode_v15(buf: memoryview) -> FetchRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # max_wait_ms to topics
-    max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, n = unpack_iiibiiB(buf, pos)
+    max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, topics_count = unpack_iiibiiB(
+        buf, pos
+    )
     # topics
     pos += 22
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 18 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 260
+    if topics_count > 127:
+        topics_count, pos = read_uvarint(buf, pos - 1)
+    topics_count -= 1
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 18 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 260
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         # topics.topic_id to topics.partitions
-        topic_id, n = unpack_16sB(buf, pos)
+        topic_id, partitions_count = unpack_16sB(buf, pos)
         # topics.partitions
         pos += 17
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 33 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 364
+        if partitions_count > 127:
+            partitions_count, pos = read_uvarint(buf, pos - 1)
+        partitions_count -= 1
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 33 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 364
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         partitions = []
-        for _ in range(n):
+        for _ in range(partitions_count):
             # topics.partitions.partition to topics.partitions.tags
             (
                 partition,
@@ -1086,36 +1088,36 @@ def decode_v15(buf: memoryview) -> FetchRequest:
         # topics
         topics.append(new(FetchTopic, ("", topic_id, partitions)))
     # forgotten_topics_data
-    n = buf[pos]
+    forgotten_topics_data_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 18 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 260
+    if forgotten_topics_data_count > 127:
+        forgotten_topics_data_count, pos = read_uvarint(buf, pos - 1)
+    forgotten_topics_data_count -= 1
+    if forgotten_topics_data_count < 0:
+        raise Malformed(f"length {forgotten_topics_data_count}, which may not be")
+    if forgotten_topics_data_count * 18 > end - pos:
+        raise Malformed(f"{forgotten_topics_data_count} elements announced, {end - pos} bytes remain")
+    budget -= forgotten_topics_data_count * 260
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{forgotten_topics_data_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     forgotten_topics_data = []
-    for _ in range(n):
+    for _ in range(forgotten_topics_data_count):
         # forgotten_topics_data.topic_id to forgotten_topics_data.partitions
-        topic_id_2, n = unpack_16sB(buf, pos)
+        topic_id_2, partitions_count_2 = unpack_16sB(buf, pos)
         # forgotten_topics_data.partitions
         pos += 17
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 4 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 52
+        if partitions_count_2 > 127:
+            partitions_count_2, pos = read_uvarint(buf, pos - 1)
+        partitions_count_2 -= 1
+        if partitions_count_2 < 0:
+            raise Malformed(f"length {partitions_count_2}, which may not be")
+        if partitions_count_2 * 4 > end - pos:
+            raise Malformed(f"{partitions_count_2} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count_2 * 52
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-        partitions_2 = list(unpack_from(f">{n}i", buf, pos))
-        pos += n * 4
+            raise Malformed(f"{partitions_count_2} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        partitions_2 = list(unpack_from(f">{partitions_count_2}i", buf, pos))
+        pos += partitions_count_2 * 4
         # forgotten_topics_data.tags
         n = buf[pos]
         pos += 1
@@ -1145,8 +1147,8 @@ def decode_v15(buf: memoryview) -> FetchRequest:
     n = buf[pos]
     pos += 1
     if n:
-        n, pos, budget = open_tags(buf, pos, end, n, budget, DECODED_REQUEST_BYTES_MAX)
-        for _ in range(n):
+        tag_count, pos, budget = open_tags(buf, pos, end, n, budget, DECODED_REQUEST_BYTES_MAX)
+        for _ in range(tag_count):
             tag = buf[pos]
             pos += 1
             if tag > 127:
@@ -1216,37 +1218,39 @@ def decode_v17(buf: memoryview) -> FetchRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # max_wait_ms to topics
-    max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, n = unpack_iiibiiB(buf, pos)
+    max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, topics_count = unpack_iiibiiB(
+        buf, pos
+    )
     # topics
     pos += 22
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 18 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 260
+    if topics_count > 127:
+        topics_count, pos = read_uvarint(buf, pos - 1)
+    topics_count -= 1
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 18 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 260
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         # topics.topic_id to topics.partitions
-        topic_id, n = unpack_16sB(buf, pos)
+        topic_id, partitions_count = unpack_16sB(buf, pos)
         # topics.partitions
         pos += 17
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 33 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 428
+        if partitions_count > 127:
+            partitions_count, pos = read_uvarint(buf, pos - 1)
+        partitions_count -= 1
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 33 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 428
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         partitions = []
-        for _ in range(n):
+        for _ in range(partitions_count):
             replica_directory_id: Any = ZERO_UUID
             # topics.partitions.partition to topics.partitions.tags
             (
@@ -1261,8 +1265,8 @@ def decode_v17(buf: memoryview) -> FetchRequest:
             # topics.partitions.tags
             pos += 33
             if n:
-                n, pos, budget = open_tags(buf, pos, end, n, budget, DECODED_REQUEST_BYTES_MAX)
-                for _ in range(n):
+                tag_count, pos, budget = open_tags(buf, pos, end, n, budget, DECODED_REQUEST_BYTES_MAX)
+                for _ in range(tag_count):
                     tag = buf[pos]
                     pos += 1
                     if tag > 127:
@@ -1305,36 +1309,36 @@ def decode_v17(buf: memoryview) -> FetchRequest:
         # topics
         topics.append(new(FetchTopic, ("", topic_id, partitions)))
     # forgotten_topics_data
-    n = buf[pos]
+    forgotten_topics_data_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 18 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 260
+    if forgotten_topics_data_count > 127:
+        forgotten_topics_data_count, pos = read_uvarint(buf, pos - 1)
+    forgotten_topics_data_count -= 1
+    if forgotten_topics_data_count < 0:
+        raise Malformed(f"length {forgotten_topics_data_count}, which may not be")
+    if forgotten_topics_data_count * 18 > end - pos:
+        raise Malformed(f"{forgotten_topics_data_count} elements announced, {end - pos} bytes remain")
+    budget -= forgotten_topics_data_count * 260
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{forgotten_topics_data_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     forgotten_topics_data = []
-    for _ in range(n):
+    for _ in range(forgotten_topics_data_count):
         # forgotten_topics_data.topic_id to forgotten_topics_data.partitions
-        topic_id_2, n = unpack_16sB(buf, pos)
+        topic_id_2, partitions_count_2 = unpack_16sB(buf, pos)
         # forgotten_topics_data.partitions
         pos += 17
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 4 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 52
+        if partitions_count_2 > 127:
+            partitions_count_2, pos = read_uvarint(buf, pos - 1)
+        partitions_count_2 -= 1
+        if partitions_count_2 < 0:
+            raise Malformed(f"length {partitions_count_2}, which may not be")
+        if partitions_count_2 * 4 > end - pos:
+            raise Malformed(f"{partitions_count_2} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count_2 * 52
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-        partitions_2 = list(unpack_from(f">{n}i", buf, pos))
-        pos += n * 4
+            raise Malformed(f"{partitions_count_2} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        partitions_2 = list(unpack_from(f">{partitions_count_2}i", buf, pos))
+        pos += partitions_count_2 * 4
         # forgotten_topics_data.tags
         n = buf[pos]
         pos += 1
@@ -1364,8 +1368,8 @@ def decode_v17(buf: memoryview) -> FetchRequest:
     n = buf[pos]
     pos += 1
     if n:
-        n, pos, budget = open_tags(buf, pos, end, n, budget, DECODED_REQUEST_BYTES_MAX)
-        for _ in range(n):
+        tag_count_2, pos, budget = open_tags(buf, pos, end, n, budget, DECODED_REQUEST_BYTES_MAX)
+        for _ in range(tag_count_2):
             tag_2 = buf[pos]
             pos += 1
             if tag_2 > 127:
@@ -1451,27 +1455,27 @@ DECODERS: Final[dict[int, Callable[[memoryview], FetchRequest]]] = {
     17: decode_v17,
 }
 PLACES: Final = """\
-42 90 96 144 150 198 205 253 260 346 366 465 485 594 614 769 809 829 956 996 1016 1141 1194 1214 1360 1413 the message
+42 90 96 144 150 198 205 253 260 346 366 465 485 594 614 769 809 829 956 996 1016 1143 1196 1216 1364 1417 the message
 46 100 154 209 264 370 489 618 833 replica_id to topics
-48 88 102 142 156 196 211 251 268 308 374 427 493 546 622 700 837 901 1022 1086 1220 1305 topics
+48 88 102 142 156 196 211 251 268 308 374 427 493 546 622 700 837 901 1024 1088 1224 1309 topics
 59 113 167 222 279 385 504 636 topics.topic
-69 83 123 137 177 191 232 246 289 303 395 411 514 530 651 680 853 881 1038 1066 1236 1285 topics.partitions
+69 83 123 137 177 191 232 246 289 303 395 411 514 530 651 680 853 881 1040 1068 1240 1289 topics.partitions
 81 135 189 244 301 407 526 topics.partitions.partition to topics.partitions
-310 344 429 463 548 582 702 752 903 939 1088 1124 1307 1343 forgotten_topics_data
+310 344 429 463 548 582 702 752 903 939 1090 1126 1311 1347 forgotten_topics_data
 322 441 560 717 forgotten_topics_data.topic
-332 451 570 732 920 1105 1324 forgotten_topics_data.partitions
-584 754 941 1126 1345 rack_id
-666 867 1052 1251 topics.partitions.partition to topics.partitions.tags
-676 877 1062 1261 1283 topics.partitions.tags
-695 896 1081 1300 topics.tags
-747 934 1119 1338 forgotten_topics_data.tags
-771 807 958 994 1144 1180 1192 1363 1399 1411 tags
-789 976 1162 1381 tags.cluster_id
-851 1036 1234 topics.topic_id to topics.partitions
-918 1103 1322 forgotten_topics_data.topic_id to forgotten_topics_data.partitions
-1020 1218 max_wait_ms to topics
-1182 1401 tags.replica_state.replica_id to tags.replica_state.tags
-1184 1403 tags.replica_state.tags
-1188 1407 tags.replica_state
-1278 topics.partitions.tags.replica_directory_id
+332 451 570 732 920 1107 1328 forgotten_topics_data.partitions
+584 754 941 1128 1349 rack_id
+666 867 1054 1255 topics.partitions.partition to topics.partitions.tags
+676 877 1064 1265 1287 topics.partitions.tags
+695 896 1083 1304 topics.tags
+747 934 1121 1342 forgotten_topics_data.tags
+771 807 958 994 1146 1182 1194 1367 1403 1415 tags
+789 976 1164 1385 tags.cluster_id
+851 1038 1238 topics.topic_id to topics.partitions
+918 1105 1326 forgotten_topics_data.topic_id to forgotten_topics_data.partitions
+1020 1220 max_wait_ms to topics
+1184 1405 tags.replica_state.replica_id to tags.replica_state.tags
+1186 1407 tags.replica_state.tags
+1190 1411 tags.replica_state
+1282 topics.partitions.tags.replica_directory_id
 """

@@ -50,17 +50,17 @@ def decode_v0(buf: memoryview) -> FetchResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # responses
-    (n,) = unpack_i(buf, pos)
+    (responses_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 276
+    if responses_count < 0:
+        raise Malformed(f"length {responses_count}, which may not be")
+    if responses_count * 6 > end - pos:
+        raise Malformed(f"{responses_count} elements announced, {end - pos} bytes remain")
+    budget -= responses_count * 276
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{responses_count} more would take more than {DECODED_BYTES_MAX} bytes")
     responses = []
-    for _ in range(n):
+    for _ in range(responses_count):
         # responses.topic
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -72,17 +72,17 @@ def decode_v0(buf: memoryview) -> FetchResponse:
         topic = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # responses.partitions
-        (n,) = unpack_i(buf, pos)
+        (partitions_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 18 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 484
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 18 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 484
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
         partitions = []
-        for _ in range(n):
+        for _ in range(partitions_count):
             # responses.partitions.partition_index to responses.partitions.records
             partition_index, error_code, high_watermark, n = unpack_ihqi(buf, pos)
             # responses.partitions.records
@@ -127,18 +127,18 @@ def decode_v1(buf: memoryview) -> FetchResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to responses
-    throttle_time_ms, n = unpack_ii(buf, pos)
+    throttle_time_ms, responses_count = unpack_ii(buf, pos)
     # responses
     pos += 8
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 276
+    if responses_count < 0:
+        raise Malformed(f"length {responses_count}, which may not be")
+    if responses_count * 6 > end - pos:
+        raise Malformed(f"{responses_count} elements announced, {end - pos} bytes remain")
+    budget -= responses_count * 276
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{responses_count} more would take more than {DECODED_BYTES_MAX} bytes")
     responses = []
-    for _ in range(n):
+    for _ in range(responses_count):
         # responses.topic
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -150,17 +150,17 @@ def decode_v1(buf: memoryview) -> FetchResponse:
         topic = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # responses.partitions
-        (n,) = unpack_i(buf, pos)
+        (partitions_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 18 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 484
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 18 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 484
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
         partitions = []
-        for _ in range(n):
+        for _ in range(partitions_count):
             # responses.partitions.partition_index to responses.partitions.records
             partition_index, error_code, high_watermark, n = unpack_ihqi(buf, pos)
             # responses.partitions.records
@@ -205,18 +205,18 @@ def decode_v4(buf: memoryview) -> FetchResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to responses
-    throttle_time_ms, n = unpack_ii(buf, pos)
+    throttle_time_ms, responses_count = unpack_ii(buf, pos)
     # responses
     pos += 8
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 276
+    if responses_count < 0:
+        raise Malformed(f"length {responses_count}, which may not be")
+    if responses_count * 6 > end - pos:
+        raise Malformed(f"{responses_count} elements announced, {end - pos} bytes remain")
+    budget -= responses_count * 276
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{responses_count} more would take more than {DECODED_BYTES_MAX} bytes")
     responses = []
-    for _ in range(n):
+    for _ in range(responses_count):
         # responses.topic
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -228,33 +228,35 @@ def decode_v4(buf: memoryview) -> FetchResponse:
         topic = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # responses.partitions
-        (n,) = unpack_i(buf, pos)
+        (partitions_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 30 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 620
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 30 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 620
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
         partitions = []
-        for _ in range(n):
+        for _ in range(partitions_count):
             # responses.partitions.partition_index to responses.partitions.aborted_transactions
-            partition_index, error_code, high_watermark, last_stable_offset, n = unpack_ihqqi(buf, pos)
+            partition_index, error_code, high_watermark, last_stable_offset, aborted_transactions_count = unpack_ihqqi(
+                buf, pos
+            )
             # responses.partitions.aborted_transactions
             pos += 26
-            if n < -1:
-                raise Malformed(f"length {n}")
-            if n < 0:
+            if aborted_transactions_count < -1:
+                raise Malformed(f"length {aborted_transactions_count}")
+            if aborted_transactions_count < 0:
                 aborted_transactions = None
             else:
-                if n * 16 > end - pos:
-                    raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-                budget -= n * 196
+                if aborted_transactions_count * 16 > end - pos:
+                    raise Malformed(f"{aborted_transactions_count} elements announced, {end - pos} bytes remain")
+                budget -= aborted_transactions_count * 196
                 if budget < 0:
-                    raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+                    raise Malformed(f"{aborted_transactions_count} more would take more than {DECODED_BYTES_MAX} bytes")
                 aborted_transactions = []
-                for _ in range(n):
+                for _ in range(aborted_transactions_count):
                     # responses.partitions.aborted_transactions.producer_id to responses.partitions.aborted_transactions
                     producer_id, first_offset = unpack_qq(buf, pos)
                     # responses.partitions.aborted_transactions
@@ -303,18 +305,18 @@ def decode_v5(buf: memoryview) -> FetchResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to responses
-    throttle_time_ms, n = unpack_ii(buf, pos)
+    throttle_time_ms, responses_count = unpack_ii(buf, pos)
     # responses
     pos += 8
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 276
+    if responses_count < 0:
+        raise Malformed(f"length {responses_count}, which may not be")
+    if responses_count * 6 > end - pos:
+        raise Malformed(f"{responses_count} elements announced, {end - pos} bytes remain")
+    budget -= responses_count * 276
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{responses_count} more would take more than {DECODED_BYTES_MAX} bytes")
     responses = []
-    for _ in range(n):
+    for _ in range(responses_count):
         # responses.topic
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -326,35 +328,40 @@ def decode_v5(buf: memoryview) -> FetchResponse:
         topic = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # responses.partitions
-        (n,) = unpack_i(buf, pos)
+        (partitions_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 38 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 668
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 38 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 668
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
         partitions = []
-        for _ in range(n):
+        for _ in range(partitions_count):
             # responses.partitions.partition_index to responses.partitions.aborted_transactions
-            partition_index, error_code, high_watermark, last_stable_offset, log_start_offset, n = unpack_ihqqqi(
-                buf, pos
-            )
+            (
+                partition_index,
+                error_code,
+                high_watermark,
+                last_stable_offset,
+                log_start_offset,
+                aborted_transactions_count,
+            ) = unpack_ihqqqi(buf, pos)
             # responses.partitions.aborted_transactions
             pos += 34
-            if n < -1:
-                raise Malformed(f"length {n}")
-            if n < 0:
+            if aborted_transactions_count < -1:
+                raise Malformed(f"length {aborted_transactions_count}")
+            if aborted_transactions_count < 0:
                 aborted_transactions = None
             else:
-                if n * 16 > end - pos:
-                    raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-                budget -= n * 196
+                if aborted_transactions_count * 16 > end - pos:
+                    raise Malformed(f"{aborted_transactions_count} elements announced, {end - pos} bytes remain")
+                budget -= aborted_transactions_count * 196
                 if budget < 0:
-                    raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+                    raise Malformed(f"{aborted_transactions_count} more would take more than {DECODED_BYTES_MAX} bytes")
                 aborted_transactions = []
-                for _ in range(n):
+                for _ in range(aborted_transactions_count):
                     # responses.partitions.aborted_transactions.producer_id to responses.partitions.aborted_transactions
                     producer_id, first_offset = unpack_qq(buf, pos)
                     # responses.partitions.aborted_transactions
@@ -403,18 +410,18 @@ def decode_v7(buf: memoryview) -> FetchResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to responses
-    throttle_time_ms, error_code, session_id, n = unpack_ihii(buf, pos)
+    throttle_time_ms, error_code, session_id, responses_count = unpack_ihii(buf, pos)
     # responses
     pos += 14
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 276
+    if responses_count < 0:
+        raise Malformed(f"length {responses_count}, which may not be")
+    if responses_count * 6 > end - pos:
+        raise Malformed(f"{responses_count} elements announced, {end - pos} bytes remain")
+    budget -= responses_count * 276
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{responses_count} more would take more than {DECODED_BYTES_MAX} bytes")
     responses = []
-    for _ in range(n):
+    for _ in range(responses_count):
         # responses.topic
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -426,35 +433,40 @@ def decode_v7(buf: memoryview) -> FetchResponse:
         topic = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # responses.partitions
-        (n,) = unpack_i(buf, pos)
+        (partitions_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 38 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 668
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 38 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 668
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
         partitions = []
-        for _ in range(n):
+        for _ in range(partitions_count):
             # responses.partitions.partition_index to responses.partitions.aborted_transactions
-            partition_index, error_code_2, high_watermark, last_stable_offset, log_start_offset, n = unpack_ihqqqi(
-                buf, pos
-            )
+            (
+                partition_index,
+                error_code_2,
+                high_watermark,
+                last_stable_offset,
+                log_start_offset,
+                aborted_transactions_count,
+            ) = unpack_ihqqqi(buf, pos)
             # responses.partitions.aborted_transactions
             pos += 34
-            if n < -1:
-                raise Malformed(f"length {n}")
-            if n < 0:
+            if aborted_transactions_count < -1:
+                raise Malformed(f"length {aborted_transactions_count}")
+            if aborted_transactions_count < 0:
                 aborted_transactions = None
             else:
-                if n * 16 > end - pos:
-                    raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-                budget -= n * 196
+                if aborted_transactions_count * 16 > end - pos:
+                    raise Malformed(f"{aborted_transactions_count} elements announced, {end - pos} bytes remain")
+                budget -= aborted_transactions_count * 196
                 if budget < 0:
-                    raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+                    raise Malformed(f"{aborted_transactions_count} more would take more than {DECODED_BYTES_MAX} bytes")
                 aborted_transactions = []
-                for _ in range(n):
+                for _ in range(aborted_transactions_count):
                     # responses.partitions.aborted_transactions.producer_id to responses.partitions.aborted_transactions
                     producer_id, first_offset = unpack_qq(buf, pos)
                     # responses.partitions.aborted_transactions
@@ -503,18 +515,18 @@ def decode_v11(buf: memoryview) -> FetchResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to responses
-    throttle_time_ms, error_code, session_id, n = unpack_ihii(buf, pos)
+    throttle_time_ms, error_code, session_id, responses_count = unpack_ihii(buf, pos)
     # responses
     pos += 14
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 276
+    if responses_count < 0:
+        raise Malformed(f"length {responses_count}, which may not be")
+    if responses_count * 6 > end - pos:
+        raise Malformed(f"{responses_count} elements announced, {end - pos} bytes remain")
+    budget -= responses_count * 276
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{responses_count} more would take more than {DECODED_BYTES_MAX} bytes")
     responses = []
-    for _ in range(n):
+    for _ in range(responses_count):
         # responses.topic
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -526,35 +538,40 @@ def decode_v11(buf: memoryview) -> FetchResponse:
         topic = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # responses.partitions
-        (n,) = unpack_i(buf, pos)
+        (partitions_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 42 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 700
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 42 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 700
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
         partitions = []
-        for _ in range(n):
+        for _ in range(partitions_count):
             # responses.partitions.partition_index to responses.partitions.aborted_transactions
-            partition_index, error_code_2, high_watermark, last_stable_offset, log_start_offset, n = unpack_ihqqqi(
-                buf, pos
-            )
+            (
+                partition_index,
+                error_code_2,
+                high_watermark,
+                last_stable_offset,
+                log_start_offset,
+                aborted_transactions_count,
+            ) = unpack_ihqqqi(buf, pos)
             # responses.partitions.aborted_transactions
             pos += 34
-            if n < -1:
-                raise Malformed(f"length {n}")
-            if n < 0:
+            if aborted_transactions_count < -1:
+                raise Malformed(f"length {aborted_transactions_count}")
+            if aborted_transactions_count < 0:
                 aborted_transactions = None
             else:
-                if n * 16 > end - pos:
-                    raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-                budget -= n * 196
+                if aborted_transactions_count * 16 > end - pos:
+                    raise Malformed(f"{aborted_transactions_count} elements announced, {end - pos} bytes remain")
+                budget -= aborted_transactions_count * 196
                 if budget < 0:
-                    raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+                    raise Malformed(f"{aborted_transactions_count} more would take more than {DECODED_BYTES_MAX} bytes")
                 aborted_transactions = []
-                for _ in range(n):
+                for _ in range(aborted_transactions_count):
                     # responses.partitions.aborted_transactions.producer_id to responses.partitions.aborted_transactions
                     producer_id, first_offset = unpack_qq(buf, pos)
                     # responses.partitions.aborted_transactions
@@ -604,21 +621,21 @@ def decode_v12(buf: memoryview) -> FetchResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to responses
-    throttle_time_ms, error_code, session_id, n = unpack_ihiB(buf, pos)
+    throttle_time_ms, error_code, session_id, responses_count = unpack_ihiB(buf, pos)
     # responses
     pos += 11
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 3 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 276
+    if responses_count > 127:
+        responses_count, pos = read_uvarint(buf, pos - 1)
+    responses_count -= 1
+    if responses_count < 0:
+        raise Malformed(f"length {responses_count}, which may not be")
+    if responses_count * 3 > end - pos:
+        raise Malformed(f"{responses_count} elements announced, {end - pos} bytes remain")
+    budget -= responses_count * 276
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{responses_count} more would take more than {DECODED_BYTES_MAX} bytes")
     responses = []
-    for _ in range(n):
+    for _ in range(responses_count):
         # responses.topic
         n = buf[pos]
         pos += 1
@@ -635,39 +652,44 @@ def decode_v12(buf: memoryview) -> FetchResponse:
         topic = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # responses.partitions
-        n = buf[pos]
+        partitions_count = buf[pos]
         pos += 1
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 37 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 1164
+        if partitions_count > 127:
+            partitions_count, pos = read_uvarint(buf, pos - 1)
+        partitions_count -= 1
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 37 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 1164
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
         partitions = []
-        for _ in range(n):
+        for _ in range(partitions_count):
             # responses.partitions.partition_index to responses.partitions.aborted_transactions
-            partition_index, error_code_2, high_watermark, last_stable_offset, log_start_offset, n = unpack_ihqqqB(
-                buf, pos
-            )
+            (
+                partition_index,
+                error_code_2,
+                high_watermark,
+                last_stable_offset,
+                log_start_offset,
+                aborted_transactions_count,
+            ) = unpack_ihqqqB(buf, pos)
             # responses.partitions.aborted_transactions
             pos += 31
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
+            if aborted_transactions_count > 127:
+                aborted_transactions_count, pos = read_uvarint(buf, pos - 1)
+            aborted_transactions_count -= 1
+            if aborted_transactions_count < 0:
                 aborted_transactions = None
             else:
-                if n * 17 > end - pos:
-                    raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-                budget -= n * 196
+                if aborted_transactions_count * 17 > end - pos:
+                    raise Malformed(f"{aborted_transactions_count} elements announced, {end - pos} bytes remain")
+                budget -= aborted_transactions_count * 196
                 if budget < 0:
-                    raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+                    raise Malformed(f"{aborted_transactions_count} more would take more than {DECODED_BYTES_MAX} bytes")
                 aborted_transactions = []
-                for _ in range(n):
+                for _ in range(aborted_transactions_count):
                     # responses.partitions.aborted_transactions.producer_id to responses.partitions.aborted_transactions.tags
                     producer_id, first_offset, n = unpack_qqB(buf, pos)
                     # responses.partitions.aborted_transactions.tags
@@ -699,8 +721,8 @@ def decode_v12(buf: memoryview) -> FetchResponse:
             n = buf[pos]
             pos += 1
             if n:
-                n, pos, budget = open_tags(buf, pos, end, n, budget, DECODED_BYTES_MAX)
-                for _ in range(n):
+                tag_count, pos, budget = open_tags(buf, pos, end, n, budget, DECODED_BYTES_MAX)
+                for _ in range(tag_count):
                     tag = buf[pos]
                     pos += 1
                     if tag > 127:
@@ -789,56 +811,61 @@ def decode_v13(buf: memoryview) -> FetchResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to responses
-    throttle_time_ms, error_code, session_id, n = unpack_ihiB(buf, pos)
+    throttle_time_ms, error_code, session_id, responses_count = unpack_ihiB(buf, pos)
     # responses
     pos += 11
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 18 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 260
+    if responses_count > 127:
+        responses_count, pos = read_uvarint(buf, pos - 1)
+    responses_count -= 1
+    if responses_count < 0:
+        raise Malformed(f"length {responses_count}, which may not be")
+    if responses_count * 18 > end - pos:
+        raise Malformed(f"{responses_count} elements announced, {end - pos} bytes remain")
+    budget -= responses_count * 260
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{responses_count} more would take more than {DECODED_BYTES_MAX} bytes")
     responses = []
-    for _ in range(n):
+    for _ in range(responses_count):
         # responses.topic_id to responses.partitions
-        topic_id, n = unpack_16sB(buf, pos)
+        topic_id, partitions_count = unpack_16sB(buf, pos)
         # responses.partitions
         pos += 17
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 37 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 1164
+        if partitions_count > 127:
+            partitions_count, pos = read_uvarint(buf, pos - 1)
+        partitions_count -= 1
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 37 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 1164
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
         partitions = []
-        for _ in range(n):
+        for _ in range(partitions_count):
             # responses.partitions.partition_index to responses.partitions.aborted_transactions
-            partition_index, error_code_2, high_watermark, last_stable_offset, log_start_offset, n = unpack_ihqqqB(
-                buf, pos
-            )
+            (
+                partition_index,
+                error_code_2,
+                high_watermark,
+                last_stable_offset,
+                log_start_offset,
+                aborted_transactions_count,
+            ) = unpack_ihqqqB(buf, pos)
             # responses.partitions.aborted_transactions
             pos += 31
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
+            if aborted_transactions_count > 127:
+                aborted_transactions_count, pos = read_uvarint(buf, pos - 1)
+            aborted_transactions_count -= 1
+            if aborted_transactions_count < 0:
                 aborted_transactions = None
             else:
-                if n * 17 > end - pos:
-                    raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-                budget -= n * 196
+                if aborted_transactions_count * 17 > end - pos:
+                    raise Malformed(f"{aborted_transactions_count} elements announced, {end - pos} bytes remain")
+                budget -= aborted_transactions_count * 196
                 if budget < 0:
-                    raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+                    raise Malformed(f"{aborted_transactions_count} more would take more than {DECODED_BYTES_MAX} bytes")
                 aborted_transactions = []
-                for _ in range(n):
+                for _ in range(aborted_transactions_count):
                     # responses.partitions.aborted_transactions.producer_id to responses.partitions.aborted_transactions.tags
                     producer_id, first_offset, n = unpack_qqB(buf, pos)
                     # responses.partitions.aborted_transactions.tags
@@ -870,8 +897,8 @@ def decode_v13(buf: memoryview) -> FetchResponse:
             n = buf[pos]
             pos += 1
             if n:
-                n, pos, budget = open_tags(buf, pos, end, n, budget, DECODED_BYTES_MAX)
-                for _ in range(n):
+                tag_count, pos, budget = open_tags(buf, pos, end, n, budget, DECODED_BYTES_MAX)
+                for _ in range(tag_count):
                     tag = buf[pos]
                     pos += 1
                     if tag > 127:
@@ -960,56 +987,61 @@ def decode_v16(buf: memoryview) -> FetchResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to responses
-    throttle_time_ms, error_code, session_id, n = unpack_ihiB(buf, pos)
+    throttle_time_ms, error_code, session_id, responses_count = unpack_ihiB(buf, pos)
     # responses
     pos += 11
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 18 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 260
+    if responses_count > 127:
+        responses_count, pos = read_uvarint(buf, pos - 1)
+    responses_count -= 1
+    if responses_count < 0:
+        raise Malformed(f"length {responses_count}, which may not be")
+    if responses_count * 18 > end - pos:
+        raise Malformed(f"{responses_count} elements announced, {end - pos} bytes remain")
+    budget -= responses_count * 260
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{responses_count} more would take more than {DECODED_BYTES_MAX} bytes")
     responses = []
-    for _ in range(n):
+    for _ in range(responses_count):
         # responses.topic_id to responses.partitions
-        topic_id, n = unpack_16sB(buf, pos)
+        topic_id, partitions_count = unpack_16sB(buf, pos)
         # responses.partitions
         pos += 17
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 37 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 1164
+        if partitions_count > 127:
+            partitions_count, pos = read_uvarint(buf, pos - 1)
+        partitions_count -= 1
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 37 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 1164
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
         partitions = []
-        for _ in range(n):
+        for _ in range(partitions_count):
             # responses.partitions.partition_index to responses.partitions.aborted_transactions
-            partition_index, error_code_2, high_watermark, last_stable_offset, log_start_offset, n = unpack_ihqqqB(
-                buf, pos
-            )
+            (
+                partition_index,
+                error_code_2,
+                high_watermark,
+                last_stable_offset,
+                log_start_offset,
+                aborted_transactions_count,
+            ) = unpack_ihqqqB(buf, pos)
             # responses.partitions.aborted_transactions
             pos += 31
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
+            if aborted_transactions_count > 127:
+                aborted_transactions_count, pos = read_uvarint(buf, pos - 1)
+            aborted_transactions_count -= 1
+            if aborted_transactions_count < 0:
                 aborted_transactions = None
             else:
-                if n * 17 > end - pos:
-                    raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-                budget -= n * 196
+                if aborted_transactions_count * 17 > end - pos:
+                    raise Malformed(f"{aborted_transactions_count} elements announced, {end - pos} bytes remain")
+                budget -= aborted_transactions_count * 196
                 if budget < 0:
-                    raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+                    raise Malformed(f"{aborted_transactions_count} more would take more than {DECODED_BYTES_MAX} bytes")
                 aborted_transactions = []
-                for _ in range(n):
+                for _ in range(aborted_transactions_count):
                     # responses.partitions.aborted_transactions.producer_id to responses.partitions.aborted_transactions.tags
                     producer_id, first_offset, n = unpack_qqB(buf, pos)
                     # responses.partitions.aborted_transactions.tags
@@ -1041,8 +1073,8 @@ def decode_v16(buf: memoryview) -> FetchResponse:
             n = buf[pos]
             pos += 1
             if n:
-                n, pos, budget = open_tags(buf, pos, end, n, budget, DECODED_BYTES_MAX)
-                for _ in range(n):
+                tag_count, pos, budget = open_tags(buf, pos, end, n, budget, DECODED_BYTES_MAX)
+                for _ in range(tag_count):
                     tag = buf[pos]
                     pos += 1
                     if tag > 127:
@@ -1123,8 +1155,8 @@ def decode_v16(buf: memoryview) -> FetchResponse:
     n = buf[pos]
     pos += 1
     if n:
-        n, pos, budget = open_tags(buf, pos, end, n, budget, DECODED_BYTES_MAX)
-        for _ in range(n):
+        tag_count_2, pos, budget = open_tags(buf, pos, end, n, budget, DECODED_BYTES_MAX)
+        for _ in range(tag_count_2):
             tag_2 = buf[pos]
             pos += 1
             if tag_2 > 127:
@@ -1138,20 +1170,20 @@ def decode_v16(buf: memoryview) -> FetchResponse:
                 raise Malformed(f"{tag_size_2} bytes announced for tag {tag_2}, {end - pos} remain")
             if tag_2 == 0:
                 # tags.node_endpoints
-                n = buf[pos]
+                node_endpoints_count = buf[pos]
                 pos += 1
-                if n > 127:
-                    n, pos = read_uvarint(buf, pos - 1)
-                n -= 1
-                if n < 0:
-                    raise Malformed(f"length {n}, which may not be")
-                if n * 11 > end - pos:
-                    raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-                budget -= n * 340
+                if node_endpoints_count > 127:
+                    node_endpoints_count, pos = read_uvarint(buf, pos - 1)
+                node_endpoints_count -= 1
+                if node_endpoints_count < 0:
+                    raise Malformed(f"length {node_endpoints_count}, which may not be")
+                if node_endpoints_count * 11 > end - pos:
+                    raise Malformed(f"{node_endpoints_count} elements announced, {end - pos} bytes remain")
+                budget -= node_endpoints_count * 340
                 if budget < 0:
-                    raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+                    raise Malformed(f"{node_endpoints_count} more would take more than {DECODED_BYTES_MAX} bytes")
                 node_endpoints = []
-                for _ in range(n):
+                for _ in range(node_endpoints_count):
                     # tags.node_endpoints.node_id to tags.node_endpoints.host
                     node_id, n = unpack_iB(buf, pos)
                     # tags.node_endpoints.host
@@ -1221,36 +1253,36 @@ DECODERS: Final[dict[int, Callable[[memoryview], FetchResponse]]] = {
     17: decode_v16,
 }
 PLACES: Final = """\
-48 121 125 199 203 297 301 397 401 497 501 598 602 783 787 954 958 1120 1199 the message
-52 119 131 197 209 295 307 395 407 495 507 596 608 776 793 947 964 1118 responses
-64 142 220 318 418 518 622 responses.topic
-74 100 152 178 230 276 328 376 428 476 528 577 637 694 752 809 865 923 980 1036 1094 responses.partitions
+48 121 125 199 203 299 303 404 408 509 513 615 619 805 809 981 985 1152 1231 the message
+52 119 131 197 209 297 309 402 414 507 519 613 625 798 815 974 991 1150 responses
+64 142 220 320 425 530 639 responses.topic
+74 100 152 178 230 278 330 383 435 488 540 594 654 716 774 831 892 950 1007 1068 1126 responses.partitions
 86 164 responses.partitions.partition_index to responses.partitions.records
-88 166 263 363 463 565 681 852 1023 responses.partitions.records
-129 207 305 405 505 606 791 962 throttle_time_ms to responses
-242 340 440 540 652 823 994 responses.partitions.partition_index to responses.partitions.aborted_transactions
-244 260 344 360 444 460 544 560 656 677 827 848 998 1019 responses.partitions.aborted_transactions
-258 358 458 558 responses.partitions.aborted_transactions.producer_id to responses.partitions.aborted_transactions
-563 679 850 1021 responses.partitions.preferred_read_replica to responses.partitions.records
-671 842 1013 responses.partitions.aborted_transactions.producer_id to responses.partitions.aborted_transactions.tags
-673 844 1015 responses.partitions.aborted_transactions.tags
-698 726 738 750 869 897 909 921 1040 1068 1080 1092 responses.partitions.tags
-716 887 1058 responses.partitions.tags.diverging_epoch.epoch to responses.partitions.tags.diverging_epoch.tags
-718 889 1060 responses.partitions.tags.diverging_epoch.tags
-722 893 1064 responses.partitions.tags.diverging_epoch
-728 899 1070 responses.partitions.tags.current_leader.leader_id to responses.partitions.tags.current_leader.tags
-730 901 1072 responses.partitions.tags.current_leader.tags
-734 905 1076 responses.partitions.tags.current_leader
-740 911 1082 responses.partitions.tags.snapshot_id.end_offset to responses.partitions.tags.snapshot_id.tags
-742 913 1084 responses.partitions.tags.snapshot_id.tags
-746 917 1088 responses.partitions.tags.snapshot_id
-771 942 1113 responses.tags
-778 949 1122 1197 tags
-807 978 responses.topic_id to responses.partitions
-1140 1193 tags.node_endpoints
-1155 tags.node_endpoints.node_id to tags.node_endpoints.host
-1157 tags.node_endpoints.host
-1171 tags.node_endpoints.port to tags.node_endpoints.rack
-1173 tags.node_endpoints.rack
-1188 tags.node_endpoints.tags
+88 166 265 370 475 582 703 879 1055 responses.partitions.records
+129 207 307 412 517 623 813 989 throttle_time_ms to responses
+242 342 447 552 669 845 1021 responses.partitions.partition_index to responses.partitions.aborted_transactions
+246 262 351 367 456 472 561 577 678 699 854 875 1030 1051 responses.partitions.aborted_transactions
+260 365 470 575 responses.partitions.aborted_transactions.producer_id to responses.partitions.aborted_transactions
+580 701 877 1053 responses.partitions.preferred_read_replica to responses.partitions.records
+693 869 1045 responses.partitions.aborted_transactions.producer_id to responses.partitions.aborted_transactions.tags
+695 871 1047 responses.partitions.aborted_transactions.tags
+720 748 760 772 896 924 936 948 1072 1100 1112 1124 responses.partitions.tags
+738 914 1090 responses.partitions.tags.diverging_epoch.epoch to responses.partitions.tags.diverging_epoch.tags
+740 916 1092 responses.partitions.tags.diverging_epoch.tags
+744 920 1096 responses.partitions.tags.diverging_epoch
+750 926 1102 responses.partitions.tags.current_leader.leader_id to responses.partitions.tags.current_leader.tags
+752 928 1104 responses.partitions.tags.current_leader.tags
+756 932 1108 responses.partitions.tags.current_leader
+762 938 1114 responses.partitions.tags.snapshot_id.end_offset to responses.partitions.tags.snapshot_id.tags
+764 940 1116 responses.partitions.tags.snapshot_id.tags
+768 944 1120 responses.partitions.tags.snapshot_id
+793 969 1145 responses.tags
+800 976 1154 1229 tags
+829 1005 responses.topic_id to responses.partitions
+1172 1225 tags.node_endpoints
+1187 tags.node_endpoints.node_id to tags.node_endpoints.host
+1189 tags.node_endpoints.host
+1203 tags.node_endpoints.port to tags.node_endpoints.rack
+1205 tags.node_endpoints.rack
+1220 tags.node_endpoints.tags
 """

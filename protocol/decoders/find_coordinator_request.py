@@ -90,21 +90,21 @@ def decode_v4(buf: memoryview) -> FindCoordinatorRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # key_type to coordinator_keys
-    key_type, n = unpack_bB(buf, pos)
+    key_type, coordinator_keys_count = unpack_bB(buf, pos)
     # coordinator_keys
     pos += 2
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 1 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 100
+    if coordinator_keys_count > 127:
+        coordinator_keys_count, pos = read_uvarint(buf, pos - 1)
+    coordinator_keys_count -= 1
+    if coordinator_keys_count < 0:
+        raise Malformed(f"length {coordinator_keys_count}, which may not be")
+    if coordinator_keys_count * 1 > end - pos:
+        raise Malformed(f"{coordinator_keys_count} elements announced, {end - pos} bytes remain")
+    budget -= coordinator_keys_count * 100
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{coordinator_keys_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     coordinator_keys = []
-    for _ in range(n):
+    for _ in range(coordinator_keys_count):
         n = buf[pos]
         pos += 1
         if n > 127:

@@ -130,21 +130,21 @@ def decode_v4(buf: memoryview) -> FindCoordinatorResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to coordinators
-    throttle_time_ms, n = unpack_iB(buf, pos)
+    throttle_time_ms, coordinators_count = unpack_iB(buf, pos)
     # coordinators
     pos += 5
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 14 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 468
+    if coordinators_count > 127:
+        coordinators_count, pos = read_uvarint(buf, pos - 1)
+    coordinators_count -= 1
+    if coordinators_count < 0:
+        raise Malformed(f"length {coordinators_count}, which may not be")
+    if coordinators_count * 14 > end - pos:
+        raise Malformed(f"{coordinators_count} elements announced, {end - pos} bytes remain")
+    budget -= coordinators_count * 468
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{coordinators_count} more would take more than {DECODED_BYTES_MAX} bytes")
     coordinators = []
-    for _ in range(n):
+    for _ in range(coordinators_count):
         # coordinators.key
         n = buf[pos]
         pos += 1

@@ -67,17 +67,17 @@ def decode_v0(buf: memoryview) -> GroupMetadataValue:
         leader = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
     # members
-    (n,) = unpack_i(buf, pos)
+    (members_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 18 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 548
+    if members_count < 0:
+        raise Malformed(f"length {members_count}, which may not be")
+    if members_count * 18 > end - pos:
+        raise Malformed(f"{members_count} elements announced, {end - pos} bytes remain")
+    budget -= members_count * 548
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{members_count} more would take more than {DECODED_BYTES_MAX} bytes")
     members = []
-    for _ in range(n):
+    for _ in range(members_count):
         # members.member_id
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -181,17 +181,17 @@ def decode_v1(buf: memoryview) -> GroupMetadataValue:
         leader = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
     # members
-    (n,) = unpack_i(buf, pos)
+    (members_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 22 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 580
+    if members_count < 0:
+        raise Malformed(f"length {members_count}, which may not be")
+    if members_count * 22 > end - pos:
+        raise Malformed(f"{members_count} elements announced, {end - pos} bytes remain")
+    budget -= members_count * 580
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{members_count} more would take more than {DECODED_BYTES_MAX} bytes")
     members = []
-    for _ in range(n):
+    for _ in range(members_count):
         # members.member_id
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -296,18 +296,18 @@ def decode_v2(buf: memoryview) -> GroupMetadataValue:
         leader = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
     # current_state_timestamp to members
-    current_state_timestamp, n = unpack_qi(buf, pos)
+    current_state_timestamp, members_count = unpack_qi(buf, pos)
     # members
     pos += 12
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 22 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 580
+    if members_count < 0:
+        raise Malformed(f"length {members_count}, which may not be")
+    if members_count * 22 > end - pos:
+        raise Malformed(f"{members_count} elements announced, {end - pos} bytes remain")
+    budget -= members_count * 580
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{members_count} more would take more than {DECODED_BYTES_MAX} bytes")
     members = []
-    for _ in range(n):
+    for _ in range(members_count):
         # members.member_id
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -412,18 +412,18 @@ def decode_v3(buf: memoryview) -> GroupMetadataValue:
         leader = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
     # current_state_timestamp to members
-    current_state_timestamp, n = unpack_qi(buf, pos)
+    current_state_timestamp, members_count = unpack_qi(buf, pos)
     # members
     pos += 12
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 24 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 660
+    if members_count < 0:
+        raise Malformed(f"length {members_count}, which may not be")
+    if members_count * 24 > end - pos:
+        raise Malformed(f"{members_count} elements announced, {end - pos} bytes remain")
+    budget -= members_count * 660
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{members_count} more would take more than {DECODED_BYTES_MAX} bytes")
     members = []
-    for _ in range(n):
+    for _ in range(members_count):
         # members.member_id
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -561,21 +561,21 @@ def decode_v4(buf: memoryview) -> GroupMetadataValue:
         leader = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
     # current_state_timestamp to members
-    current_state_timestamp, n = unpack_qB(buf, pos)
+    current_state_timestamp, members_count = unpack_qB(buf, pos)
     # members
     pos += 9
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 15 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 660
+    if members_count > 127:
+        members_count, pos = read_uvarint(buf, pos - 1)
+    members_count -= 1
+    if members_count < 0:
+        raise Malformed(f"length {members_count}, which may not be")
+    if members_count * 15 > end - pos:
+        raise Malformed(f"{members_count} elements announced, {end - pos} bytes remain")
+    budget -= members_count * 660
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{members_count} more would take more than {DECODED_BYTES_MAX} bytes")
     members = []
-    for _ in range(n):
+    for _ in range(members_count):
         # members.member_id
         n = buf[pos]
         pos += 1

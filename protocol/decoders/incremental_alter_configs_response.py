@@ -30,18 +30,18 @@ def decode_v0(buf: memoryview) -> IncrementalAlterConfigsResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to responses
-    throttle_time_ms, n = unpack_ii(buf, pos)
+    throttle_time_ms, responses_count = unpack_ii(buf, pos)
     # responses
     pos += 8
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 7 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 340
+    if responses_count < 0:
+        raise Malformed(f"length {responses_count}, which may not be")
+    if responses_count * 7 > end - pos:
+        raise Malformed(f"{responses_count} elements announced, {end - pos} bytes remain")
+    budget -= responses_count * 340
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{responses_count} more would take more than {DECODED_BYTES_MAX} bytes")
     responses = []
-    for _ in range(n):
+    for _ in range(responses_count):
         # responses.error_code to responses.error_message
         error_code, n = unpack_hh(buf, pos)
         # responses.error_message
@@ -78,21 +78,21 @@ def decode_v1(buf: memoryview) -> IncrementalAlterConfigsResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to responses
-    throttle_time_ms, n = unpack_iB(buf, pos)
+    throttle_time_ms, responses_count = unpack_iB(buf, pos)
     # responses
     pos += 5
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 340
+    if responses_count > 127:
+        responses_count, pos = read_uvarint(buf, pos - 1)
+    responses_count -= 1
+    if responses_count < 0:
+        raise Malformed(f"length {responses_count}, which may not be")
+    if responses_count * 6 > end - pos:
+        raise Malformed(f"{responses_count} elements announced, {end - pos} bytes remain")
+    budget -= responses_count * 340
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{responses_count} more would take more than {DECODED_BYTES_MAX} bytes")
     responses = []
-    for _ in range(n):
+    for _ in range(responses_count):
         # responses.error_code to responses.error_message
         error_code, n = unpack_hB(buf, pos)
         # responses.error_message

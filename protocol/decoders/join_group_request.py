@@ -57,17 +57,17 @@ def decode_v0(buf: memoryview) -> JoinGroupRequest:
     protocol_type = utf_8_decode(buf[pos:stop], "strict", True)[0]
     pos = stop
     # protocols
-    (n,) = unpack_i(buf, pos)
+    (protocols_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 244
+    if protocols_count < 0:
+        raise Malformed(f"length {protocols_count}, which may not be")
+    if protocols_count * 6 > end - pos:
+        raise Malformed(f"{protocols_count} elements announced, {end - pos} bytes remain")
+    budget -= protocols_count * 244
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{protocols_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     protocols = []
-    for _ in range(n):
+    for _ in range(protocols_count):
         # protocols.name
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -130,17 +130,17 @@ def decode_v1(buf: memoryview) -> JoinGroupRequest:
     protocol_type = utf_8_decode(buf[pos:stop], "strict", True)[0]
     pos = stop
     # protocols
-    (n,) = unpack_i(buf, pos)
+    (protocols_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 244
+    if protocols_count < 0:
+        raise Malformed(f"length {protocols_count}, which may not be")
+    if protocols_count * 6 > end - pos:
+        raise Malformed(f"{protocols_count} elements announced, {end - pos} bytes remain")
+    budget -= protocols_count * 244
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{protocols_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     protocols = []
-    for _ in range(n):
+    for _ in range(protocols_count):
         # protocols.name
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -219,17 +219,17 @@ def decode_v5(buf: memoryview) -> JoinGroupRequest:
     protocol_type = utf_8_decode(buf[pos:stop], "strict", True)[0]
     pos = stop
     # protocols
-    (n,) = unpack_i(buf, pos)
+    (protocols_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 244
+    if protocols_count < 0:
+        raise Malformed(f"length {protocols_count}, which may not be")
+    if protocols_count * 6 > end - pos:
+        raise Malformed(f"{protocols_count} elements announced, {end - pos} bytes remain")
+    budget -= protocols_count * 244
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{protocols_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     protocols = []
-    for _ in range(n):
+    for _ in range(protocols_count):
         # protocols.name
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -335,20 +335,20 @@ def decode_v6(buf: memoryview) -> JoinGroupRequest:
     protocol_type = utf_8_decode(buf[pos:stop], "strict", True)[0]
     pos = stop
     # protocols
-    n = buf[pos]
+    protocols_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 3 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 244
+    if protocols_count > 127:
+        protocols_count, pos = read_uvarint(buf, pos - 1)
+    protocols_count -= 1
+    if protocols_count < 0:
+        raise Malformed(f"length {protocols_count}, which may not be")
+    if protocols_count * 3 > end - pos:
+        raise Malformed(f"{protocols_count} elements announced, {end - pos} bytes remain")
+    budget -= protocols_count * 244
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{protocols_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     protocols = []
-    for _ in range(n):
+    for _ in range(protocols_count):
         # protocols.name
         n = buf[pos]
         pos += 1
@@ -472,20 +472,20 @@ def decode_v8(buf: memoryview) -> JoinGroupRequest:
     protocol_type = utf_8_decode(buf[pos:stop], "strict", True)[0]
     pos = stop
     # protocols
-    n = buf[pos]
+    protocols_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 3 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 244
+    if protocols_count > 127:
+        protocols_count, pos = read_uvarint(buf, pos - 1)
+    protocols_count -= 1
+    if protocols_count < 0:
+        raise Malformed(f"length {protocols_count}, which may not be")
+    if protocols_count * 3 > end - pos:
+        raise Malformed(f"{protocols_count} elements announced, {end - pos} bytes remain")
+    budget -= protocols_count * 244
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{protocols_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     protocols = []
-    for _ in range(n):
+    for _ in range(protocols_count):
         # protocols.name
         n = buf[pos]
         pos += 1

@@ -58,17 +58,17 @@ def decode_v0(buf: memoryview) -> JoinGroupResponse:
     member_id = utf_8_decode(buf[pos:stop], "strict", True)[0]
     pos = stop
     # members
-    (n,) = unpack_i(buf, pos)
+    (members_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 252
+    if members_count < 0:
+        raise Malformed(f"length {members_count}, which may not be")
+    if members_count * 6 > end - pos:
+        raise Malformed(f"{members_count} elements announced, {end - pos} bytes remain")
+    budget -= members_count * 252
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{members_count} more would take more than {DECODED_BYTES_MAX} bytes")
     members = []
-    for _ in range(n):
+    for _ in range(members_count):
         # members.member_id
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -133,17 +133,17 @@ def decode_v2(buf: memoryview) -> JoinGroupResponse:
     member_id = utf_8_decode(buf[pos:stop], "strict", True)[0]
     pos = stop
     # members
-    (n,) = unpack_i(buf, pos)
+    (members_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 252
+    if members_count < 0:
+        raise Malformed(f"length {members_count}, which may not be")
+    if members_count * 6 > end - pos:
+        raise Malformed(f"{members_count} elements announced, {end - pos} bytes remain")
+    budget -= members_count * 252
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{members_count} more would take more than {DECODED_BYTES_MAX} bytes")
     members = []
-    for _ in range(n):
+    for _ in range(members_count):
         # members.member_id
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -209,17 +209,17 @@ def decode_v5(buf: memoryview) -> JoinGroupResponse:
     member_id = utf_8_decode(buf[pos:stop], "strict", True)[0]
     pos = stop
     # members
-    (n,) = unpack_i(buf, pos)
+    (members_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 8 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 332
+    if members_count < 0:
+        raise Malformed(f"length {members_count}, which may not be")
+    if members_count * 8 > end - pos:
+        raise Malformed(f"{members_count} elements announced, {end - pos} bytes remain")
+    budget -= members_count * 332
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{members_count} more would take more than {DECODED_BYTES_MAX} bytes")
     members = []
-    for _ in range(n):
+    for _ in range(members_count):
         # members.member_id
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -313,20 +313,20 @@ def decode_v6(buf: memoryview) -> JoinGroupResponse:
     member_id = utf_8_decode(buf[pos:stop], "strict", True)[0]
     pos = stop
     # members
-    n = buf[pos]
+    members_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 4 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 332
+    if members_count > 127:
+        members_count, pos = read_uvarint(buf, pos - 1)
+    members_count -= 1
+    if members_count < 0:
+        raise Malformed(f"length {members_count}, which may not be")
+    if members_count * 4 > end - pos:
+        raise Malformed(f"{members_count} elements announced, {end - pos} bytes remain")
+    budget -= members_count * 332
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{members_count} more would take more than {DECODED_BYTES_MAX} bytes")
     members = []
-    for _ in range(n):
+    for _ in range(members_count):
         # members.member_id
         n = buf[pos]
         pos += 1
@@ -458,20 +458,20 @@ def decode_v7(buf: memoryview) -> JoinGroupResponse:
     member_id = utf_8_decode(buf[pos:stop], "strict", True)[0]
     pos = stop
     # members
-    n = buf[pos]
+    members_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 4 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 332
+    if members_count > 127:
+        members_count, pos = read_uvarint(buf, pos - 1)
+    members_count -= 1
+    if members_count < 0:
+        raise Malformed(f"length {members_count}, which may not be")
+    if members_count * 4 > end - pos:
+        raise Malformed(f"{members_count} elements announced, {end - pos} bytes remain")
+    budget -= members_count * 332
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{members_count} more would take more than {DECODED_BYTES_MAX} bytes")
     members = []
-    for _ in range(n):
+    for _ in range(members_count):
         # members.member_id
         n = buf[pos]
         pos += 1
@@ -604,20 +604,20 @@ def decode_v9(buf: memoryview) -> JoinGroupResponse:
     member_id = utf_8_decode(buf[pos:stop], "strict", True)[0]
     pos = stop
     # members
-    n = buf[pos]
+    members_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 4 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 332
+    if members_count > 127:
+        members_count, pos = read_uvarint(buf, pos - 1)
+    members_count -= 1
+    if members_count < 0:
+        raise Malformed(f"length {members_count}, which may not be")
+    if members_count * 4 > end - pos:
+        raise Malformed(f"{members_count} elements announced, {end - pos} bytes remain")
+    budget -= members_count * 332
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{members_count} more would take more than {DECODED_BYTES_MAX} bytes")
     members = []
-    for _ in range(n):
+    for _ in range(members_count):
         # members.member_id
         n = buf[pos]
         pos += 1

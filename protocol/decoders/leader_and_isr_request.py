@@ -43,18 +43,20 @@ def decode_v0(buf: memoryview) -> LeaderAndIsrRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # controller_id to ungrouped_partition_states
-    controller_id, controller_epoch, n = unpack_iii(buf, pos)
+    controller_id, controller_epoch, ungrouped_partition_states_count = unpack_iii(buf, pos)
     # ungrouped_partition_states
     pos += 12
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 30 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 596
+    if ungrouped_partition_states_count < 0:
+        raise Malformed(f"length {ungrouped_partition_states_count}, which may not be")
+    if ungrouped_partition_states_count * 30 > end - pos:
+        raise Malformed(f"{ungrouped_partition_states_count} elements announced, {end - pos} bytes remain")
+    budget -= ungrouped_partition_states_count * 596
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(
+            f"{ungrouped_partition_states_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes"
+        )
     ungrouped_partition_states = []
-    for _ in range(n):
+    for _ in range(ungrouped_partition_states_count):
         # ungrouped_partition_states.topic_name
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -66,31 +68,31 @@ def decode_v0(buf: memoryview) -> LeaderAndIsrRequest:
         topic_name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # ungrouped_partition_states.partition_index to ungrouped_partition_states.isr
-        partition_index, controller_epoch_2, leader, leader_epoch, n = unpack_iiiii(buf, pos)
+        partition_index, controller_epoch_2, leader, leader_epoch, isr_count = unpack_iiiii(buf, pos)
         # ungrouped_partition_states.isr
         pos += 20
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 4 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 52
+        if isr_count < 0:
+            raise Malformed(f"length {isr_count}, which may not be")
+        if isr_count * 4 > end - pos:
+            raise Malformed(f"{isr_count} elements announced, {end - pos} bytes remain")
+        budget -= isr_count * 52
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-        isr = list(unpack_from(f">{n}i", buf, pos))
-        pos += n * 4
+            raise Malformed(f"{isr_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        isr = list(unpack_from(f">{isr_count}i", buf, pos))
+        pos += isr_count * 4
         # ungrouped_partition_states.partition_epoch to ungrouped_partition_states.replicas
-        partition_epoch, n = unpack_ii(buf, pos)
+        partition_epoch, replicas_count = unpack_ii(buf, pos)
         # ungrouped_partition_states.replicas
         pos += 8
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 4 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 52
+        if replicas_count < 0:
+            raise Malformed(f"length {replicas_count}, which may not be")
+        if replicas_count * 4 > end - pos:
+            raise Malformed(f"{replicas_count} elements announced, {end - pos} bytes remain")
+        budget -= replicas_count * 52
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-        replicas = list(unpack_from(f">{n}i", buf, pos))
-        pos += n * 4
+            raise Malformed(f"{replicas_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        replicas = list(unpack_from(f">{replicas_count}i", buf, pos))
+        pos += replicas_count * 4
         # ungrouped_partition_states
         ungrouped_partition_states.append(
             new(
@@ -112,17 +114,17 @@ def decode_v0(buf: memoryview) -> LeaderAndIsrRequest:
             )
         )
     # live_leaders
-    (n,) = unpack_i(buf, pos)
+    (live_leaders_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 10 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 252
+    if live_leaders_count < 0:
+        raise Malformed(f"length {live_leaders_count}, which may not be")
+    if live_leaders_count * 10 > end - pos:
+        raise Malformed(f"{live_leaders_count} elements announced, {end - pos} bytes remain")
+    budget -= live_leaders_count * 252
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{live_leaders_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     live_leaders = []
-    for _ in range(n):
+    for _ in range(live_leaders_count):
         # live_leaders.broker_id to live_leaders.host_name
         broker_id, n = unpack_ih(buf, pos)
         # live_leaders.host_name
@@ -151,18 +153,20 @@ def decode_v1(buf: memoryview) -> LeaderAndIsrRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # controller_id to ungrouped_partition_states
-    controller_id, controller_epoch, n = unpack_iii(buf, pos)
+    controller_id, controller_epoch, ungrouped_partition_states_count = unpack_iii(buf, pos)
     # ungrouped_partition_states
     pos += 12
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 31 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 596
+    if ungrouped_partition_states_count < 0:
+        raise Malformed(f"length {ungrouped_partition_states_count}, which may not be")
+    if ungrouped_partition_states_count * 31 > end - pos:
+        raise Malformed(f"{ungrouped_partition_states_count} elements announced, {end - pos} bytes remain")
+    budget -= ungrouped_partition_states_count * 596
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(
+            f"{ungrouped_partition_states_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes"
+        )
     ungrouped_partition_states = []
-    for _ in range(n):
+    for _ in range(ungrouped_partition_states_count):
         # ungrouped_partition_states.topic_name
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -174,31 +178,31 @@ def decode_v1(buf: memoryview) -> LeaderAndIsrRequest:
         topic_name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # ungrouped_partition_states.partition_index to ungrouped_partition_states.isr
-        partition_index, controller_epoch_2, leader, leader_epoch, n = unpack_iiiii(buf, pos)
+        partition_index, controller_epoch_2, leader, leader_epoch, isr_count = unpack_iiiii(buf, pos)
         # ungrouped_partition_states.isr
         pos += 20
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 4 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 52
+        if isr_count < 0:
+            raise Malformed(f"length {isr_count}, which may not be")
+        if isr_count * 4 > end - pos:
+            raise Malformed(f"{isr_count} elements announced, {end - pos} bytes remain")
+        budget -= isr_count * 52
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-        isr = list(unpack_from(f">{n}i", buf, pos))
-        pos += n * 4
+            raise Malformed(f"{isr_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        isr = list(unpack_from(f">{isr_count}i", buf, pos))
+        pos += isr_count * 4
         # ungrouped_partition_states.partition_epoch to ungrouped_partition_states.replicas
-        partition_epoch, n = unpack_ii(buf, pos)
+        partition_epoch, replicas_count = unpack_ii(buf, pos)
         # ungrouped_partition_states.replicas
         pos += 8
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 4 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 52
+        if replicas_count < 0:
+            raise Malformed(f"length {replicas_count}, which may not be")
+        if replicas_count * 4 > end - pos:
+            raise Malformed(f"{replicas_count} elements announced, {end - pos} bytes remain")
+        budget -= replicas_count * 52
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-        replicas = list(unpack_from(f">{n}i", buf, pos))
-        pos += n * 4
+            raise Malformed(f"{replicas_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        replicas = list(unpack_from(f">{replicas_count}i", buf, pos))
+        pos += replicas_count * 4
         # ungrouped_partition_states.is_new to ungrouped_partition_states
         (is_new,) = unpack_B0(buf, pos)
         # ungrouped_partition_states
@@ -223,17 +227,17 @@ def decode_v1(buf: memoryview) -> LeaderAndIsrRequest:
             )
         )
     # live_leaders
-    (n,) = unpack_i(buf, pos)
+    (live_leaders_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 10 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 252
+    if live_leaders_count < 0:
+        raise Malformed(f"length {live_leaders_count}, which may not be")
+    if live_leaders_count * 10 > end - pos:
+        raise Malformed(f"{live_leaders_count} elements announced, {end - pos} bytes remain")
+    budget -= live_leaders_count * 252
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{live_leaders_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     live_leaders = []
-    for _ in range(n):
+    for _ in range(live_leaders_count):
         # live_leaders.broker_id to live_leaders.host_name
         broker_id, n = unpack_ih(buf, pos)
         # live_leaders.host_name
@@ -262,18 +266,18 @@ def decode_v2(buf: memoryview) -> LeaderAndIsrRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # controller_id to topic_states
-    controller_id, controller_epoch, broker_epoch, n = unpack_iiqi(buf, pos)
+    controller_id, controller_epoch, broker_epoch, topic_states_count = unpack_iiqi(buf, pos)
     # topic_states
     pos += 20
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 276
+    if topic_states_count < 0:
+        raise Malformed(f"length {topic_states_count}, which may not be")
+    if topic_states_count * 6 > end - pos:
+        raise Malformed(f"{topic_states_count} elements announced, {end - pos} bytes remain")
+    budget -= topic_states_count * 276
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{topic_states_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     topic_states = []
-    for _ in range(n):
+    for _ in range(topic_states_count):
         # topic_states.topic_name
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -285,43 +289,43 @@ def decode_v2(buf: memoryview) -> LeaderAndIsrRequest:
         topic_name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topic_states.partition_states
-        (n,) = unpack_i(buf, pos)
+        (partition_states_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 29 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 516
+        if partition_states_count < 0:
+            raise Malformed(f"length {partition_states_count}, which may not be")
+        if partition_states_count * 29 > end - pos:
+            raise Malformed(f"{partition_states_count} elements announced, {end - pos} bytes remain")
+        budget -= partition_states_count * 516
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{partition_states_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         partition_states = []
-        for _ in range(n):
+        for _ in range(partition_states_count):
             # topic_states.partition_states.partition_index to topic_states.partition_states.isr
-            partition_index, controller_epoch_2, leader, leader_epoch, n = unpack_iiiii(buf, pos)
+            partition_index, controller_epoch_2, leader, leader_epoch, isr_count = unpack_iiiii(buf, pos)
             # topic_states.partition_states.isr
             pos += 20
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if isr_count < 0:
+                raise Malformed(f"length {isr_count}, which may not be")
+            if isr_count * 4 > end - pos:
+                raise Malformed(f"{isr_count} elements announced, {end - pos} bytes remain")
+            budget -= isr_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-            isr = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{isr_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            isr = list(unpack_from(f">{isr_count}i", buf, pos))
+            pos += isr_count * 4
             # topic_states.partition_states.partition_epoch to topic_states.partition_states.replicas
-            partition_epoch, n = unpack_ii(buf, pos)
+            partition_epoch, replicas_count = unpack_ii(buf, pos)
             # topic_states.partition_states.replicas
             pos += 8
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if replicas_count < 0:
+                raise Malformed(f"length {replicas_count}, which may not be")
+            if replicas_count * 4 > end - pos:
+                raise Malformed(f"{replicas_count} elements announced, {end - pos} bytes remain")
+            budget -= replicas_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-            replicas = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{replicas_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            replicas = list(unpack_from(f">{replicas_count}i", buf, pos))
+            pos += replicas_count * 4
             # topic_states.partition_states.is_new to topic_states.partition_states
             (is_new,) = unpack_B0(buf, pos)
             # topic_states.partition_states
@@ -348,17 +352,17 @@ def decode_v2(buf: memoryview) -> LeaderAndIsrRequest:
         # topic_states
         topic_states.append(new(LeaderAndIsrTopicState, (topic_name, ZERO_UUID, partition_states)))
     # live_leaders
-    (n,) = unpack_i(buf, pos)
+    (live_leaders_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 10 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 252
+    if live_leaders_count < 0:
+        raise Malformed(f"length {live_leaders_count}, which may not be")
+    if live_leaders_count * 10 > end - pos:
+        raise Malformed(f"{live_leaders_count} elements announced, {end - pos} bytes remain")
+    budget -= live_leaders_count * 252
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{live_leaders_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     live_leaders = []
-    for _ in range(n):
+    for _ in range(live_leaders_count):
         # live_leaders.broker_id to live_leaders.host_name
         broker_id, n = unpack_ih(buf, pos)
         # live_leaders.host_name
@@ -386,18 +390,18 @@ def decode_v3(buf: memoryview) -> LeaderAndIsrRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # controller_id to topic_states
-    controller_id, controller_epoch, broker_epoch, n = unpack_iiqi(buf, pos)
+    controller_id, controller_epoch, broker_epoch, topic_states_count = unpack_iiqi(buf, pos)
     # topic_states
     pos += 20
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 276
+    if topic_states_count < 0:
+        raise Malformed(f"length {topic_states_count}, which may not be")
+    if topic_states_count * 6 > end - pos:
+        raise Malformed(f"{topic_states_count} elements announced, {end - pos} bytes remain")
+    budget -= topic_states_count * 276
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{topic_states_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     topic_states = []
-    for _ in range(n):
+    for _ in range(topic_states_count):
         # topic_states.topic_name
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -409,67 +413,69 @@ def decode_v3(buf: memoryview) -> LeaderAndIsrRequest:
         topic_name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topic_states.partition_states
-        (n,) = unpack_i(buf, pos)
+        (partition_states_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 37 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 692
+        if partition_states_count < 0:
+            raise Malformed(f"length {partition_states_count}, which may not be")
+        if partition_states_count * 37 > end - pos:
+            raise Malformed(f"{partition_states_count} elements announced, {end - pos} bytes remain")
+        budget -= partition_states_count * 692
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{partition_states_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         partition_states = []
-        for _ in range(n):
+        for _ in range(partition_states_count):
             # topic_states.partition_states.partition_index to topic_states.partition_states.isr
-            partition_index, controller_epoch_2, leader, leader_epoch, n = unpack_iiiii(buf, pos)
+            partition_index, controller_epoch_2, leader, leader_epoch, isr_count = unpack_iiiii(buf, pos)
             # topic_states.partition_states.isr
             pos += 20
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if isr_count < 0:
+                raise Malformed(f"length {isr_count}, which may not be")
+            if isr_count * 4 > end - pos:
+                raise Malformed(f"{isr_count} elements announced, {end - pos} bytes remain")
+            budget -= isr_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-            isr = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{isr_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            isr = list(unpack_from(f">{isr_count}i", buf, pos))
+            pos += isr_count * 4
             # topic_states.partition_states.partition_epoch to topic_states.partition_states.replicas
-            partition_epoch, n = unpack_ii(buf, pos)
+            partition_epoch, replicas_count = unpack_ii(buf, pos)
             # topic_states.partition_states.replicas
             pos += 8
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if replicas_count < 0:
+                raise Malformed(f"length {replicas_count}, which may not be")
+            if replicas_count * 4 > end - pos:
+                raise Malformed(f"{replicas_count} elements announced, {end - pos} bytes remain")
+            budget -= replicas_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-            replicas = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{replicas_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            replicas = list(unpack_from(f">{replicas_count}i", buf, pos))
+            pos += replicas_count * 4
             # topic_states.partition_states.adding_replicas
-            (n,) = unpack_i(buf, pos)
+            (adding_replicas_count,) = unpack_i(buf, pos)
             pos += 4
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if adding_replicas_count < 0:
+                raise Malformed(f"length {adding_replicas_count}, which may not be")
+            if adding_replicas_count * 4 > end - pos:
+                raise Malformed(f"{adding_replicas_count} elements announced, {end - pos} bytes remain")
+            budget -= adding_replicas_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-            adding_replicas = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{adding_replicas_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            adding_replicas = list(unpack_from(f">{adding_replicas_count}i", buf, pos))
+            pos += adding_replicas_count * 4
             # topic_states.partition_states.removing_replicas
-            (n,) = unpack_i(buf, pos)
+            (removing_replicas_count,) = unpack_i(buf, pos)
             pos += 4
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if removing_replicas_count < 0:
+                raise Malformed(f"length {removing_replicas_count}, which may not be")
+            if removing_replicas_count * 4 > end - pos:
+                raise Malformed(f"{removing_replicas_count} elements announced, {end - pos} bytes remain")
+            budget -= removing_replicas_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-            removing_replicas = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(
+                    f"{removing_replicas_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes"
+                )
+            removing_replicas = list(unpack_from(f">{removing_replicas_count}i", buf, pos))
+            pos += removing_replicas_count * 4
             # topic_states.partition_states.is_new to topic_states.partition_states
             (is_new,) = unpack_B0(buf, pos)
             # topic_states.partition_states
@@ -496,17 +502,17 @@ def decode_v3(buf: memoryview) -> LeaderAndIsrRequest:
         # topic_states
         topic_states.append(new(LeaderAndIsrTopicState, (topic_name, ZERO_UUID, partition_states)))
     # live_leaders
-    (n,) = unpack_i(buf, pos)
+    (live_leaders_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 10 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 252
+    if live_leaders_count < 0:
+        raise Malformed(f"length {live_leaders_count}, which may not be")
+    if live_leaders_count * 10 > end - pos:
+        raise Malformed(f"{live_leaders_count} elements announced, {end - pos} bytes remain")
+    budget -= live_leaders_count * 252
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{live_leaders_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     live_leaders = []
-    for _ in range(n):
+    for _ in range(live_leaders_count):
         # live_leaders.broker_id to live_leaders.host_name
         broker_id, n = unpack_ih(buf, pos)
         # live_leaders.host_name
@@ -534,21 +540,21 @@ def decode_v4(buf: memoryview) -> LeaderAndIsrRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # controller_id to topic_states
-    controller_id, controller_epoch, broker_epoch, n = unpack_iiqB(buf, pos)
+    controller_id, controller_epoch, broker_epoch, topic_states_count = unpack_iiqB(buf, pos)
     # topic_states
     pos += 17
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 3 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 276
+    if topic_states_count > 127:
+        topic_states_count, pos = read_uvarint(buf, pos - 1)
+    topic_states_count -= 1
+    if topic_states_count < 0:
+        raise Malformed(f"length {topic_states_count}, which may not be")
+    if topic_states_count * 3 > end - pos:
+        raise Malformed(f"{topic_states_count} elements announced, {end - pos} bytes remain")
+    budget -= topic_states_count * 276
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{topic_states_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     topic_states = []
-    for _ in range(n):
+    for _ in range(topic_states_count):
         # topic_states.topic_name
         n = buf[pos]
         pos += 1
@@ -565,82 +571,84 @@ def decode_v4(buf: memoryview) -> LeaderAndIsrRequest:
         topic_name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topic_states.partition_states
-        n = buf[pos]
+        partition_states_count = buf[pos]
         pos += 1
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 26 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 692
+        if partition_states_count > 127:
+            partition_states_count, pos = read_uvarint(buf, pos - 1)
+        partition_states_count -= 1
+        if partition_states_count < 0:
+            raise Malformed(f"length {partition_states_count}, which may not be")
+        if partition_states_count * 26 > end - pos:
+            raise Malformed(f"{partition_states_count} elements announced, {end - pos} bytes remain")
+        budget -= partition_states_count * 692
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{partition_states_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         partition_states = []
-        for _ in range(n):
+        for _ in range(partition_states_count):
             # topic_states.partition_states.partition_index to topic_states.partition_states.isr
-            partition_index, controller_epoch_2, leader, leader_epoch, n = unpack_iiiiB(buf, pos)
+            partition_index, controller_epoch_2, leader, leader_epoch, isr_count = unpack_iiiiB(buf, pos)
             # topic_states.partition_states.isr
             pos += 17
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if isr_count > 127:
+                isr_count, pos = read_uvarint(buf, pos - 1)
+            isr_count -= 1
+            if isr_count < 0:
+                raise Malformed(f"length {isr_count}, which may not be")
+            if isr_count * 4 > end - pos:
+                raise Malformed(f"{isr_count} elements announced, {end - pos} bytes remain")
+            budget -= isr_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-            isr = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{isr_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            isr = list(unpack_from(f">{isr_count}i", buf, pos))
+            pos += isr_count * 4
             # topic_states.partition_states.partition_epoch to topic_states.partition_states.replicas
-            partition_epoch, n = unpack_iB(buf, pos)
+            partition_epoch, replicas_count = unpack_iB(buf, pos)
             # topic_states.partition_states.replicas
             pos += 5
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if replicas_count > 127:
+                replicas_count, pos = read_uvarint(buf, pos - 1)
+            replicas_count -= 1
+            if replicas_count < 0:
+                raise Malformed(f"length {replicas_count}, which may not be")
+            if replicas_count * 4 > end - pos:
+                raise Malformed(f"{replicas_count} elements announced, {end - pos} bytes remain")
+            budget -= replicas_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-            replicas = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{replicas_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            replicas = list(unpack_from(f">{replicas_count}i", buf, pos))
+            pos += replicas_count * 4
             # topic_states.partition_states.adding_replicas
-            n = buf[pos]
+            adding_replicas_count = buf[pos]
             pos += 1
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if adding_replicas_count > 127:
+                adding_replicas_count, pos = read_uvarint(buf, pos - 1)
+            adding_replicas_count -= 1
+            if adding_replicas_count < 0:
+                raise Malformed(f"length {adding_replicas_count}, which may not be")
+            if adding_replicas_count * 4 > end - pos:
+                raise Malformed(f"{adding_replicas_count} elements announced, {end - pos} bytes remain")
+            budget -= adding_replicas_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-            adding_replicas = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{adding_replicas_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            adding_replicas = list(unpack_from(f">{adding_replicas_count}i", buf, pos))
+            pos += adding_replicas_count * 4
             # topic_states.partition_states.removing_replicas
-            n = buf[pos]
+            removing_replicas_count = buf[pos]
             pos += 1
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if removing_replicas_count > 127:
+                removing_replicas_count, pos = read_uvarint(buf, pos - 1)
+            removing_replicas_count -= 1
+            if removing_replicas_count < 0:
+                raise Malformed(f"length {removing_replicas_count}, which may not be")
+            if removing_replicas_count * 4 > end - pos:
+                raise Malformed(f"{removing_replicas_count} elements announced, {end - pos} bytes remain")
+            budget -= removing_replicas_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-            removing_replicas = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(
+                    f"{removing_replicas_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes"
+                )
+            removing_replicas = list(unpack_from(f">{removing_replicas_count}i", buf, pos))
+            pos += removing_replicas_count * 4
             # topic_states.partition_states.is_new to topic_states.partition_states.tags
             is_new, n = unpack_B0B(buf, pos)
             # topic_states.partition_states.tags
@@ -675,20 +683,20 @@ def decode_v4(buf: memoryview) -> LeaderAndIsrRequest:
         # topic_states
         topic_states.append(new(LeaderAndIsrTopicState, (topic_name, ZERO_UUID, partition_states)))
     # live_leaders
-    n = buf[pos]
+    live_leaders_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 10 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 252
+    if live_leaders_count > 127:
+        live_leaders_count, pos = read_uvarint(buf, pos - 1)
+    live_leaders_count -= 1
+    if live_leaders_count < 0:
+        raise Malformed(f"length {live_leaders_count}, which may not be")
+    if live_leaders_count * 10 > end - pos:
+        raise Malformed(f"{live_leaders_count} elements announced, {end - pos} bytes remain")
+    budget -= live_leaders_count * 252
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{live_leaders_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     live_leaders = []
-    for _ in range(n):
+    for _ in range(live_leaders_count):
         # live_leaders.broker_id to live_leaders.host_name
         broker_id, n = unpack_iB(buf, pos)
         # live_leaders.host_name
@@ -729,21 +737,21 @@ def decode_v5(buf: memoryview) -> LeaderAndIsrRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # controller_id to topic_states
-    controller_id, controller_epoch, broker_epoch, type_, n = unpack_iiqbB(buf, pos)
+    controller_id, controller_epoch, broker_epoch, type_, topic_states_count = unpack_iiqbB(buf, pos)
     # topic_states
     pos += 18
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 19 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 340
+    if topic_states_count > 127:
+        topic_states_count, pos = read_uvarint(buf, pos - 1)
+    topic_states_count -= 1
+    if topic_states_count < 0:
+        raise Malformed(f"length {topic_states_count}, which may not be")
+    if topic_states_count * 19 > end - pos:
+        raise Malformed(f"{topic_states_count} elements announced, {end - pos} bytes remain")
+    budget -= topic_states_count * 340
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{topic_states_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     topic_states = []
-    for _ in range(n):
+    for _ in range(topic_states_count):
         # topic_states.topic_name
         n = buf[pos]
         pos += 1
@@ -760,83 +768,85 @@ def decode_v5(buf: memoryview) -> LeaderAndIsrRequest:
         topic_name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topic_states.topic_id to topic_states.partition_states
-        topic_id, n = unpack_16sB(buf, pos)
+        topic_id, partition_states_count = unpack_16sB(buf, pos)
         # topic_states.partition_states
         pos += 17
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 26 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 692
+        if partition_states_count > 127:
+            partition_states_count, pos = read_uvarint(buf, pos - 1)
+        partition_states_count -= 1
+        if partition_states_count < 0:
+            raise Malformed(f"length {partition_states_count}, which may not be")
+        if partition_states_count * 26 > end - pos:
+            raise Malformed(f"{partition_states_count} elements announced, {end - pos} bytes remain")
+        budget -= partition_states_count * 692
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{partition_states_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         partition_states = []
-        for _ in range(n):
+        for _ in range(partition_states_count):
             # topic_states.partition_states.partition_index to topic_states.partition_states.isr
-            partition_index, controller_epoch_2, leader, leader_epoch, n = unpack_iiiiB(buf, pos)
+            partition_index, controller_epoch_2, leader, leader_epoch, isr_count = unpack_iiiiB(buf, pos)
             # topic_states.partition_states.isr
             pos += 17
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if isr_count > 127:
+                isr_count, pos = read_uvarint(buf, pos - 1)
+            isr_count -= 1
+            if isr_count < 0:
+                raise Malformed(f"length {isr_count}, which may not be")
+            if isr_count * 4 > end - pos:
+                raise Malformed(f"{isr_count} elements announced, {end - pos} bytes remain")
+            budget -= isr_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-            isr = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{isr_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            isr = list(unpack_from(f">{isr_count}i", buf, pos))
+            pos += isr_count * 4
             # topic_states.partition_states.partition_epoch to topic_states.partition_states.replicas
-            partition_epoch, n = unpack_iB(buf, pos)
+            partition_epoch, replicas_count = unpack_iB(buf, pos)
             # topic_states.partition_states.replicas
             pos += 5
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if replicas_count > 127:
+                replicas_count, pos = read_uvarint(buf, pos - 1)
+            replicas_count -= 1
+            if replicas_count < 0:
+                raise Malformed(f"length {replicas_count}, which may not be")
+            if replicas_count * 4 > end - pos:
+                raise Malformed(f"{replicas_count} elements announced, {end - pos} bytes remain")
+            budget -= replicas_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-            replicas = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{replicas_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            replicas = list(unpack_from(f">{replicas_count}i", buf, pos))
+            pos += replicas_count * 4
             # topic_states.partition_states.adding_replicas
-            n = buf[pos]
+            adding_replicas_count = buf[pos]
             pos += 1
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if adding_replicas_count > 127:
+                adding_replicas_count, pos = read_uvarint(buf, pos - 1)
+            adding_replicas_count -= 1
+            if adding_replicas_count < 0:
+                raise Malformed(f"length {adding_replicas_count}, which may not be")
+            if adding_replicas_count * 4 > end - pos:
+                raise Malformed(f"{adding_replicas_count} elements announced, {end - pos} bytes remain")
+            budget -= adding_replicas_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-            adding_replicas = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{adding_replicas_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            adding_replicas = list(unpack_from(f">{adding_replicas_count}i", buf, pos))
+            pos += adding_replicas_count * 4
             # topic_states.partition_states.removing_replicas
-            n = buf[pos]
+            removing_replicas_count = buf[pos]
             pos += 1
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if removing_replicas_count > 127:
+                removing_replicas_count, pos = read_uvarint(buf, pos - 1)
+            removing_replicas_count -= 1
+            if removing_replicas_count < 0:
+                raise Malformed(f"length {removing_replicas_count}, which may not be")
+            if removing_replicas_count * 4 > end - pos:
+                raise Malformed(f"{removing_replicas_count} elements announced, {end - pos} bytes remain")
+            budget -= removing_replicas_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-            removing_replicas = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(
+                    f"{removing_replicas_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes"
+                )
+            removing_replicas = list(unpack_from(f">{removing_replicas_count}i", buf, pos))
+            pos += removing_replicas_count * 4
             # topic_states.partition_states.is_new to topic_states.partition_states.tags
             is_new, n = unpack_B0B(buf, pos)
             # topic_states.partition_states.tags
@@ -871,20 +881,20 @@ def decode_v5(buf: memoryview) -> LeaderAndIsrRequest:
         # topic_states
         topic_states.append(new(LeaderAndIsrTopicState, (topic_name, topic_id, partition_states)))
     # live_leaders
-    n = buf[pos]
+    live_leaders_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 10 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 252
+    if live_leaders_count > 127:
+        live_leaders_count, pos = read_uvarint(buf, pos - 1)
+    live_leaders_count -= 1
+    if live_leaders_count < 0:
+        raise Malformed(f"length {live_leaders_count}, which may not be")
+    if live_leaders_count * 10 > end - pos:
+        raise Malformed(f"{live_leaders_count} elements announced, {end - pos} bytes remain")
+    budget -= live_leaders_count * 252
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{live_leaders_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     live_leaders = []
-    for _ in range(n):
+    for _ in range(live_leaders_count):
         # live_leaders.broker_id to live_leaders.host_name
         broker_id, n = unpack_iB(buf, pos)
         # live_leaders.host_name
@@ -926,21 +936,21 @@ def decode_v6(buf: memoryview) -> LeaderAndIsrRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # controller_id to topic_states
-    controller_id, controller_epoch, broker_epoch, type_, n = unpack_iiqbB(buf, pos)
+    controller_id, controller_epoch, broker_epoch, type_, topic_states_count = unpack_iiqbB(buf, pos)
     # topic_states
     pos += 18
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 19 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 340
+    if topic_states_count > 127:
+        topic_states_count, pos = read_uvarint(buf, pos - 1)
+    topic_states_count -= 1
+    if topic_states_count < 0:
+        raise Malformed(f"length {topic_states_count}, which may not be")
+    if topic_states_count * 19 > end - pos:
+        raise Malformed(f"{topic_states_count} elements announced, {end - pos} bytes remain")
+    budget -= topic_states_count * 340
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{topic_states_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     topic_states = []
-    for _ in range(n):
+    for _ in range(topic_states_count):
         # topic_states.topic_name
         n = buf[pos]
         pos += 1
@@ -957,83 +967,85 @@ def decode_v6(buf: memoryview) -> LeaderAndIsrRequest:
         topic_name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topic_states.topic_id to topic_states.partition_states
-        topic_id, n = unpack_16sB(buf, pos)
+        topic_id, partition_states_count = unpack_16sB(buf, pos)
         # topic_states.partition_states
         pos += 17
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 27 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 724
+        if partition_states_count > 127:
+            partition_states_count, pos = read_uvarint(buf, pos - 1)
+        partition_states_count -= 1
+        if partition_states_count < 0:
+            raise Malformed(f"length {partition_states_count}, which may not be")
+        if partition_states_count * 27 > end - pos:
+            raise Malformed(f"{partition_states_count} elements announced, {end - pos} bytes remain")
+        budget -= partition_states_count * 724
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{partition_states_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         partition_states = []
-        for _ in range(n):
+        for _ in range(partition_states_count):
             # topic_states.partition_states.partition_index to topic_states.partition_states.isr
-            partition_index, controller_epoch_2, leader, leader_epoch, n = unpack_iiiiB(buf, pos)
+            partition_index, controller_epoch_2, leader, leader_epoch, isr_count = unpack_iiiiB(buf, pos)
             # topic_states.partition_states.isr
             pos += 17
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if isr_count > 127:
+                isr_count, pos = read_uvarint(buf, pos - 1)
+            isr_count -= 1
+            if isr_count < 0:
+                raise Malformed(f"length {isr_count}, which may not be")
+            if isr_count * 4 > end - pos:
+                raise Malformed(f"{isr_count} elements announced, {end - pos} bytes remain")
+            budget -= isr_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-            isr = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{isr_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            isr = list(unpack_from(f">{isr_count}i", buf, pos))
+            pos += isr_count * 4
             # topic_states.partition_states.partition_epoch to topic_states.partition_states.replicas
-            partition_epoch, n = unpack_iB(buf, pos)
+            partition_epoch, replicas_count = unpack_iB(buf, pos)
             # topic_states.partition_states.replicas
             pos += 5
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if replicas_count > 127:
+                replicas_count, pos = read_uvarint(buf, pos - 1)
+            replicas_count -= 1
+            if replicas_count < 0:
+                raise Malformed(f"length {replicas_count}, which may not be")
+            if replicas_count * 4 > end - pos:
+                raise Malformed(f"{replicas_count} elements announced, {end - pos} bytes remain")
+            budget -= replicas_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-            replicas = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{replicas_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            replicas = list(unpack_from(f">{replicas_count}i", buf, pos))
+            pos += replicas_count * 4
             # topic_states.partition_states.adding_replicas
-            n = buf[pos]
+            adding_replicas_count = buf[pos]
             pos += 1
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if adding_replicas_count > 127:
+                adding_replicas_count, pos = read_uvarint(buf, pos - 1)
+            adding_replicas_count -= 1
+            if adding_replicas_count < 0:
+                raise Malformed(f"length {adding_replicas_count}, which may not be")
+            if adding_replicas_count * 4 > end - pos:
+                raise Malformed(f"{adding_replicas_count} elements announced, {end - pos} bytes remain")
+            budget -= adding_replicas_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-            adding_replicas = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{adding_replicas_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            adding_replicas = list(unpack_from(f">{adding_replicas_count}i", buf, pos))
+            pos += adding_replicas_count * 4
             # topic_states.partition_states.removing_replicas
-            n = buf[pos]
+            removing_replicas_count = buf[pos]
             pos += 1
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if removing_replicas_count > 127:
+                removing_replicas_count, pos = read_uvarint(buf, pos - 1)
+            removing_replicas_count -= 1
+            if removing_replicas_count < 0:
+                raise Malformed(f"length {removing_replicas_count}, which may not be")
+            if removing_replicas_count * 4 > end - pos:
+                raise Malformed(f"{removing_replicas_count} elements announced, {end - pos} bytes remain")
+            budget -= removing_replicas_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-            removing_replicas = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(
+                    f"{removing_replicas_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes"
+                )
+            removing_replicas = list(unpack_from(f">{removing_replicas_count}i", buf, pos))
+            pos += removing_replicas_count * 4
             # topic_states.partition_states.is_new to topic_states.partition_states.tags
             is_new, leader_recovery_state, n = unpack_B0bB(buf, pos)
             # topic_states.partition_states.tags
@@ -1068,20 +1080,20 @@ def decode_v6(buf: memoryview) -> LeaderAndIsrRequest:
         # topic_states
         topic_states.append(new(LeaderAndIsrTopicState, (topic_name, topic_id, partition_states)))
     # live_leaders
-    n = buf[pos]
+    live_leaders_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 10 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 252
+    if live_leaders_count > 127:
+        live_leaders_count, pos = read_uvarint(buf, pos - 1)
+    live_leaders_count -= 1
+    if live_leaders_count < 0:
+        raise Malformed(f"length {live_leaders_count}, which may not be")
+    if live_leaders_count * 10 > end - pos:
+        raise Malformed(f"{live_leaders_count} elements announced, {end - pos} bytes remain")
+    budget -= live_leaders_count * 252
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{live_leaders_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     live_leaders = []
-    for _ in range(n):
+    for _ in range(live_leaders_count):
         # live_leaders.broker_id to live_leaders.host_name
         broker_id, n = unpack_iB(buf, pos)
         # live_leaders.host_name
@@ -1123,21 +1135,23 @@ def decode_v7(buf: memoryview) -> LeaderAndIsrRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # controller_id to topic_states
-    controller_id, is_kraft_controller, controller_epoch, broker_epoch, type_, n = unpack_iB0iqbB(buf, pos)
+    controller_id, is_kraft_controller, controller_epoch, broker_epoch, type_, topic_states_count = unpack_iB0iqbB(
+        buf, pos
+    )
     # topic_states
     pos += 19
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 19 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 340
+    if topic_states_count > 127:
+        topic_states_count, pos = read_uvarint(buf, pos - 1)
+    topic_states_count -= 1
+    if topic_states_count < 0:
+        raise Malformed(f"length {topic_states_count}, which may not be")
+    if topic_states_count * 19 > end - pos:
+        raise Malformed(f"{topic_states_count} elements announced, {end - pos} bytes remain")
+    budget -= topic_states_count * 340
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{topic_states_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     topic_states = []
-    for _ in range(n):
+    for _ in range(topic_states_count):
         # topic_states.topic_name
         n = buf[pos]
         pos += 1
@@ -1154,83 +1168,85 @@ def decode_v7(buf: memoryview) -> LeaderAndIsrRequest:
         topic_name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topic_states.topic_id to topic_states.partition_states
-        topic_id, n = unpack_16sB(buf, pos)
+        topic_id, partition_states_count = unpack_16sB(buf, pos)
         # topic_states.partition_states
         pos += 17
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 27 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 724
+        if partition_states_count > 127:
+            partition_states_count, pos = read_uvarint(buf, pos - 1)
+        partition_states_count -= 1
+        if partition_states_count < 0:
+            raise Malformed(f"length {partition_states_count}, which may not be")
+        if partition_states_count * 27 > end - pos:
+            raise Malformed(f"{partition_states_count} elements announced, {end - pos} bytes remain")
+        budget -= partition_states_count * 724
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{partition_states_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         partition_states = []
-        for _ in range(n):
+        for _ in range(partition_states_count):
             # topic_states.partition_states.partition_index to topic_states.partition_states.isr
-            partition_index, controller_epoch_2, leader, leader_epoch, n = unpack_iiiiB(buf, pos)
+            partition_index, controller_epoch_2, leader, leader_epoch, isr_count = unpack_iiiiB(buf, pos)
             # topic_states.partition_states.isr
             pos += 17
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if isr_count > 127:
+                isr_count, pos = read_uvarint(buf, pos - 1)
+            isr_count -= 1
+            if isr_count < 0:
+                raise Malformed(f"length {isr_count}, which may not be")
+            if isr_count * 4 > end - pos:
+                raise Malformed(f"{isr_count} elements announced, {end - pos} bytes remain")
+            budget -= isr_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-            isr = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{isr_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            isr = list(unpack_from(f">{isr_count}i", buf, pos))
+            pos += isr_count * 4
             # topic_states.partition_states.partition_epoch to topic_states.partition_states.replicas
-            partition_epoch, n = unpack_iB(buf, pos)
+            partition_epoch, replicas_count = unpack_iB(buf, pos)
             # topic_states.partition_states.replicas
             pos += 5
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if replicas_count > 127:
+                replicas_count, pos = read_uvarint(buf, pos - 1)
+            replicas_count -= 1
+            if replicas_count < 0:
+                raise Malformed(f"length {replicas_count}, which may not be")
+            if replicas_count * 4 > end - pos:
+                raise Malformed(f"{replicas_count} elements announced, {end - pos} bytes remain")
+            budget -= replicas_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-            replicas = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{replicas_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            replicas = list(unpack_from(f">{replicas_count}i", buf, pos))
+            pos += replicas_count * 4
             # topic_states.partition_states.adding_replicas
-            n = buf[pos]
+            adding_replicas_count = buf[pos]
             pos += 1
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if adding_replicas_count > 127:
+                adding_replicas_count, pos = read_uvarint(buf, pos - 1)
+            adding_replicas_count -= 1
+            if adding_replicas_count < 0:
+                raise Malformed(f"length {adding_replicas_count}, which may not be")
+            if adding_replicas_count * 4 > end - pos:
+                raise Malformed(f"{adding_replicas_count} elements announced, {end - pos} bytes remain")
+            budget -= adding_replicas_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-            adding_replicas = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{adding_replicas_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            adding_replicas = list(unpack_from(f">{adding_replicas_count}i", buf, pos))
+            pos += adding_replicas_count * 4
             # topic_states.partition_states.removing_replicas
-            n = buf[pos]
+            removing_replicas_count = buf[pos]
             pos += 1
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if removing_replicas_count > 127:
+                removing_replicas_count, pos = read_uvarint(buf, pos - 1)
+            removing_replicas_count -= 1
+            if removing_replicas_count < 0:
+                raise Malformed(f"length {removing_replicas_count}, which may not be")
+            if removing_replicas_count * 4 > end - pos:
+                raise Malformed(f"{removing_replicas_count} elements announced, {end - pos} bytes remain")
+            budget -= removing_replicas_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-            removing_replicas = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(
+                    f"{removing_replicas_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes"
+                )
+            removing_replicas = list(unpack_from(f">{removing_replicas_count}i", buf, pos))
+            pos += removing_replicas_count * 4
             # topic_states.partition_states.is_new to topic_states.partition_states.tags
             is_new, leader_recovery_state, n = unpack_B0bB(buf, pos)
             # topic_states.partition_states.tags
@@ -1265,20 +1281,20 @@ def decode_v7(buf: memoryview) -> LeaderAndIsrRequest:
         # topic_states
         topic_states.append(new(LeaderAndIsrTopicState, (topic_name, topic_id, partition_states)))
     # live_leaders
-    n = buf[pos]
+    live_leaders_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 10 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 252
+    if live_leaders_count > 127:
+        live_leaders_count, pos = read_uvarint(buf, pos - 1)
+    live_leaders_count -= 1
+    if live_leaders_count < 0:
+        raise Malformed(f"length {live_leaders_count}, which may not be")
+    if live_leaders_count * 10 > end - pos:
+        raise Malformed(f"{live_leaders_count} elements announced, {end - pos} bytes remain")
+    budget -= live_leaders_count * 252
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{live_leaders_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     live_leaders = []
-    for _ in range(n):
+    for _ in range(live_leaders_count):
         # live_leaders.broker_id to live_leaders.host_name
         broker_id, n = unpack_iB(buf, pos)
         # live_leaders.host_name
@@ -1326,35 +1342,35 @@ DECODERS: Final[dict[int, Callable[[memoryview], LeaderAndIsrRequest]]] = {
     7: decode_v7,
 }
 PLACES: Final = """\
-41 142 149 253 260 378 384 526 532 721 727 917 924 1114 1121 1311 the message
-45 153 controller_id to ungrouped_partition_states
-47 94 155 204 ungrouped_partition_states
-58 166 ungrouped_partition_states.topic_name
-68 176 ungrouped_partition_states.partition_index to ungrouped_partition_states.isr
-70 178 ungrouped_partition_states.isr
-81 189 ungrouped_partition_states.partition_epoch to ungrouped_partition_states.replicas
-83 191 ungrouped_partition_states.replicas
-114 139 225 250 350 375 498 523 677 714 873 910 1070 1107 1267 1304 live_leaders
-126 237 362 510 692 888 1085 1282 live_leaders.broker_id to live_leaders.host_name
-128 239 364 512 694 890 1087 1284 live_leaders.host_name
-137 248 373 521 live_leaders.port to live_leaders
-202 ungrouped_partition_states.is_new to ungrouped_partition_states
-264 388 536 731 928 1125 controller_id to topic_states
-266 348 390 496 538 675 733 871 930 1068 1127 1265 topic_states
-277 401 552 747 944 1141 topic_states.topic_name
-287 327 411 475 567 650 764 846 961 1043 1158 1240 topic_states.partition_states
-299 423 582 778 975 1172 topic_states.partition_states.partition_index to topic_states.partition_states.isr
-301 425 584 780 977 1174 topic_states.partition_states.isr
-312 436 598 794 991 1188 topic_states.partition_states.partition_epoch to topic_states.partition_states.replicas
-314 438 600 796 993 1190 topic_states.partition_states.replicas
-325 473 topic_states.partition_states.is_new to topic_states.partition_states
-449 614 810 1007 1204 topic_states.partition_states.adding_replicas
-461 629 825 1022 1219 topic_states.partition_states.removing_replicas
-644 840 1037 1234 topic_states.partition_states.is_new to topic_states.partition_states.tags
-646 842 1039 1236 topic_states.partition_states.tags
-670 866 1063 1260 topic_states.tags
-708 904 1101 1298 live_leaders.port to live_leaders.tags
-710 906 1103 1300 live_leaders.tags
-716 912 1109 1306 tags
-762 959 1156 topic_states.topic_id to topic_states.partition_states
+41 144 151 257 264 382 388 532 538 729 735 927 934 1126 1133 1327 the message
+45 155 controller_id to ungrouped_partition_states
+47 96 157 208 ungrouped_partition_states
+60 170 ungrouped_partition_states.topic_name
+70 180 ungrouped_partition_states.partition_index to ungrouped_partition_states.isr
+72 182 ungrouped_partition_states.isr
+83 193 ungrouped_partition_states.partition_epoch to ungrouped_partition_states.replicas
+85 195 ungrouped_partition_states.replicas
+116 141 229 254 354 379 504 529 685 722 883 920 1082 1119 1283 1320 live_leaders
+128 241 366 516 700 898 1097 1298 live_leaders.broker_id to live_leaders.host_name
+130 243 368 518 702 900 1099 1300 live_leaders.host_name
+139 252 377 527 live_leaders.port to live_leaders
+206 ungrouped_partition_states.is_new to ungrouped_partition_states
+268 392 542 739 938 1137 controller_id to topic_states
+270 352 394 502 544 683 741 881 940 1080 1141 1281 topic_states
+281 405 558 755 954 1155 topic_states.topic_name
+291 331 415 481 573 658 772 856 971 1055 1172 1256 topic_states.partition_states
+303 427 588 786 985 1186 topic_states.partition_states.partition_index to topic_states.partition_states.isr
+305 429 590 788 987 1188 topic_states.partition_states.isr
+316 440 604 802 1001 1202 topic_states.partition_states.partition_epoch to topic_states.partition_states.replicas
+318 442 606 804 1003 1204 topic_states.partition_states.replicas
+329 479 topic_states.partition_states.is_new to topic_states.partition_states
+453 620 818 1017 1218 topic_states.partition_states.adding_replicas
+465 635 833 1032 1233 topic_states.partition_states.removing_replicas
+652 850 1049 1250 topic_states.partition_states.is_new to topic_states.partition_states.tags
+654 852 1051 1252 topic_states.partition_states.tags
+678 876 1075 1276 topic_states.tags
+716 914 1113 1314 live_leaders.port to live_leaders.tags
+718 916 1115 1316 live_leaders.tags
+724 922 1121 1322 tags
+770 969 1170 topic_states.topic_id to topic_states.partition_states
 """

@@ -60,17 +60,17 @@ def decode_v3(buf: memoryview) -> LeaveGroupRequest:
     group_id = utf_8_decode(buf[pos:stop], "strict", True)[0]
     pos = stop
     # members
-    (n,) = unpack_i(buf, pos)
+    (members_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 4 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 268
+    if members_count < 0:
+        raise Malformed(f"length {members_count}, which may not be")
+    if members_count * 4 > end - pos:
+        raise Malformed(f"{members_count} elements announced, {end - pos} bytes remain")
+    budget -= members_count * 268
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{members_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     members = []
-    for _ in range(n):
+    for _ in range(members_count):
         # members.member_id
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -120,20 +120,20 @@ def decode_v4(buf: memoryview) -> LeaveGroupRequest:
     group_id = utf_8_decode(buf[pos:stop], "strict", True)[0]
     pos = stop
     # members
-    n = buf[pos]
+    members_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 3 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 268
+    if members_count > 127:
+        members_count, pos = read_uvarint(buf, pos - 1)
+    members_count -= 1
+    if members_count < 0:
+        raise Malformed(f"length {members_count}, which may not be")
+    if members_count * 3 > end - pos:
+        raise Malformed(f"{members_count} elements announced, {end - pos} bytes remain")
+    budget -= members_count * 268
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{members_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     members = []
-    for _ in range(n):
+    for _ in range(members_count):
         # members.member_id
         n = buf[pos]
         pos += 1
@@ -201,20 +201,20 @@ def decode_v5(buf: memoryview) -> LeaveGroupRequest:
     group_id = utf_8_decode(buf[pos:stop], "strict", True)[0]
     pos = stop
     # members
-    n = buf[pos]
+    members_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 4 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 348
+    if members_count > 127:
+        members_count, pos = read_uvarint(buf, pos - 1)
+    members_count -= 1
+    if members_count < 0:
+        raise Malformed(f"length {members_count}, which may not be")
+    if members_count * 4 > end - pos:
+        raise Malformed(f"{members_count} elements announced, {end - pos} bytes remain")
+    budget -= members_count * 348
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{members_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     members = []
-    for _ in range(n):
+    for _ in range(members_count):
         # members.member_id
         n = buf[pos]
         pos += 1

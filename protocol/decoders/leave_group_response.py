@@ -44,18 +44,18 @@ def decode_v3(buf: memoryview) -> LeaveGroupResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to members
-    throttle_time_ms, error_code, n = unpack_ihi(buf, pos)
+    throttle_time_ms, error_code, members_count = unpack_ihi(buf, pos)
     # members
     pos += 10
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 300
+    if members_count < 0:
+        raise Malformed(f"length {members_count}, which may not be")
+    if members_count * 6 > end - pos:
+        raise Malformed(f"{members_count} elements announced, {end - pos} bytes remain")
+    budget -= members_count * 300
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{members_count} more would take more than {DECODED_BYTES_MAX} bytes")
     members = []
-    for _ in range(n):
+    for _ in range(members_count):
         # members.member_id
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -93,21 +93,21 @@ def decode_v4(buf: memoryview) -> LeaveGroupResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to members
-    throttle_time_ms, error_code, n = unpack_ihB(buf, pos)
+    throttle_time_ms, error_code, members_count = unpack_ihB(buf, pos)
     # members
     pos += 7
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 5 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 300
+    if members_count > 127:
+        members_count, pos = read_uvarint(buf, pos - 1)
+    members_count -= 1
+    if members_count < 0:
+        raise Malformed(f"length {members_count}, which may not be")
+    if members_count * 5 > end - pos:
+        raise Malformed(f"{members_count} elements announced, {end - pos} bytes remain")
+    budget -= members_count * 300
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{members_count} more would take more than {DECODED_BYTES_MAX} bytes")
     members = []
-    for _ in range(n):
+    for _ in range(members_count):
         # members.member_id
         n = buf[pos]
         pos += 1

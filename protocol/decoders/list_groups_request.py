@@ -37,20 +37,20 @@ def decode_v4(buf: memoryview) -> ListGroupsRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # states_filter
-    n = buf[pos]
+    states_filter_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 1 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 100
+    if states_filter_count > 127:
+        states_filter_count, pos = read_uvarint(buf, pos - 1)
+    states_filter_count -= 1
+    if states_filter_count < 0:
+        raise Malformed(f"length {states_filter_count}, which may not be")
+    if states_filter_count * 1 > end - pos:
+        raise Malformed(f"{states_filter_count} elements announced, {end - pos} bytes remain")
+    budget -= states_filter_count * 100
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{states_filter_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     states_filter = []
-    for _ in range(n):
+    for _ in range(states_filter_count):
         n = buf[pos]
         pos += 1
         if n > 127:
@@ -80,20 +80,20 @@ def decode_v5(buf: memoryview) -> ListGroupsRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # states_filter
-    n = buf[pos]
+    states_filter_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 1 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 100
+    if states_filter_count > 127:
+        states_filter_count, pos = read_uvarint(buf, pos - 1)
+    states_filter_count -= 1
+    if states_filter_count < 0:
+        raise Malformed(f"length {states_filter_count}, which may not be")
+    if states_filter_count * 1 > end - pos:
+        raise Malformed(f"{states_filter_count} elements announced, {end - pos} bytes remain")
+    budget -= states_filter_count * 100
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{states_filter_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     states_filter = []
-    for _ in range(n):
+    for _ in range(states_filter_count):
         n = buf[pos]
         pos += 1
         if n > 127:
@@ -110,20 +110,20 @@ def decode_v5(buf: memoryview) -> ListGroupsRequest:
         pos = stop
         states_filter.append(one)
     # types_filter
-    n = buf[pos]
+    types_filter_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 1 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 100
+    if types_filter_count > 127:
+        types_filter_count, pos = read_uvarint(buf, pos - 1)
+    types_filter_count -= 1
+    if types_filter_count < 0:
+        raise Malformed(f"length {types_filter_count}, which may not be")
+    if types_filter_count * 1 > end - pos:
+        raise Malformed(f"{types_filter_count} elements announced, {end - pos} bytes remain")
+    budget -= types_filter_count * 100
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{types_filter_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     types_filter = []
-    for _ in range(n):
+    for _ in range(types_filter_count):
         n = buf[pos]
         pos += 1
         if n > 127:

@@ -25,18 +25,18 @@ def decode_v0(buf: memoryview) -> ListGroupsResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # error_code to groups
-    error_code, n = unpack_hi(buf, pos)
+    error_code, groups_count = unpack_hi(buf, pos)
     # groups
     pos += 6
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 4 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 276
+    if groups_count < 0:
+        raise Malformed(f"length {groups_count}, which may not be")
+    if groups_count * 4 > end - pos:
+        raise Malformed(f"{groups_count} elements announced, {end - pos} bytes remain")
+    budget -= groups_count * 276
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{groups_count} more would take more than {DECODED_BYTES_MAX} bytes")
     groups = []
-    for _ in range(n):
+    for _ in range(groups_count):
         # groups.group_id
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -68,18 +68,18 @@ def decode_v1(buf: memoryview) -> ListGroupsResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to groups
-    throttle_time_ms, error_code, n = unpack_ihi(buf, pos)
+    throttle_time_ms, error_code, groups_count = unpack_ihi(buf, pos)
     # groups
     pos += 10
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 4 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 276
+    if groups_count < 0:
+        raise Malformed(f"length {groups_count}, which may not be")
+    if groups_count * 4 > end - pos:
+        raise Malformed(f"{groups_count} elements announced, {end - pos} bytes remain")
+    budget -= groups_count * 276
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{groups_count} more would take more than {DECODED_BYTES_MAX} bytes")
     groups = []
-    for _ in range(n):
+    for _ in range(groups_count):
         # groups.group_id
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -111,21 +111,21 @@ def decode_v3(buf: memoryview) -> ListGroupsResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to groups
-    throttle_time_ms, error_code, n = unpack_ihB(buf, pos)
+    throttle_time_ms, error_code, groups_count = unpack_ihB(buf, pos)
     # groups
     pos += 7
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 3 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 276
+    if groups_count > 127:
+        groups_count, pos = read_uvarint(buf, pos - 1)
+    groups_count -= 1
+    if groups_count < 0:
+        raise Malformed(f"length {groups_count}, which may not be")
+    if groups_count * 3 > end - pos:
+        raise Malformed(f"{groups_count} elements announced, {end - pos} bytes remain")
+    budget -= groups_count * 276
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{groups_count} more would take more than {DECODED_BYTES_MAX} bytes")
     groups = []
-    for _ in range(n):
+    for _ in range(groups_count):
         # groups.group_id
         n = buf[pos]
         pos += 1
@@ -177,21 +177,21 @@ def decode_v4(buf: memoryview) -> ListGroupsResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to groups
-    throttle_time_ms, error_code, n = unpack_ihB(buf, pos)
+    throttle_time_ms, error_code, groups_count = unpack_ihB(buf, pos)
     # groups
     pos += 7
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 4 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 356
+    if groups_count > 127:
+        groups_count, pos = read_uvarint(buf, pos - 1)
+    groups_count -= 1
+    if groups_count < 0:
+        raise Malformed(f"length {groups_count}, which may not be")
+    if groups_count * 4 > end - pos:
+        raise Malformed(f"{groups_count} elements announced, {end - pos} bytes remain")
+    budget -= groups_count * 356
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{groups_count} more would take more than {DECODED_BYTES_MAX} bytes")
     groups = []
-    for _ in range(n):
+    for _ in range(groups_count):
         # groups.group_id
         n = buf[pos]
         pos += 1
@@ -258,21 +258,21 @@ def decode_v5(buf: memoryview) -> ListGroupsResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to groups
-    throttle_time_ms, error_code, n = unpack_ihB(buf, pos)
+    throttle_time_ms, error_code, groups_count = unpack_ihB(buf, pos)
     # groups
     pos += 7
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 5 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 436
+    if groups_count > 127:
+        groups_count, pos = read_uvarint(buf, pos - 1)
+    groups_count -= 1
+    if groups_count < 0:
+        raise Malformed(f"length {groups_count}, which may not be")
+    if groups_count * 5 > end - pos:
+        raise Malformed(f"{groups_count} elements announced, {end - pos} bytes remain")
+    budget -= groups_count * 436
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{groups_count} more would take more than {DECODED_BYTES_MAX} bytes")
     groups = []
-    for _ in range(n):
+    for _ in range(groups_count):
         # groups.group_id
         n = buf[pos]
         pos += 1

@@ -44,20 +44,20 @@ def decode_v0(buf: memoryview) -> ListPartitionReassignmentsResponse:
         error_message = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
     # topics
-    n = buf[pos]
+    topics_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 3 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 268
+    if topics_count > 127:
+        topics_count, pos = read_uvarint(buf, pos - 1)
+    topics_count -= 1
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 3 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 268
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         # topics.name
         n = buf[pos]
         pos += 1
@@ -74,66 +74,66 @@ def decode_v0(buf: memoryview) -> ListPartitionReassignmentsResponse:
         name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topics.partitions
-        n = buf[pos]
+        partitions_count = buf[pos]
         pos += 1
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 8 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 412
+        if partitions_count > 127:
+            partitions_count, pos = read_uvarint(buf, pos - 1)
+        partitions_count -= 1
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 8 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 412
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
         partitions = []
-        for _ in range(n):
+        for _ in range(partitions_count):
             # topics.partitions.partition_index to topics.partitions.replicas
-            partition_index, n = unpack_iB(buf, pos)
+            partition_index, replicas_count = unpack_iB(buf, pos)
             # topics.partitions.replicas
             pos += 5
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if replicas_count > 127:
+                replicas_count, pos = read_uvarint(buf, pos - 1)
+            replicas_count -= 1
+            if replicas_count < 0:
+                raise Malformed(f"length {replicas_count}, which may not be")
+            if replicas_count * 4 > end - pos:
+                raise Malformed(f"{replicas_count} elements announced, {end - pos} bytes remain")
+            budget -= replicas_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
-            replicas = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{replicas_count} more would take more than {DECODED_BYTES_MAX} bytes")
+            replicas = list(unpack_from(f">{replicas_count}i", buf, pos))
+            pos += replicas_count * 4
             # topics.partitions.adding_replicas
-            n = buf[pos]
+            adding_replicas_count = buf[pos]
             pos += 1
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if adding_replicas_count > 127:
+                adding_replicas_count, pos = read_uvarint(buf, pos - 1)
+            adding_replicas_count -= 1
+            if adding_replicas_count < 0:
+                raise Malformed(f"length {adding_replicas_count}, which may not be")
+            if adding_replicas_count * 4 > end - pos:
+                raise Malformed(f"{adding_replicas_count} elements announced, {end - pos} bytes remain")
+            budget -= adding_replicas_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
-            adding_replicas = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{adding_replicas_count} more would take more than {DECODED_BYTES_MAX} bytes")
+            adding_replicas = list(unpack_from(f">{adding_replicas_count}i", buf, pos))
+            pos += adding_replicas_count * 4
             # topics.partitions.removing_replicas
-            n = buf[pos]
+            removing_replicas_count = buf[pos]
             pos += 1
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if removing_replicas_count > 127:
+                removing_replicas_count, pos = read_uvarint(buf, pos - 1)
+            removing_replicas_count -= 1
+            if removing_replicas_count < 0:
+                raise Malformed(f"length {removing_replicas_count}, which may not be")
+            if removing_replicas_count * 4 > end - pos:
+                raise Malformed(f"{removing_replicas_count} elements announced, {end - pos} bytes remain")
+            budget -= removing_replicas_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
-            removing_replicas = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{removing_replicas_count} more would take more than {DECODED_BYTES_MAX} bytes")
+            removing_replicas = list(unpack_from(f">{removing_replicas_count}i", buf, pos))
+            pos += removing_replicas_count * 4
             # topics.partitions.tags
             n = buf[pos]
             pos += 1

@@ -22,20 +22,20 @@ def decode_v0(buf: memoryview) -> ListTransactionsRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # state_filters
-    n = buf[pos]
+    state_filters_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 1 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 100
+    if state_filters_count > 127:
+        state_filters_count, pos = read_uvarint(buf, pos - 1)
+    state_filters_count -= 1
+    if state_filters_count < 0:
+        raise Malformed(f"length {state_filters_count}, which may not be")
+    if state_filters_count * 1 > end - pos:
+        raise Malformed(f"{state_filters_count} elements announced, {end - pos} bytes remain")
+    budget -= state_filters_count * 100
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{state_filters_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     state_filters = []
-    for _ in range(n):
+    for _ in range(state_filters_count):
         n = buf[pos]
         pos += 1
         if n > 127:
@@ -52,20 +52,20 @@ def decode_v0(buf: memoryview) -> ListTransactionsRequest:
         pos = stop
         state_filters.append(one)
     # producer_id_filters
-    n = buf[pos]
+    producer_id_filters_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 8 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 68
+    if producer_id_filters_count > 127:
+        producer_id_filters_count, pos = read_uvarint(buf, pos - 1)
+    producer_id_filters_count -= 1
+    if producer_id_filters_count < 0:
+        raise Malformed(f"length {producer_id_filters_count}, which may not be")
+    if producer_id_filters_count * 8 > end - pos:
+        raise Malformed(f"{producer_id_filters_count} elements announced, {end - pos} bytes remain")
+    budget -= producer_id_filters_count * 68
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-    producer_id_filters = list(unpack_from(f">{n}q", buf, pos))
-    pos += n * 8
+        raise Malformed(f"{producer_id_filters_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+    producer_id_filters = list(unpack_from(f">{producer_id_filters_count}q", buf, pos))
+    pos += producer_id_filters_count * 8
     # tags
     n = buf[pos]
     pos += 1
@@ -80,20 +80,20 @@ def decode_v1(buf: memoryview) -> ListTransactionsRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # state_filters
-    n = buf[pos]
+    state_filters_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 1 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 100
+    if state_filters_count > 127:
+        state_filters_count, pos = read_uvarint(buf, pos - 1)
+    state_filters_count -= 1
+    if state_filters_count < 0:
+        raise Malformed(f"length {state_filters_count}, which may not be")
+    if state_filters_count * 1 > end - pos:
+        raise Malformed(f"{state_filters_count} elements announced, {end - pos} bytes remain")
+    budget -= state_filters_count * 100
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{state_filters_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     state_filters = []
-    for _ in range(n):
+    for _ in range(state_filters_count):
         n = buf[pos]
         pos += 1
         if n > 127:
@@ -110,20 +110,20 @@ def decode_v1(buf: memoryview) -> ListTransactionsRequest:
         pos = stop
         state_filters.append(one)
     # producer_id_filters
-    n = buf[pos]
+    producer_id_filters_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 8 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 68
+    if producer_id_filters_count > 127:
+        producer_id_filters_count, pos = read_uvarint(buf, pos - 1)
+    producer_id_filters_count -= 1
+    if producer_id_filters_count < 0:
+        raise Malformed(f"length {producer_id_filters_count}, which may not be")
+    if producer_id_filters_count * 8 > end - pos:
+        raise Malformed(f"{producer_id_filters_count} elements announced, {end - pos} bytes remain")
+    budget -= producer_id_filters_count * 68
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-    producer_id_filters = list(unpack_from(f">{n}q", buf, pos))
-    pos += n * 8
+        raise Malformed(f"{producer_id_filters_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+    producer_id_filters = list(unpack_from(f">{producer_id_filters_count}q", buf, pos))
+    pos += producer_id_filters_count * 8
     # duration_filter to tags
     duration_filter, n = unpack_qB(buf, pos)
     # tags

@@ -23,21 +23,21 @@ def decode_v0(buf: memoryview) -> ListTransactionsResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to unknown_state_filters
-    throttle_time_ms, error_code, n = unpack_ihB(buf, pos)
+    throttle_time_ms, error_code, unknown_state_filters_count = unpack_ihB(buf, pos)
     # unknown_state_filters
     pos += 7
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 1 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 100
+    if unknown_state_filters_count > 127:
+        unknown_state_filters_count, pos = read_uvarint(buf, pos - 1)
+    unknown_state_filters_count -= 1
+    if unknown_state_filters_count < 0:
+        raise Malformed(f"length {unknown_state_filters_count}, which may not be")
+    if unknown_state_filters_count * 1 > end - pos:
+        raise Malformed(f"{unknown_state_filters_count} elements announced, {end - pos} bytes remain")
+    budget -= unknown_state_filters_count * 100
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{unknown_state_filters_count} more would take more than {DECODED_BYTES_MAX} bytes")
     unknown_state_filters = []
-    for _ in range(n):
+    for _ in range(unknown_state_filters_count):
         n = buf[pos]
         pos += 1
         if n > 127:
@@ -54,20 +54,20 @@ def decode_v0(buf: memoryview) -> ListTransactionsResponse:
         pos = stop
         unknown_state_filters.append(one)
     # transaction_states
-    n = buf[pos]
+    transaction_states_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 11 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 316
+    if transaction_states_count > 127:
+        transaction_states_count, pos = read_uvarint(buf, pos - 1)
+    transaction_states_count -= 1
+    if transaction_states_count < 0:
+        raise Malformed(f"length {transaction_states_count}, which may not be")
+    if transaction_states_count * 11 > end - pos:
+        raise Malformed(f"{transaction_states_count} elements announced, {end - pos} bytes remain")
+    budget -= transaction_states_count * 316
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{transaction_states_count} more would take more than {DECODED_BYTES_MAX} bytes")
     transaction_states = []
-    for _ in range(n):
+    for _ in range(transaction_states_count):
         # transaction_states.transactional_id
         n = buf[pos]
         pos += 1

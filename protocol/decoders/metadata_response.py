@@ -40,17 +40,17 @@ def decode_v0(buf: memoryview) -> MetadataResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # brokers
-    (n,) = unpack_i(buf, pos)
+    (brokers_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 10 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 260
+    if brokers_count < 0:
+        raise Malformed(f"length {brokers_count}, which may not be")
+    if brokers_count * 10 > end - pos:
+        raise Malformed(f"{brokers_count} elements announced, {end - pos} bytes remain")
+    budget -= brokers_count * 260
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{brokers_count} more would take more than {DECODED_BYTES_MAX} bytes")
     brokers = []
-    for _ in range(n):
+    for _ in range(brokers_count):
         # brokers.node_id to brokers.host
         node_id, n = unpack_ih(buf, pos)
         # brokers.host
@@ -68,17 +68,17 @@ def decode_v0(buf: memoryview) -> MetadataResponse:
         pos += 4
         brokers.append(new(MetadataResponseBroker, (node_id, host, port, None)))
     # topics
-    (n,) = unpack_i(buf, pos)
+    (topics_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 8 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 332
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 8 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 332
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         # topics.error_code to topics.name
         error_code, n = unpack_hh(buf, pos)
         # topics.name
@@ -91,42 +91,42 @@ def decode_v0(buf: memoryview) -> MetadataResponse:
         name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topics.partitions
-        (n,) = unpack_i(buf, pos)
+        (partitions_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 18 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 412
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 18 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 412
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
         partitions = []
-        for _ in range(n):
+        for _ in range(partitions_count):
             # topics.partitions.error_code to topics.partitions.replica_nodes
-            error_code_2, partition_index, leader_id, n = unpack_hiii(buf, pos)
+            error_code_2, partition_index, leader_id, replica_nodes_count = unpack_hiii(buf, pos)
             # topics.partitions.replica_nodes
             pos += 14
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if replica_nodes_count < 0:
+                raise Malformed(f"length {replica_nodes_count}, which may not be")
+            if replica_nodes_count * 4 > end - pos:
+                raise Malformed(f"{replica_nodes_count} elements announced, {end - pos} bytes remain")
+            budget -= replica_nodes_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
-            replica_nodes = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{replica_nodes_count} more would take more than {DECODED_BYTES_MAX} bytes")
+            replica_nodes = list(unpack_from(f">{replica_nodes_count}i", buf, pos))
+            pos += replica_nodes_count * 4
             # topics.partitions.isr_nodes
-            (n,) = unpack_i(buf, pos)
+            (isr_nodes_count,) = unpack_i(buf, pos)
             pos += 4
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if isr_nodes_count < 0:
+                raise Malformed(f"length {isr_nodes_count}, which may not be")
+            if isr_nodes_count * 4 > end - pos:
+                raise Malformed(f"{isr_nodes_count} elements announced, {end - pos} bytes remain")
+            budget -= isr_nodes_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
-            isr_nodes = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{isr_nodes_count} more would take more than {DECODED_BYTES_MAX} bytes")
+            isr_nodes = list(unpack_from(f">{isr_nodes_count}i", buf, pos))
+            pos += isr_nodes_count * 4
             # topics.partitions
             partitions.append(
                 new(
@@ -145,17 +145,17 @@ def decode_v1(buf: memoryview) -> MetadataResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # brokers
-    (n,) = unpack_i(buf, pos)
+    (brokers_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 12 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 340
+    if brokers_count < 0:
+        raise Malformed(f"length {brokers_count}, which may not be")
+    if brokers_count * 12 > end - pos:
+        raise Malformed(f"{brokers_count} elements announced, {end - pos} bytes remain")
+    budget -= brokers_count * 340
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{brokers_count} more would take more than {DECODED_BYTES_MAX} bytes")
     brokers = []
-    for _ in range(n):
+    for _ in range(brokers_count):
         # brokers.node_id to brokers.host
         node_id, n = unpack_ih(buf, pos)
         # brokers.host
@@ -184,18 +184,18 @@ def decode_v1(buf: memoryview) -> MetadataResponse:
         # brokers
         brokers.append(new(MetadataResponseBroker, (node_id, host, port, rack)))
     # controller_id to topics
-    controller_id, n = unpack_ii(buf, pos)
+    controller_id, topics_count = unpack_ii(buf, pos)
     # topics
     pos += 8
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 9 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 332
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 9 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 332
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         # topics.error_code to topics.name
         error_code, n = unpack_hh(buf, pos)
         # topics.name
@@ -208,43 +208,43 @@ def decode_v1(buf: memoryview) -> MetadataResponse:
         name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topics.is_internal to topics.partitions
-        is_internal, n = unpack_B0i(buf, pos)
+        is_internal, partitions_count = unpack_B0i(buf, pos)
         # topics.partitions
         pos += 5
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 18 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 412
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 18 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 412
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
         partitions = []
-        for _ in range(n):
+        for _ in range(partitions_count):
             # topics.partitions.error_code to topics.partitions.replica_nodes
-            error_code_2, partition_index, leader_id, n = unpack_hiii(buf, pos)
+            error_code_2, partition_index, leader_id, replica_nodes_count = unpack_hiii(buf, pos)
             # topics.partitions.replica_nodes
             pos += 14
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if replica_nodes_count < 0:
+                raise Malformed(f"length {replica_nodes_count}, which may not be")
+            if replica_nodes_count * 4 > end - pos:
+                raise Malformed(f"{replica_nodes_count} elements announced, {end - pos} bytes remain")
+            budget -= replica_nodes_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
-            replica_nodes = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{replica_nodes_count} more would take more than {DECODED_BYTES_MAX} bytes")
+            replica_nodes = list(unpack_from(f">{replica_nodes_count}i", buf, pos))
+            pos += replica_nodes_count * 4
             # topics.partitions.isr_nodes
-            (n,) = unpack_i(buf, pos)
+            (isr_nodes_count,) = unpack_i(buf, pos)
             pos += 4
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if isr_nodes_count < 0:
+                raise Malformed(f"length {isr_nodes_count}, which may not be")
+            if isr_nodes_count * 4 > end - pos:
+                raise Malformed(f"{isr_nodes_count} elements announced, {end - pos} bytes remain")
+            budget -= isr_nodes_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
-            isr_nodes = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{isr_nodes_count} more would take more than {DECODED_BYTES_MAX} bytes")
+            isr_nodes = list(unpack_from(f">{isr_nodes_count}i", buf, pos))
+            pos += isr_nodes_count * 4
             # topics.partitions
             partitions.append(
                 new(
@@ -263,17 +263,17 @@ def decode_v2(buf: memoryview) -> MetadataResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # brokers
-    (n,) = unpack_i(buf, pos)
+    (brokers_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 12 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 340
+    if brokers_count < 0:
+        raise Malformed(f"length {brokers_count}, which may not be")
+    if brokers_count * 12 > end - pos:
+        raise Malformed(f"{brokers_count} elements announced, {end - pos} bytes remain")
+    budget -= brokers_count * 340
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{brokers_count} more would take more than {DECODED_BYTES_MAX} bytes")
     brokers = []
-    for _ in range(n):
+    for _ in range(brokers_count):
         # brokers.node_id to brokers.host
         node_id, n = unpack_ih(buf, pos)
         # brokers.host
@@ -315,18 +315,18 @@ def decode_v2(buf: memoryview) -> MetadataResponse:
         cluster_id = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
     # controller_id to topics
-    controller_id, n = unpack_ii(buf, pos)
+    controller_id, topics_count = unpack_ii(buf, pos)
     # topics
     pos += 8
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 9 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 332
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 9 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 332
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         # topics.error_code to topics.name
         error_code, n = unpack_hh(buf, pos)
         # topics.name
@@ -339,43 +339,43 @@ def decode_v2(buf: memoryview) -> MetadataResponse:
         name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topics.is_internal to topics.partitions
-        is_internal, n = unpack_B0i(buf, pos)
+        is_internal, partitions_count = unpack_B0i(buf, pos)
         # topics.partitions
         pos += 5
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 18 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 412
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 18 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 412
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
         partitions = []
-        for _ in range(n):
+        for _ in range(partitions_count):
             # topics.partitions.error_code to topics.partitions.replica_nodes
-            error_code_2, partition_index, leader_id, n = unpack_hiii(buf, pos)
+            error_code_2, partition_index, leader_id, replica_nodes_count = unpack_hiii(buf, pos)
             # topics.partitions.replica_nodes
             pos += 14
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if replica_nodes_count < 0:
+                raise Malformed(f"length {replica_nodes_count}, which may not be")
+            if replica_nodes_count * 4 > end - pos:
+                raise Malformed(f"{replica_nodes_count} elements announced, {end - pos} bytes remain")
+            budget -= replica_nodes_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
-            replica_nodes = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{replica_nodes_count} more would take more than {DECODED_BYTES_MAX} bytes")
+            replica_nodes = list(unpack_from(f">{replica_nodes_count}i", buf, pos))
+            pos += replica_nodes_count * 4
             # topics.partitions.isr_nodes
-            (n,) = unpack_i(buf, pos)
+            (isr_nodes_count,) = unpack_i(buf, pos)
             pos += 4
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if isr_nodes_count < 0:
+                raise Malformed(f"length {isr_nodes_count}, which may not be")
+            if isr_nodes_count * 4 > end - pos:
+                raise Malformed(f"{isr_nodes_count} elements announced, {end - pos} bytes remain")
+            budget -= isr_nodes_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
-            isr_nodes = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{isr_nodes_count} more would take more than {DECODED_BYTES_MAX} bytes")
+            isr_nodes = list(unpack_from(f">{isr_nodes_count}i", buf, pos))
+            pos += isr_nodes_count * 4
             # topics.partitions
             partitions.append(
                 new(
@@ -394,18 +394,18 @@ def decode_v3(buf: memoryview) -> MetadataResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to brokers
-    throttle_time_ms, n = unpack_ii(buf, pos)
+    throttle_time_ms, brokers_count = unpack_ii(buf, pos)
     # brokers
     pos += 8
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 12 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 340
+    if brokers_count < 0:
+        raise Malformed(f"length {brokers_count}, which may not be")
+    if brokers_count * 12 > end - pos:
+        raise Malformed(f"{brokers_count} elements announced, {end - pos} bytes remain")
+    budget -= brokers_count * 340
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{brokers_count} more would take more than {DECODED_BYTES_MAX} bytes")
     brokers = []
-    for _ in range(n):
+    for _ in range(brokers_count):
         # brokers.node_id to brokers.host
         node_id, n = unpack_ih(buf, pos)
         # brokers.host
@@ -447,18 +447,18 @@ def decode_v3(buf: memoryview) -> MetadataResponse:
         cluster_id = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
     # controller_id to topics
-    controller_id, n = unpack_ii(buf, pos)
+    controller_id, topics_count = unpack_ii(buf, pos)
     # topics
     pos += 8
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 9 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 332
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 9 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 332
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         # topics.error_code to topics.name
         error_code, n = unpack_hh(buf, pos)
         # topics.name
@@ -471,43 +471,43 @@ def decode_v3(buf: memoryview) -> MetadataResponse:
         name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topics.is_internal to topics.partitions
-        is_internal, n = unpack_B0i(buf, pos)
+        is_internal, partitions_count = unpack_B0i(buf, pos)
         # topics.partitions
         pos += 5
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 18 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 412
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 18 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 412
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
         partitions = []
-        for _ in range(n):
+        for _ in range(partitions_count):
             # topics.partitions.error_code to topics.partitions.replica_nodes
-            error_code_2, partition_index, leader_id, n = unpack_hiii(buf, pos)
+            error_code_2, partition_index, leader_id, replica_nodes_count = unpack_hiii(buf, pos)
             # topics.partitions.replica_nodes
             pos += 14
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if replica_nodes_count < 0:
+                raise Malformed(f"length {replica_nodes_count}, which may not be")
+            if replica_nodes_count * 4 > end - pos:
+                raise Malformed(f"{replica_nodes_count} elements announced, {end - pos} bytes remain")
+            budget -= replica_nodes_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
-            replica_nodes = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{replica_nodes_count} more would take more than {DECODED_BYTES_MAX} bytes")
+            replica_nodes = list(unpack_from(f">{replica_nodes_count}i", buf, pos))
+            pos += replica_nodes_count * 4
             # topics.partitions.isr_nodes
-            (n,) = unpack_i(buf, pos)
+            (isr_nodes_count,) = unpack_i(buf, pos)
             pos += 4
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if isr_nodes_count < 0:
+                raise Malformed(f"length {isr_nodes_count}, which may not be")
+            if isr_nodes_count * 4 > end - pos:
+                raise Malformed(f"{isr_nodes_count} elements announced, {end - pos} bytes remain")
+            budget -= isr_nodes_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
-            isr_nodes = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{isr_nodes_count} more would take more than {DECODED_BYTES_MAX} bytes")
+            isr_nodes = list(unpack_from(f">{isr_nodes_count}i", buf, pos))
+            pos += isr_nodes_count * 4
             # topics.partitions
             partitions.append(
                 new(
@@ -526,18 +526,18 @@ def decode_v5(buf: memoryview) -> MetadataResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to brokers
-    throttle_time_ms, n = unpack_ii(buf, pos)
+    throttle_time_ms, brokers_count = unpack_ii(buf, pos)
     # brokers
     pos += 8
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 12 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 340
+    if brokers_count < 0:
+        raise Malformed(f"length {brokers_count}, which may not be")
+    if brokers_count * 12 > end - pos:
+        raise Malformed(f"{brokers_count} elements announced, {end - pos} bytes remain")
+    budget -= brokers_count * 340
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{brokers_count} more would take more than {DECODED_BYTES_MAX} bytes")
     brokers = []
-    for _ in range(n):
+    for _ in range(brokers_count):
         # brokers.node_id to brokers.host
         node_id, n = unpack_ih(buf, pos)
         # brokers.host
@@ -579,18 +579,18 @@ def decode_v5(buf: memoryview) -> MetadataResponse:
         cluster_id = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
     # controller_id to topics
-    controller_id, n = unpack_ii(buf, pos)
+    controller_id, topics_count = unpack_ii(buf, pos)
     # topics
     pos += 8
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 9 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 332
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 9 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 332
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         # topics.error_code to topics.name
         error_code, n = unpack_hh(buf, pos)
         # topics.name
@@ -603,55 +603,55 @@ def decode_v5(buf: memoryview) -> MetadataResponse:
         name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topics.is_internal to topics.partitions
-        is_internal, n = unpack_B0i(buf, pos)
+        is_internal, partitions_count = unpack_B0i(buf, pos)
         # topics.partitions
         pos += 5
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 22 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 500
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 22 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 500
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
         partitions = []
-        for _ in range(n):
+        for _ in range(partitions_count):
             # topics.partitions.error_code to topics.partitions.replica_nodes
-            error_code_2, partition_index, leader_id, n = unpack_hiii(buf, pos)
+            error_code_2, partition_index, leader_id, replica_nodes_count = unpack_hiii(buf, pos)
             # topics.partitions.replica_nodes
             pos += 14
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if replica_nodes_count < 0:
+                raise Malformed(f"length {replica_nodes_count}, which may not be")
+            if replica_nodes_count * 4 > end - pos:
+                raise Malformed(f"{replica_nodes_count} elements announced, {end - pos} bytes remain")
+            budget -= replica_nodes_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
-            replica_nodes = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{replica_nodes_count} more would take more than {DECODED_BYTES_MAX} bytes")
+            replica_nodes = list(unpack_from(f">{replica_nodes_count}i", buf, pos))
+            pos += replica_nodes_count * 4
             # topics.partitions.isr_nodes
-            (n,) = unpack_i(buf, pos)
+            (isr_nodes_count,) = unpack_i(buf, pos)
             pos += 4
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if isr_nodes_count < 0:
+                raise Malformed(f"length {isr_nodes_count}, which may not be")
+            if isr_nodes_count * 4 > end - pos:
+                raise Malformed(f"{isr_nodes_count} elements announced, {end - pos} bytes remain")
+            budget -= isr_nodes_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
-            isr_nodes = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{isr_nodes_count} more would take more than {DECODED_BYTES_MAX} bytes")
+            isr_nodes = list(unpack_from(f">{isr_nodes_count}i", buf, pos))
+            pos += isr_nodes_count * 4
             # topics.partitions.offline_replicas
-            (n,) = unpack_i(buf, pos)
+            (offline_replicas_count,) = unpack_i(buf, pos)
             pos += 4
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if offline_replicas_count < 0:
+                raise Malformed(f"length {offline_replicas_count}, which may not be")
+            if offline_replicas_count * 4 > end - pos:
+                raise Malformed(f"{offline_replicas_count} elements announced, {end - pos} bytes remain")
+            budget -= offline_replicas_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
-            offline_replicas = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{offline_replicas_count} more would take more than {DECODED_BYTES_MAX} bytes")
+            offline_replicas = list(unpack_from(f">{offline_replicas_count}i", buf, pos))
+            pos += offline_replicas_count * 4
             # topics.partitions
             partitions.append(
                 new(
@@ -670,18 +670,18 @@ def decode_v7(buf: memoryview) -> MetadataResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to brokers
-    throttle_time_ms, n = unpack_ii(buf, pos)
+    throttle_time_ms, brokers_count = unpack_ii(buf, pos)
     # brokers
     pos += 8
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 12 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 340
+    if brokers_count < 0:
+        raise Malformed(f"length {brokers_count}, which may not be")
+    if brokers_count * 12 > end - pos:
+        raise Malformed(f"{brokers_count} elements announced, {end - pos} bytes remain")
+    budget -= brokers_count * 340
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{brokers_count} more would take more than {DECODED_BYTES_MAX} bytes")
     brokers = []
-    for _ in range(n):
+    for _ in range(brokers_count):
         # brokers.node_id to brokers.host
         node_id, n = unpack_ih(buf, pos)
         # brokers.host
@@ -723,18 +723,18 @@ def decode_v7(buf: memoryview) -> MetadataResponse:
         cluster_id = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
     # controller_id to topics
-    controller_id, n = unpack_ii(buf, pos)
+    controller_id, topics_count = unpack_ii(buf, pos)
     # topics
     pos += 8
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 9 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 332
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 9 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 332
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         # topics.error_code to topics.name
         error_code, n = unpack_hh(buf, pos)
         # topics.name
@@ -747,55 +747,55 @@ def decode_v7(buf: memoryview) -> MetadataResponse:
         name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topics.is_internal to topics.partitions
-        is_internal, n = unpack_B0i(buf, pos)
+        is_internal, partitions_count = unpack_B0i(buf, pos)
         # topics.partitions
         pos += 5
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 26 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 532
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 26 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 532
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
         partitions = []
-        for _ in range(n):
+        for _ in range(partitions_count):
             # topics.partitions.error_code to topics.partitions.replica_nodes
-            error_code_2, partition_index, leader_id, leader_epoch, n = unpack_hiiii(buf, pos)
+            error_code_2, partition_index, leader_id, leader_epoch, replica_nodes_count = unpack_hiiii(buf, pos)
             # topics.partitions.replica_nodes
             pos += 18
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if replica_nodes_count < 0:
+                raise Malformed(f"length {replica_nodes_count}, which may not be")
+            if replica_nodes_count * 4 > end - pos:
+                raise Malformed(f"{replica_nodes_count} elements announced, {end - pos} bytes remain")
+            budget -= replica_nodes_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
-            replica_nodes = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{replica_nodes_count} more would take more than {DECODED_BYTES_MAX} bytes")
+            replica_nodes = list(unpack_from(f">{replica_nodes_count}i", buf, pos))
+            pos += replica_nodes_count * 4
             # topics.partitions.isr_nodes
-            (n,) = unpack_i(buf, pos)
+            (isr_nodes_count,) = unpack_i(buf, pos)
             pos += 4
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if isr_nodes_count < 0:
+                raise Malformed(f"length {isr_nodes_count}, which may not be")
+            if isr_nodes_count * 4 > end - pos:
+                raise Malformed(f"{isr_nodes_count} elements announced, {end - pos} bytes remain")
+            budget -= isr_nodes_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
-            isr_nodes = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{isr_nodes_count} more would take more than {DECODED_BYTES_MAX} bytes")
+            isr_nodes = list(unpack_from(f">{isr_nodes_count}i", buf, pos))
+            pos += isr_nodes_count * 4
             # topics.partitions.offline_replicas
-            (n,) = unpack_i(buf, pos)
+            (offline_replicas_count,) = unpack_i(buf, pos)
             pos += 4
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if offline_replicas_count < 0:
+                raise Malformed(f"length {offline_replicas_count}, which may not be")
+            if offline_replicas_count * 4 > end - pos:
+                raise Malformed(f"{offline_replicas_count} elements announced, {end - pos} bytes remain")
+            budget -= offline_replicas_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
-            offline_replicas = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{offline_replicas_count} more would take more than {DECODED_BYTES_MAX} bytes")
+            offline_replicas = list(unpack_from(f">{offline_replicas_count}i", buf, pos))
+            pos += offline_replicas_count * 4
             # topics.partitions
             partitions.append(
                 new(
@@ -822,18 +822,18 @@ def decode_v8(buf: memoryview) -> MetadataResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to brokers
-    throttle_time_ms, n = unpack_ii(buf, pos)
+    throttle_time_ms, brokers_count = unpack_ii(buf, pos)
     # brokers
     pos += 8
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 12 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 340
+    if brokers_count < 0:
+        raise Malformed(f"length {brokers_count}, which may not be")
+    if brokers_count * 12 > end - pos:
+        raise Malformed(f"{brokers_count} elements announced, {end - pos} bytes remain")
+    budget -= brokers_count * 340
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{brokers_count} more would take more than {DECODED_BYTES_MAX} bytes")
     brokers = []
-    for _ in range(n):
+    for _ in range(brokers_count):
         # brokers.node_id to brokers.host
         node_id, n = unpack_ih(buf, pos)
         # brokers.host
@@ -875,18 +875,18 @@ def decode_v8(buf: memoryview) -> MetadataResponse:
         cluster_id = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
     # controller_id to topics
-    controller_id, n = unpack_ii(buf, pos)
+    controller_id, topics_count = unpack_ii(buf, pos)
     # topics
     pos += 8
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 13 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 364
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 13 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 364
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         # topics.error_code to topics.name
         error_code, n = unpack_hh(buf, pos)
         # topics.name
@@ -899,55 +899,55 @@ def decode_v8(buf: memoryview) -> MetadataResponse:
         name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topics.is_internal to topics.partitions
-        is_internal, n = unpack_B0i(buf, pos)
+        is_internal, partitions_count = unpack_B0i(buf, pos)
         # topics.partitions
         pos += 5
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 26 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 532
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 26 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 532
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
         partitions = []
-        for _ in range(n):
+        for _ in range(partitions_count):
             # topics.partitions.error_code to topics.partitions.replica_nodes
-            error_code_2, partition_index, leader_id, leader_epoch, n = unpack_hiiii(buf, pos)
+            error_code_2, partition_index, leader_id, leader_epoch, replica_nodes_count = unpack_hiiii(buf, pos)
             # topics.partitions.replica_nodes
             pos += 18
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if replica_nodes_count < 0:
+                raise Malformed(f"length {replica_nodes_count}, which may not be")
+            if replica_nodes_count * 4 > end - pos:
+                raise Malformed(f"{replica_nodes_count} elements announced, {end - pos} bytes remain")
+            budget -= replica_nodes_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
-            replica_nodes = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{replica_nodes_count} more would take more than {DECODED_BYTES_MAX} bytes")
+            replica_nodes = list(unpack_from(f">{replica_nodes_count}i", buf, pos))
+            pos += replica_nodes_count * 4
             # topics.partitions.isr_nodes
-            (n,) = unpack_i(buf, pos)
+            (isr_nodes_count,) = unpack_i(buf, pos)
             pos += 4
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if isr_nodes_count < 0:
+                raise Malformed(f"length {isr_nodes_count}, which may not be")
+            if isr_nodes_count * 4 > end - pos:
+                raise Malformed(f"{isr_nodes_count} elements announced, {end - pos} bytes remain")
+            budget -= isr_nodes_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
-            isr_nodes = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{isr_nodes_count} more would take more than {DECODED_BYTES_MAX} bytes")
+            isr_nodes = list(unpack_from(f">{isr_nodes_count}i", buf, pos))
+            pos += isr_nodes_count * 4
             # topics.partitions.offline_replicas
-            (n,) = unpack_i(buf, pos)
+            (offline_replicas_count,) = unpack_i(buf, pos)
             pos += 4
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if offline_replicas_count < 0:
+                raise Malformed(f"length {offline_replicas_count}, which may not be")
+            if offline_replicas_count * 4 > end - pos:
+                raise Malformed(f"{offline_replicas_count} elements announced, {end - pos} bytes remain")
+            budget -= offline_replicas_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
-            offline_replicas = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{offline_replicas_count} more would take more than {DECODED_BYTES_MAX} bytes")
+            offline_replicas = list(unpack_from(f">{offline_replicas_count}i", buf, pos))
+            pos += offline_replicas_count * 4
             # topics.partitions
             partitions.append(
                 new(
@@ -987,21 +987,21 @@ def decode_v9(buf: memoryview) -> MetadataResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to brokers
-    throttle_time_ms, n = unpack_iB(buf, pos)
+    throttle_time_ms, brokers_count = unpack_iB(buf, pos)
     # brokers
     pos += 5
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 11 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 340
+    if brokers_count > 127:
+        brokers_count, pos = read_uvarint(buf, pos - 1)
+    brokers_count -= 1
+    if brokers_count < 0:
+        raise Malformed(f"length {brokers_count}, which may not be")
+    if brokers_count * 11 > end - pos:
+        raise Malformed(f"{brokers_count} elements announced, {end - pos} bytes remain")
+    budget -= brokers_count * 340
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{brokers_count} more would take more than {DECODED_BYTES_MAX} bytes")
     brokers = []
-    for _ in range(n):
+    for _ in range(brokers_count):
         # brokers.node_id to brokers.host
         node_id, n = unpack_iB(buf, pos)
         # brokers.host
@@ -1059,21 +1059,21 @@ def decode_v9(buf: memoryview) -> MetadataResponse:
         cluster_id = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
     # controller_id to topics
-    controller_id, n = unpack_iB(buf, pos)
+    controller_id, topics_count = unpack_iB(buf, pos)
     # topics
     pos += 5
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 10 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 364
+    if topics_count > 127:
+        topics_count, pos = read_uvarint(buf, pos - 1)
+    topics_count -= 1
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 10 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 364
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         # topics.error_code to topics.name
         error_code, n = unpack_hB(buf, pos)
         # topics.name
@@ -1091,67 +1091,67 @@ def decode_v9(buf: memoryview) -> MetadataResponse:
         name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topics.is_internal to topics.partitions
-        is_internal, n = unpack_B0B(buf, pos)
+        is_internal, partitions_count = unpack_B0B(buf, pos)
         # topics.partitions
         pos += 2
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 18 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 532
+        if partitions_count > 127:
+            partitions_count, pos = read_uvarint(buf, pos - 1)
+        partitions_count -= 1
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 18 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 532
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
         partitions = []
-        for _ in range(n):
+        for _ in range(partitions_count):
             # topics.partitions.error_code to topics.partitions.replica_nodes
-            error_code_2, partition_index, leader_id, leader_epoch, n = unpack_hiiiB(buf, pos)
+            error_code_2, partition_index, leader_id, leader_epoch, replica_nodes_count = unpack_hiiiB(buf, pos)
             # topics.partitions.replica_nodes
             pos += 15
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if replica_nodes_count > 127:
+                replica_nodes_count, pos = read_uvarint(buf, pos - 1)
+            replica_nodes_count -= 1
+            if replica_nodes_count < 0:
+                raise Malformed(f"length {replica_nodes_count}, which may not be")
+            if replica_nodes_count * 4 > end - pos:
+                raise Malformed(f"{replica_nodes_count} elements announced, {end - pos} bytes remain")
+            budget -= replica_nodes_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
-            replica_nodes = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{replica_nodes_count} more would take more than {DECODED_BYTES_MAX} bytes")
+            replica_nodes = list(unpack_from(f">{replica_nodes_count}i", buf, pos))
+            pos += replica_nodes_count * 4
             # topics.partitions.isr_nodes
-            n = buf[pos]
+            isr_nodes_count = buf[pos]
             pos += 1
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if isr_nodes_count > 127:
+                isr_nodes_count, pos = read_uvarint(buf, pos - 1)
+            isr_nodes_count -= 1
+            if isr_nodes_count < 0:
+                raise Malformed(f"length {isr_nodes_count}, which may not be")
+            if isr_nodes_count * 4 > end - pos:
+                raise Malformed(f"{isr_nodes_count} elements announced, {end - pos} bytes remain")
+            budget -= isr_nodes_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
-            isr_nodes = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{isr_nodes_count} more would take more than {DECODED_BYTES_MAX} bytes")
+            isr_nodes = list(unpack_from(f">{isr_nodes_count}i", buf, pos))
+            pos += isr_nodes_count * 4
             # topics.partitions.offline_replicas
-            n = buf[pos]
+            offline_replicas_count = buf[pos]
             pos += 1
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if offline_replicas_count > 127:
+                offline_replicas_count, pos = read_uvarint(buf, pos - 1)
+            offline_replicas_count -= 1
+            if offline_replicas_count < 0:
+                raise Malformed(f"length {offline_replicas_count}, which may not be")
+            if offline_replicas_count * 4 > end - pos:
+                raise Malformed(f"{offline_replicas_count} elements announced, {end - pos} bytes remain")
+            budget -= offline_replicas_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
-            offline_replicas = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{offline_replicas_count} more would take more than {DECODED_BYTES_MAX} bytes")
+            offline_replicas = list(unpack_from(f">{offline_replicas_count}i", buf, pos))
+            pos += offline_replicas_count * 4
             # topics.partitions.tags
             n = buf[pos]
             pos += 1
@@ -1202,21 +1202,21 @@ def decode_v10(buf: memoryview) -> MetadataResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to brokers
-    throttle_time_ms, n = unpack_iB(buf, pos)
+    throttle_time_ms, brokers_count = unpack_iB(buf, pos)
     # brokers
     pos += 5
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 11 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 340
+    if brokers_count > 127:
+        brokers_count, pos = read_uvarint(buf, pos - 1)
+    brokers_count -= 1
+    if brokers_count < 0:
+        raise Malformed(f"length {brokers_count}, which may not be")
+    if brokers_count * 11 > end - pos:
+        raise Malformed(f"{brokers_count} elements announced, {end - pos} bytes remain")
+    budget -= brokers_count * 340
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{brokers_count} more would take more than {DECODED_BYTES_MAX} bytes")
     brokers = []
-    for _ in range(n):
+    for _ in range(brokers_count):
         # brokers.node_id to brokers.host
         node_id, n = unpack_iB(buf, pos)
         # brokers.host
@@ -1274,21 +1274,21 @@ def decode_v10(buf: memoryview) -> MetadataResponse:
         cluster_id = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
     # controller_id to topics
-    controller_id, n = unpack_iB(buf, pos)
+    controller_id, topics_count = unpack_iB(buf, pos)
     # topics
     pos += 5
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 26 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 428
+    if topics_count > 127:
+        topics_count, pos = read_uvarint(buf, pos - 1)
+    topics_count -= 1
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 26 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 428
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         # topics.error_code to topics.name
         error_code, n = unpack_hB(buf, pos)
         # topics.name
@@ -1306,67 +1306,67 @@ def decode_v10(buf: memoryview) -> MetadataResponse:
         name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topics.topic_id to topics.partitions
-        topic_id, is_internal, n = unpack_16sB0B(buf, pos)
+        topic_id, is_internal, partitions_count = unpack_16sB0B(buf, pos)
         # topics.partitions
         pos += 18
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 18 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 532
+        if partitions_count > 127:
+            partitions_count, pos = read_uvarint(buf, pos - 1)
+        partitions_count -= 1
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 18 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 532
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
         partitions = []
-        for _ in range(n):
+        for _ in range(partitions_count):
             # topics.partitions.error_code to topics.partitions.replica_nodes
-            error_code_2, partition_index, leader_id, leader_epoch, n = unpack_hiiiB(buf, pos)
+            error_code_2, partition_index, leader_id, leader_epoch, replica_nodes_count = unpack_hiiiB(buf, pos)
             # topics.partitions.replica_nodes
             pos += 15
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if replica_nodes_count > 127:
+                replica_nodes_count, pos = read_uvarint(buf, pos - 1)
+            replica_nodes_count -= 1
+            if replica_nodes_count < 0:
+                raise Malformed(f"length {replica_nodes_count}, which may not be")
+            if replica_nodes_count * 4 > end - pos:
+                raise Malformed(f"{replica_nodes_count} elements announced, {end - pos} bytes remain")
+            budget -= replica_nodes_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
-            replica_nodes = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{replica_nodes_count} more would take more than {DECODED_BYTES_MAX} bytes")
+            replica_nodes = list(unpack_from(f">{replica_nodes_count}i", buf, pos))
+            pos += replica_nodes_count * 4
             # topics.partitions.isr_nodes
-            n = buf[pos]
+            isr_nodes_count = buf[pos]
             pos += 1
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if isr_nodes_count > 127:
+                isr_nodes_count, pos = read_uvarint(buf, pos - 1)
+            isr_nodes_count -= 1
+            if isr_nodes_count < 0:
+                raise Malformed(f"length {isr_nodes_count}, which may not be")
+            if isr_nodes_count * 4 > end - pos:
+                raise Malformed(f"{isr_nodes_count} elements announced, {end - pos} bytes remain")
+            budget -= isr_nodes_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
-            isr_nodes = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{isr_nodes_count} more would take more than {DECODED_BYTES_MAX} bytes")
+            isr_nodes = list(unpack_from(f">{isr_nodes_count}i", buf, pos))
+            pos += isr_nodes_count * 4
             # topics.partitions.offline_replicas
-            n = buf[pos]
+            offline_replicas_count = buf[pos]
             pos += 1
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if offline_replicas_count > 127:
+                offline_replicas_count, pos = read_uvarint(buf, pos - 1)
+            offline_replicas_count -= 1
+            if offline_replicas_count < 0:
+                raise Malformed(f"length {offline_replicas_count}, which may not be")
+            if offline_replicas_count * 4 > end - pos:
+                raise Malformed(f"{offline_replicas_count} elements announced, {end - pos} bytes remain")
+            budget -= offline_replicas_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
-            offline_replicas = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{offline_replicas_count} more would take more than {DECODED_BYTES_MAX} bytes")
+            offline_replicas = list(unpack_from(f">{offline_replicas_count}i", buf, pos))
+            pos += offline_replicas_count * 4
             # topics.partitions.tags
             n = buf[pos]
             pos += 1
@@ -1417,21 +1417,21 @@ def decode_v11(buf: memoryview) -> MetadataResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to brokers
-    throttle_time_ms, n = unpack_iB(buf, pos)
+    throttle_time_ms, brokers_count = unpack_iB(buf, pos)
     # brokers
     pos += 5
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 11 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 340
+    if brokers_count > 127:
+        brokers_count, pos = read_uvarint(buf, pos - 1)
+    brokers_count -= 1
+    if brokers_count < 0:
+        raise Malformed(f"length {brokers_count}, which may not be")
+    if brokers_count * 11 > end - pos:
+        raise Malformed(f"{brokers_count} elements announced, {end - pos} bytes remain")
+    budget -= brokers_count * 340
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{brokers_count} more would take more than {DECODED_BYTES_MAX} bytes")
     brokers = []
-    for _ in range(n):
+    for _ in range(brokers_count):
         # brokers.node_id to brokers.host
         node_id, n = unpack_iB(buf, pos)
         # brokers.host
@@ -1489,21 +1489,21 @@ def decode_v11(buf: memoryview) -> MetadataResponse:
         cluster_id = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
     # controller_id to topics
-    controller_id, n = unpack_iB(buf, pos)
+    controller_id, topics_count = unpack_iB(buf, pos)
     # topics
     pos += 5
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 26 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 428
+    if topics_count > 127:
+        topics_count, pos = read_uvarint(buf, pos - 1)
+    topics_count -= 1
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 26 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 428
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         # topics.error_code to topics.name
         error_code, n = unpack_hB(buf, pos)
         # topics.name
@@ -1521,67 +1521,67 @@ def decode_v11(buf: memoryview) -> MetadataResponse:
         name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topics.topic_id to topics.partitions
-        topic_id, is_internal, n = unpack_16sB0B(buf, pos)
+        topic_id, is_internal, partitions_count = unpack_16sB0B(buf, pos)
         # topics.partitions
         pos += 18
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 18 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 532
+        if partitions_count > 127:
+            partitions_count, pos = read_uvarint(buf, pos - 1)
+        partitions_count -= 1
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 18 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 532
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
         partitions = []
-        for _ in range(n):
+        for _ in range(partitions_count):
             # topics.partitions.error_code to topics.partitions.replica_nodes
-            error_code_2, partition_index, leader_id, leader_epoch, n = unpack_hiiiB(buf, pos)
+            error_code_2, partition_index, leader_id, leader_epoch, replica_nodes_count = unpack_hiiiB(buf, pos)
             # topics.partitions.replica_nodes
             pos += 15
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if replica_nodes_count > 127:
+                replica_nodes_count, pos = read_uvarint(buf, pos - 1)
+            replica_nodes_count -= 1
+            if replica_nodes_count < 0:
+                raise Malformed(f"length {replica_nodes_count}, which may not be")
+            if replica_nodes_count * 4 > end - pos:
+                raise Malformed(f"{replica_nodes_count} elements announced, {end - pos} bytes remain")
+            budget -= replica_nodes_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
-            replica_nodes = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{replica_nodes_count} more would take more than {DECODED_BYTES_MAX} bytes")
+            replica_nodes = list(unpack_from(f">{replica_nodes_count}i", buf, pos))
+            pos += replica_nodes_count * 4
             # topics.partitions.isr_nodes
-            n = buf[pos]
+            isr_nodes_count = buf[pos]
             pos += 1
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if isr_nodes_count > 127:
+                isr_nodes_count, pos = read_uvarint(buf, pos - 1)
+            isr_nodes_count -= 1
+            if isr_nodes_count < 0:
+                raise Malformed(f"length {isr_nodes_count}, which may not be")
+            if isr_nodes_count * 4 > end - pos:
+                raise Malformed(f"{isr_nodes_count} elements announced, {end - pos} bytes remain")
+            budget -= isr_nodes_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
-            isr_nodes = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{isr_nodes_count} more would take more than {DECODED_BYTES_MAX} bytes")
+            isr_nodes = list(unpack_from(f">{isr_nodes_count}i", buf, pos))
+            pos += isr_nodes_count * 4
             # topics.partitions.offline_replicas
-            n = buf[pos]
+            offline_replicas_count = buf[pos]
             pos += 1
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if offline_replicas_count > 127:
+                offline_replicas_count, pos = read_uvarint(buf, pos - 1)
+            offline_replicas_count -= 1
+            if offline_replicas_count < 0:
+                raise Malformed(f"length {offline_replicas_count}, which may not be")
+            if offline_replicas_count * 4 > end - pos:
+                raise Malformed(f"{offline_replicas_count} elements announced, {end - pos} bytes remain")
+            budget -= offline_replicas_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
-            offline_replicas = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{offline_replicas_count} more would take more than {DECODED_BYTES_MAX} bytes")
+            offline_replicas = list(unpack_from(f">{offline_replicas_count}i", buf, pos))
+            pos += offline_replicas_count * 4
             # topics.partitions.tags
             n = buf[pos]
             pos += 1
@@ -1629,21 +1629,21 @@ def decode_v12(buf: memoryview) -> MetadataResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to brokers
-    throttle_time_ms, n = unpack_iB(buf, pos)
+    throttle_time_ms, brokers_count = unpack_iB(buf, pos)
     # brokers
     pos += 5
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 11 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 340
+    if brokers_count > 127:
+        brokers_count, pos = read_uvarint(buf, pos - 1)
+    brokers_count -= 1
+    if brokers_count < 0:
+        raise Malformed(f"length {brokers_count}, which may not be")
+    if brokers_count * 11 > end - pos:
+        raise Malformed(f"{brokers_count} elements announced, {end - pos} bytes remain")
+    budget -= brokers_count * 340
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{brokers_count} more would take more than {DECODED_BYTES_MAX} bytes")
     brokers = []
-    for _ in range(n):
+    for _ in range(brokers_count):
         # brokers.node_id to brokers.host
         node_id, n = unpack_iB(buf, pos)
         # brokers.host
@@ -1701,21 +1701,21 @@ def decode_v12(buf: memoryview) -> MetadataResponse:
         cluster_id = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
     # controller_id to topics
-    controller_id, n = unpack_iB(buf, pos)
+    controller_id, topics_count = unpack_iB(buf, pos)
     # topics
     pos += 5
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 26 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 428
+    if topics_count > 127:
+        topics_count, pos = read_uvarint(buf, pos - 1)
+    topics_count -= 1
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 26 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 428
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         # topics.error_code to topics.name
         error_code, n = unpack_hB(buf, pos)
         # topics.name
@@ -1734,67 +1734,67 @@ def decode_v12(buf: memoryview) -> MetadataResponse:
             name = utf_8_decode(buf[pos:stop], "strict", True)[0]
             pos = stop
         # topics.topic_id to topics.partitions
-        topic_id, is_internal, n = unpack_16sB0B(buf, pos)
+        topic_id, is_internal, partitions_count = unpack_16sB0B(buf, pos)
         # topics.partitions
         pos += 18
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 18 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 532
+        if partitions_count > 127:
+            partitions_count, pos = read_uvarint(buf, pos - 1)
+        partitions_count -= 1
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 18 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 532
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
         partitions = []
-        for _ in range(n):
+        for _ in range(partitions_count):
             # topics.partitions.error_code to topics.partitions.replica_nodes
-            error_code_2, partition_index, leader_id, leader_epoch, n = unpack_hiiiB(buf, pos)
+            error_code_2, partition_index, leader_id, leader_epoch, replica_nodes_count = unpack_hiiiB(buf, pos)
             # topics.partitions.replica_nodes
             pos += 15
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if replica_nodes_count > 127:
+                replica_nodes_count, pos = read_uvarint(buf, pos - 1)
+            replica_nodes_count -= 1
+            if replica_nodes_count < 0:
+                raise Malformed(f"length {replica_nodes_count}, which may not be")
+            if replica_nodes_count * 4 > end - pos:
+                raise Malformed(f"{replica_nodes_count} elements announced, {end - pos} bytes remain")
+            budget -= replica_nodes_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
-            replica_nodes = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{replica_nodes_count} more would take more than {DECODED_BYTES_MAX} bytes")
+            replica_nodes = list(unpack_from(f">{replica_nodes_count}i", buf, pos))
+            pos += replica_nodes_count * 4
             # topics.partitions.isr_nodes
-            n = buf[pos]
+            isr_nodes_count = buf[pos]
             pos += 1
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if isr_nodes_count > 127:
+                isr_nodes_count, pos = read_uvarint(buf, pos - 1)
+            isr_nodes_count -= 1
+            if isr_nodes_count < 0:
+                raise Malformed(f"length {isr_nodes_count}, which may not be")
+            if isr_nodes_count * 4 > end - pos:
+                raise Malformed(f"{isr_nodes_count} elements announced, {end - pos} bytes remain")
+            budget -= isr_nodes_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
-            isr_nodes = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{isr_nodes_count} more would take more than {DECODED_BYTES_MAX} bytes")
+            isr_nodes = list(unpack_from(f">{isr_nodes_count}i", buf, pos))
+            pos += isr_nodes_count * 4
             # topics.partitions.offline_replicas
-            n = buf[pos]
+            offline_replicas_count = buf[pos]
             pos += 1
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if offline_replicas_count > 127:
+                offline_replicas_count, pos = read_uvarint(buf, pos - 1)
+            offline_replicas_count -= 1
+            if offline_replicas_count < 0:
+                raise Malformed(f"length {offline_replicas_count}, which may not be")
+            if offline_replicas_count * 4 > end - pos:
+                raise Malformed(f"{offline_replicas_count} elements announced, {end - pos} bytes remain")
+            budget -= offline_replicas_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
-            offline_replicas = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{offline_replicas_count} more would take more than {DECODED_BYTES_MAX} bytes")
+            offline_replicas = list(unpack_from(f">{offline_replicas_count}i", buf, pos))
+            pos += offline_replicas_count * 4
             # topics.partitions.tags
             n = buf[pos]
             pos += 1

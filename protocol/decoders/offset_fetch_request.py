@@ -40,17 +40,17 @@ def decode_v0(buf: memoryview) -> OffsetFetchRequest:
     group_id = utf_8_decode(buf[pos:stop], "strict", True)[0]
     pos = stop
     # topics
-    (n,) = unpack_i(buf, pos)
+    (topics_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 268
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 6 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 268
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         # topics.name
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -62,17 +62,17 @@ def decode_v0(buf: memoryview) -> OffsetFetchRequest:
         name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topics.partition_indexes
-        (n,) = unpack_i(buf, pos)
+        (partition_indexes_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 4 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 52
+        if partition_indexes_count < 0:
+            raise Malformed(f"length {partition_indexes_count}, which may not be")
+        if partition_indexes_count * 4 > end - pos:
+            raise Malformed(f"{partition_indexes_count} elements announced, {end - pos} bytes remain")
+        budget -= partition_indexes_count * 52
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-        partition_indexes = list(unpack_from(f">{n}i", buf, pos))
-        pos += n * 4
+            raise Malformed(f"{partition_indexes_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        partition_indexes = list(unpack_from(f">{partition_indexes_count}i", buf, pos))
+        pos += partition_indexes_count * 4
         # topics
         topics.append(new(OffsetFetchRequestTopic, (name, partition_indexes)))
     # the message
@@ -94,20 +94,20 @@ def decode_v2(buf: memoryview) -> OffsetFetchRequest:
     group_id = utf_8_decode(buf[pos:stop], "strict", True)[0]
     pos = stop
     # topics
-    (n,) = unpack_i(buf, pos)
+    (topics_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < -1:
-        raise Malformed(f"length {n}")
-    if n < 0:
+    if topics_count < -1:
+        raise Malformed(f"length {topics_count}")
+    if topics_count < 0:
         topics = None
     else:
-        if n * 6 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 268
+        if topics_count * 6 > end - pos:
+            raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+        budget -= topics_count * 268
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{topics_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         topics = []
-        for _ in range(n):
+        for _ in range(topics_count):
             # topics.name
             (n,) = unpack_h(buf, pos)
             pos += 2
@@ -119,17 +119,19 @@ def decode_v2(buf: memoryview) -> OffsetFetchRequest:
             name = utf_8_decode(buf[pos:stop], "strict", True)[0]
             pos = stop
             # topics.partition_indexes
-            (n,) = unpack_i(buf, pos)
+            (partition_indexes_count,) = unpack_i(buf, pos)
             pos += 4
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if partition_indexes_count < 0:
+                raise Malformed(f"length {partition_indexes_count}, which may not be")
+            if partition_indexes_count * 4 > end - pos:
+                raise Malformed(f"{partition_indexes_count} elements announced, {end - pos} bytes remain")
+            budget -= partition_indexes_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-            partition_indexes = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(
+                    f"{partition_indexes_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes"
+                )
+            partition_indexes = list(unpack_from(f">{partition_indexes_count}i", buf, pos))
+            pos += partition_indexes_count * 4
             # topics
             topics.append(new(OffsetFetchRequestTopic, (name, partition_indexes)))
     # the message
@@ -156,21 +158,21 @@ def decode_v6(buf: memoryview) -> OffsetFetchRequest:
     group_id = utf_8_decode(buf[pos:stop], "strict", True)[0]
     pos = stop
     # topics
-    n = buf[pos]
+    topics_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
+    if topics_count > 127:
+        topics_count, pos = read_uvarint(buf, pos - 1)
+    topics_count -= 1
+    if topics_count < 0:
         topics = None
     else:
-        if n * 3 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 268
+        if topics_count * 3 > end - pos:
+            raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+        budget -= topics_count * 268
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{topics_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         topics = []
-        for _ in range(n):
+        for _ in range(topics_count):
             # topics.name
             n = buf[pos]
             pos += 1
@@ -187,20 +189,22 @@ def decode_v6(buf: memoryview) -> OffsetFetchRequest:
             name = utf_8_decode(buf[pos:stop], "strict", True)[0]
             pos = stop
             # topics.partition_indexes
-            n = buf[pos]
+            partition_indexes_count = buf[pos]
             pos += 1
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if partition_indexes_count > 127:
+                partition_indexes_count, pos = read_uvarint(buf, pos - 1)
+            partition_indexes_count -= 1
+            if partition_indexes_count < 0:
+                raise Malformed(f"length {partition_indexes_count}, which may not be")
+            if partition_indexes_count * 4 > end - pos:
+                raise Malformed(f"{partition_indexes_count} elements announced, {end - pos} bytes remain")
+            budget -= partition_indexes_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-            partition_indexes = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(
+                    f"{partition_indexes_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes"
+                )
+            partition_indexes = list(unpack_from(f">{partition_indexes_count}i", buf, pos))
+            pos += partition_indexes_count * 4
             # topics.tags
             n = buf[pos]
             pos += 1
@@ -237,21 +241,21 @@ def decode_v7(buf: memoryview) -> OffsetFetchRequest:
     group_id = utf_8_decode(buf[pos:stop], "strict", True)[0]
     pos = stop
     # topics
-    n = buf[pos]
+    topics_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
+    if topics_count > 127:
+        topics_count, pos = read_uvarint(buf, pos - 1)
+    topics_count -= 1
+    if topics_count < 0:
         topics = None
     else:
-        if n * 3 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 268
+        if topics_count * 3 > end - pos:
+            raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+        budget -= topics_count * 268
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{topics_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         topics = []
-        for _ in range(n):
+        for _ in range(topics_count):
             # topics.name
             n = buf[pos]
             pos += 1
@@ -268,20 +272,22 @@ def decode_v7(buf: memoryview) -> OffsetFetchRequest:
             name = utf_8_decode(buf[pos:stop], "strict", True)[0]
             pos = stop
             # topics.partition_indexes
-            n = buf[pos]
+            partition_indexes_count = buf[pos]
             pos += 1
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if partition_indexes_count > 127:
+                partition_indexes_count, pos = read_uvarint(buf, pos - 1)
+            partition_indexes_count -= 1
+            if partition_indexes_count < 0:
+                raise Malformed(f"length {partition_indexes_count}, which may not be")
+            if partition_indexes_count * 4 > end - pos:
+                raise Malformed(f"{partition_indexes_count} elements announced, {end - pos} bytes remain")
+            budget -= partition_indexes_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-            partition_indexes = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(
+                    f"{partition_indexes_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes"
+                )
+            partition_indexes = list(unpack_from(f">{partition_indexes_count}i", buf, pos))
+            pos += partition_indexes_count * 4
             # topics.tags
             n = buf[pos]
             pos += 1
@@ -304,20 +310,20 @@ def decode_v8(buf: memoryview) -> OffsetFetchRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # groups
-    n = buf[pos]
+    groups_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 3 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 284
+    if groups_count > 127:
+        groups_count, pos = read_uvarint(buf, pos - 1)
+    groups_count -= 1
+    if groups_count < 0:
+        raise Malformed(f"length {groups_count}, which may not be")
+    if groups_count * 3 > end - pos:
+        raise Malformed(f"{groups_count} elements announced, {end - pos} bytes remain")
+    budget -= groups_count * 284
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{groups_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     groups = []
-    for _ in range(n):
+    for _ in range(groups_count):
         # groups.group_id
         n = buf[pos]
         pos += 1
@@ -334,21 +340,21 @@ def decode_v8(buf: memoryview) -> OffsetFetchRequest:
         group_id = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # groups.topics
-        n = buf[pos]
+        topics_count = buf[pos]
         pos += 1
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
+        if topics_count > 127:
+            topics_count, pos = read_uvarint(buf, pos - 1)
+        topics_count -= 1
+        if topics_count < 0:
             topics = None
         else:
-            if n * 3 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 268
+            if topics_count * 3 > end - pos:
+                raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+            budget -= topics_count * 268
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+                raise Malformed(f"{topics_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
             topics = []
-            for _ in range(n):
+            for _ in range(topics_count):
                 # groups.topics.name
                 n = buf[pos]
                 pos += 1
@@ -365,20 +371,22 @@ def decode_v8(buf: memoryview) -> OffsetFetchRequest:
                 name = utf_8_decode(buf[pos:stop], "strict", True)[0]
                 pos = stop
                 # groups.topics.partition_indexes
-                n = buf[pos]
+                partition_indexes_count = buf[pos]
                 pos += 1
-                if n > 127:
-                    n, pos = read_uvarint(buf, pos - 1)
-                n -= 1
-                if n < 0:
-                    raise Malformed(f"length {n}, which may not be")
-                if n * 4 > end - pos:
-                    raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-                budget -= n * 52
+                if partition_indexes_count > 127:
+                    partition_indexes_count, pos = read_uvarint(buf, pos - 1)
+                partition_indexes_count -= 1
+                if partition_indexes_count < 0:
+                    raise Malformed(f"length {partition_indexes_count}, which may not be")
+                if partition_indexes_count * 4 > end - pos:
+                    raise Malformed(f"{partition_indexes_count} elements announced, {end - pos} bytes remain")
+                budget -= partition_indexes_count * 52
                 if budget < 0:
-                    raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-                partition_indexes = list(unpack_from(f">{n}i", buf, pos))
-                pos += n * 4
+                    raise Malformed(
+                        f"{partition_indexes_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes"
+                    )
+                partition_indexes = list(unpack_from(f">{partition_indexes_count}i", buf, pos))
+                pos += partition_indexes_count * 4
                 # groups.topics.tags
                 n = buf[pos]
                 pos += 1
@@ -408,20 +416,20 @@ def decode_v9(buf: memoryview) -> OffsetFetchRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # groups
-    n = buf[pos]
+    groups_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 8 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 396
+    if groups_count > 127:
+        groups_count, pos = read_uvarint(buf, pos - 1)
+    groups_count -= 1
+    if groups_count < 0:
+        raise Malformed(f"length {groups_count}, which may not be")
+    if groups_count * 8 > end - pos:
+        raise Malformed(f"{groups_count} elements announced, {end - pos} bytes remain")
+    budget -= groups_count * 396
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{groups_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     groups = []
-    for _ in range(n):
+    for _ in range(groups_count):
         # groups.group_id
         n = buf[pos]
         pos += 1
@@ -454,22 +462,22 @@ def decode_v9(buf: memoryview) -> OffsetFetchRequest:
             member_id = utf_8_decode(buf[pos:stop], "strict", True)[0]
             pos = stop
         # groups.member_epoch to groups.topics
-        member_epoch, n = unpack_iB(buf, pos)
+        member_epoch, topics_count = unpack_iB(buf, pos)
         # groups.topics
         pos += 5
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
+        if topics_count > 127:
+            topics_count, pos = read_uvarint(buf, pos - 1)
+        topics_count -= 1
+        if topics_count < 0:
             topics = None
         else:
-            if n * 3 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 268
+            if topics_count * 3 > end - pos:
+                raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+            budget -= topics_count * 268
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+                raise Malformed(f"{topics_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
             topics = []
-            for _ in range(n):
+            for _ in range(topics_count):
                 # groups.topics.name
                 n = buf[pos]
                 pos += 1
@@ -486,20 +494,22 @@ def decode_v9(buf: memoryview) -> OffsetFetchRequest:
                 name = utf_8_decode(buf[pos:stop], "strict", True)[0]
                 pos = stop
                 # groups.topics.partition_indexes
-                n = buf[pos]
+                partition_indexes_count = buf[pos]
                 pos += 1
-                if n > 127:
-                    n, pos = read_uvarint(buf, pos - 1)
-                n -= 1
-                if n < 0:
-                    raise Malformed(f"length {n}, which may not be")
-                if n * 4 > end - pos:
-                    raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-                budget -= n * 52
+                if partition_indexes_count > 127:
+                    partition_indexes_count, pos = read_uvarint(buf, pos - 1)
+                partition_indexes_count -= 1
+                if partition_indexes_count < 0:
+                    raise Malformed(f"length {partition_indexes_count}, which may not be")
+                if partition_indexes_count * 4 > end - pos:
+                    raise Malformed(f"{partition_indexes_count} elements announced, {end - pos} bytes remain")
+                budget -= partition_indexes_count * 52
                 if budget < 0:
-                    raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-                partition_indexes = list(unpack_from(f">{n}i", buf, pos))
-                pos += n * 4
+                    raise Malformed(
+                        f"{partition_indexes_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes"
+                    )
+                partition_indexes = list(unpack_from(f">{partition_indexes_count}i", buf, pos))
+                pos += partition_indexes_count * 4
                 # groups.topics.tags
                 n = buf[pos]
                 pos += 1
@@ -537,21 +547,21 @@ DECODERS: Final[dict[int, Callable[[memoryview], OffsetFetchRequest]]] = {
     9: decode_v9,
 }
 PLACES: Final = """\
-28 78 82 135 139 216 220 298 302 402 406 523 the message
-32 86 143 224 group_id
-42 76 96 133 158 209 239 290 topics
-54 111 174 255 topics.name
-64 121 189 270 topics.partition_indexes
-204 285 topics.tags
-211 294 398 519 tags
-292 396 517 require_stable to tags
-306 394 410 515 groups
-321 425 groups.group_id
-336 387 458 508 groups.topics
-352 473 groups.topics.name
-367 488 groups.topics.partition_indexes
-382 503 groups.topics.tags
-389 510 groups.tags
-440 groups.member_id
-456 groups.member_epoch to groups.topics
+28 78 82 137 141 220 224 304 308 410 414 533 the message
+32 86 145 228 group_id
+42 76 96 135 160 213 243 296 topics
+54 111 176 259 topics.name
+64 121 191 274 topics.partition_indexes
+208 291 topics.tags
+215 300 406 529 tags
+298 404 527 require_stable to tags
+312 402 418 525 groups
+327 433 groups.group_id
+342 395 466 518 groups.topics
+358 481 groups.topics.name
+373 496 groups.topics.partition_indexes
+390 513 groups.topics.tags
+397 520 groups.tags
+448 groups.member_id
+464 groups.member_epoch to groups.topics
 """

@@ -36,17 +36,17 @@ def decode_v0(buf: memoryview) -> OffsetFetchResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # topics
-    (n,) = unpack_i(buf, pos)
+    (topics_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 268
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 6 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 268
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         # topics.name
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -58,17 +58,17 @@ def decode_v0(buf: memoryview) -> OffsetFetchResponse:
         name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topics.partitions
-        (n,) = unpack_i(buf, pos)
+        (partitions_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 16 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 316
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 16 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 316
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
         partitions = []
-        for _ in range(n):
+        for _ in range(partitions_count):
             # topics.partitions.partition_index to topics.partitions.metadata
             partition_index, committed_offset, n = unpack_iqh(buf, pos)
             # topics.partitions.metadata
@@ -101,17 +101,17 @@ def decode_v2(buf: memoryview) -> OffsetFetchResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # topics
-    (n,) = unpack_i(buf, pos)
+    (topics_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 268
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 6 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 268
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         # topics.name
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -123,17 +123,17 @@ def decode_v2(buf: memoryview) -> OffsetFetchResponse:
         name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topics.partitions
-        (n,) = unpack_i(buf, pos)
+        (partitions_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 16 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 316
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 16 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 316
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
         partitions = []
-        for _ in range(n):
+        for _ in range(partitions_count):
             # topics.partitions.partition_index to topics.partitions.metadata
             partition_index, committed_offset, n = unpack_iqh(buf, pos)
             # topics.partitions.metadata
@@ -169,18 +169,18 @@ def decode_v3(buf: memoryview) -> OffsetFetchResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to topics
-    throttle_time_ms, n = unpack_ii(buf, pos)
+    throttle_time_ms, topics_count = unpack_ii(buf, pos)
     # topics
     pos += 8
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 268
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 6 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 268
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         # topics.name
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -192,17 +192,17 @@ def decode_v3(buf: memoryview) -> OffsetFetchResponse:
         name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topics.partitions
-        (n,) = unpack_i(buf, pos)
+        (partitions_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 16 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 316
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 16 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 316
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
         partitions = []
-        for _ in range(n):
+        for _ in range(partitions_count):
             # topics.partitions.partition_index to topics.partitions.metadata
             partition_index, committed_offset, n = unpack_iqh(buf, pos)
             # topics.partitions.metadata
@@ -238,18 +238,18 @@ def decode_v5(buf: memoryview) -> OffsetFetchResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to topics
-    throttle_time_ms, n = unpack_ii(buf, pos)
+    throttle_time_ms, topics_count = unpack_ii(buf, pos)
     # topics
     pos += 8
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 268
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 6 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 268
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         # topics.name
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -261,17 +261,17 @@ def decode_v5(buf: memoryview) -> OffsetFetchResponse:
         name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topics.partitions
-        (n,) = unpack_i(buf, pos)
+        (partitions_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 20 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 348
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 20 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 348
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
         partitions = []
-        for _ in range(n):
+        for _ in range(partitions_count):
             # topics.partitions.partition_index to topics.partitions.metadata
             partition_index, committed_offset, committed_leader_epoch, n = unpack_iqih(buf, pos)
             # topics.partitions.metadata
@@ -310,21 +310,21 @@ def decode_v6(buf: memoryview) -> OffsetFetchResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to topics
-    throttle_time_ms, n = unpack_iB(buf, pos)
+    throttle_time_ms, topics_count = unpack_iB(buf, pos)
     # topics
     pos += 5
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 3 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 268
+    if topics_count > 127:
+        topics_count, pos = read_uvarint(buf, pos - 1)
+    topics_count -= 1
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 3 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 268
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         # topics.name
         n = buf[pos]
         pos += 1
@@ -341,20 +341,20 @@ def decode_v6(buf: memoryview) -> OffsetFetchResponse:
         name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topics.partitions
-        n = buf[pos]
+        partitions_count = buf[pos]
         pos += 1
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 20 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 348
+        if partitions_count > 127:
+            partitions_count, pos = read_uvarint(buf, pos - 1)
+        partitions_count -= 1
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 20 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 348
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
         partitions = []
-        for _ in range(n):
+        for _ in range(partitions_count):
             # topics.partitions.partition_index to topics.partitions.metadata
             partition_index, committed_offset, committed_leader_epoch, n = unpack_iqiB(buf, pos)
             # topics.partitions.metadata
@@ -407,21 +407,21 @@ def decode_v8(buf: memoryview) -> OffsetFetchResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # throttle_time_ms to groups
-    throttle_time_ms, n = unpack_iB(buf, pos)
+    throttle_time_ms, groups_count = unpack_iB(buf, pos)
     # groups
     pos += 5
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 5 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 308
+    if groups_count > 127:
+        groups_count, pos = read_uvarint(buf, pos - 1)
+    groups_count -= 1
+    if groups_count < 0:
+        raise Malformed(f"length {groups_count}, which may not be")
+    if groups_count * 5 > end - pos:
+        raise Malformed(f"{groups_count} elements announced, {end - pos} bytes remain")
+    budget -= groups_count * 308
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{groups_count} more would take more than {DECODED_BYTES_MAX} bytes")
     groups = []
-    for _ in range(n):
+    for _ in range(groups_count):
         # groups.group_id
         n = buf[pos]
         pos += 1
@@ -438,20 +438,20 @@ def decode_v8(buf: memoryview) -> OffsetFetchResponse:
         group_id = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # groups.topics
-        n = buf[pos]
+        topics_count = buf[pos]
         pos += 1
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 3 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 268
+        if topics_count > 127:
+            topics_count, pos = read_uvarint(buf, pos - 1)
+        topics_count -= 1
+        if topics_count < 0:
+            raise Malformed(f"length {topics_count}, which may not be")
+        if topics_count * 3 > end - pos:
+            raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+        budget -= topics_count * 268
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{topics_count} more would take more than {DECODED_BYTES_MAX} bytes")
         topics = []
-        for _ in range(n):
+        for _ in range(topics_count):
             # groups.topics.name
             n = buf[pos]
             pos += 1
@@ -468,20 +468,20 @@ def decode_v8(buf: memoryview) -> OffsetFetchResponse:
             name = utf_8_decode(buf[pos:stop], "strict", True)[0]
             pos = stop
             # groups.topics.partitions
-            n = buf[pos]
+            partitions_count = buf[pos]
             pos += 1
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 20 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 348
+            if partitions_count > 127:
+                partitions_count, pos = read_uvarint(buf, pos - 1)
+            partitions_count -= 1
+            if partitions_count < 0:
+                raise Malformed(f"length {partitions_count}, which may not be")
+            if partitions_count * 20 > end - pos:
+                raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+            budget -= partitions_count * 348
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+                raise Malformed(f"{partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
             partitions = []
-            for _ in range(n):
+            for _ in range(partitions_count):
                 # groups.topics.partitions.partition_index to groups.topics.partitions.metadata
                 partition_index, committed_offset, committed_leader_epoch, n = unpack_iqiB(buf, pos)
                 # groups.topics.partitions.metadata

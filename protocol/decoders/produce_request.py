@@ -27,18 +27,18 @@ def decode_v0(buf: memoryview) -> ProduceRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # acks to topic_data
-    acks, timeout_ms, n = unpack_hii(buf, pos)
+    acks, timeout_ms, topic_data_count = unpack_hii(buf, pos)
     # topic_data
     pos += 10
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 268
+    if topic_data_count < 0:
+        raise Malformed(f"length {topic_data_count}, which may not be")
+    if topic_data_count * 6 > end - pos:
+        raise Malformed(f"{topic_data_count} elements announced, {end - pos} bytes remain")
+    budget -= topic_data_count * 268
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{topic_data_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     topic_data = []
-    for _ in range(n):
+    for _ in range(topic_data_count):
         # topic_data.name
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -50,17 +50,17 @@ def decode_v0(buf: memoryview) -> ProduceRequest:
         name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topic_data.partition_data
-        (n,) = unpack_i(buf, pos)
+        (partition_data_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 8 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 332
+        if partition_data_count < 0:
+            raise Malformed(f"length {partition_data_count}, which may not be")
+        if partition_data_count * 8 > end - pos:
+            raise Malformed(f"{partition_data_count} elements announced, {end - pos} bytes remain")
+        budget -= partition_data_count * 332
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{partition_data_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         partition_data = []
-        for _ in range(n):
+        for _ in range(partition_data_count):
             # topic_data.partition_data.index to topic_data.partition_data.records
             index, n = unpack_ii(buf, pos)
             # topic_data.partition_data.records
@@ -101,18 +101,18 @@ def decode_v3(buf: memoryview) -> ProduceRequest:
         transactional_id = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
     # acks to topic_data
-    acks, timeout_ms, n = unpack_hii(buf, pos)
+    acks, timeout_ms, topic_data_count = unpack_hii(buf, pos)
     # topic_data
     pos += 10
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 268
+    if topic_data_count < 0:
+        raise Malformed(f"length {topic_data_count}, which may not be")
+    if topic_data_count * 6 > end - pos:
+        raise Malformed(f"{topic_data_count} elements announced, {end - pos} bytes remain")
+    budget -= topic_data_count * 268
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{topic_data_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     topic_data = []
-    for _ in range(n):
+    for _ in range(topic_data_count):
         # topic_data.name
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -124,17 +124,17 @@ def decode_v3(buf: memoryview) -> ProduceRequest:
         name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topic_data.partition_data
-        (n,) = unpack_i(buf, pos)
+        (partition_data_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 8 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 332
+        if partition_data_count < 0:
+            raise Malformed(f"length {partition_data_count}, which may not be")
+        if partition_data_count * 8 > end - pos:
+            raise Malformed(f"{partition_data_count} elements announced, {end - pos} bytes remain")
+        budget -= partition_data_count * 332
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{partition_data_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         partition_data = []
-        for _ in range(n):
+        for _ in range(partition_data_count):
             # topic_data.partition_data.index to topic_data.partition_data.records
             index, n = unpack_ii(buf, pos)
             # topic_data.partition_data.records
@@ -178,21 +178,21 @@ def decode_v9(buf: memoryview) -> ProduceRequest:
         transactional_id = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
     # acks to topic_data
-    acks, timeout_ms, n = unpack_hiB(buf, pos)
+    acks, timeout_ms, topic_data_count = unpack_hiB(buf, pos)
     # topic_data
     pos += 7
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 3 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 268
+    if topic_data_count > 127:
+        topic_data_count, pos = read_uvarint(buf, pos - 1)
+    topic_data_count -= 1
+    if topic_data_count < 0:
+        raise Malformed(f"length {topic_data_count}, which may not be")
+    if topic_data_count * 3 > end - pos:
+        raise Malformed(f"{topic_data_count} elements announced, {end - pos} bytes remain")
+    budget -= topic_data_count * 268
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{topic_data_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     topic_data = []
-    for _ in range(n):
+    for _ in range(topic_data_count):
         # topic_data.name
         n = buf[pos]
         pos += 1
@@ -209,20 +209,20 @@ def decode_v9(buf: memoryview) -> ProduceRequest:
         name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topic_data.partition_data
-        n = buf[pos]
+        partition_data_count = buf[pos]
         pos += 1
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 6 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 332
+        if partition_data_count > 127:
+            partition_data_count, pos = read_uvarint(buf, pos - 1)
+        partition_data_count -= 1
+        if partition_data_count < 0:
+            raise Malformed(f"length {partition_data_count}, which may not be")
+        if partition_data_count * 6 > end - pos:
+            raise Malformed(f"{partition_data_count} elements announced, {end - pos} bytes remain")
+        budget -= partition_data_count * 332
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{partition_data_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         partition_data = []
-        for _ in range(n):
+        for _ in range(partition_data_count):
             # topic_data.partition_data.index to topic_data.partition_data.records
             index, n = unpack_iB(buf, pos)
             # topic_data.partition_data.records

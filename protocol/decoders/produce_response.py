@@ -39,17 +39,17 @@ def decode_v0(buf: memoryview) -> ProduceResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # responses
-    (n,) = unpack_i(buf, pos)
+    (responses_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 268
+    if responses_count < 0:
+        raise Malformed(f"length {responses_count}, which may not be")
+    if responses_count * 6 > end - pos:
+        raise Malformed(f"{responses_count} elements announced, {end - pos} bytes remain")
+    budget -= responses_count * 268
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{responses_count} more would take more than {DECODED_BYTES_MAX} bytes")
     responses = []
-    for _ in range(n):
+    for _ in range(responses_count):
         # responses.name
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -61,17 +61,17 @@ def decode_v0(buf: memoryview) -> ProduceResponse:
         name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # responses.partition_responses
-        (n,) = unpack_i(buf, pos)
+        (partition_responses_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 14 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 260
+        if partition_responses_count < 0:
+            raise Malformed(f"length {partition_responses_count}, which may not be")
+        if partition_responses_count * 14 > end - pos:
+            raise Malformed(f"{partition_responses_count} elements announced, {end - pos} bytes remain")
+        budget -= partition_responses_count * 260
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{partition_responses_count} more would take more than {DECODED_BYTES_MAX} bytes")
         partition_responses = []
-        for _ in range(n):
+        for _ in range(partition_responses_count):
             # responses.partition_responses.index to responses.partition_responses
             index, error_code, base_offset = unpack_ihq(buf, pos)
             # responses.partition_responses
@@ -90,17 +90,17 @@ def decode_v1(buf: memoryview) -> ProduceResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # responses
-    (n,) = unpack_i(buf, pos)
+    (responses_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 268
+    if responses_count < 0:
+        raise Malformed(f"length {responses_count}, which may not be")
+    if responses_count * 6 > end - pos:
+        raise Malformed(f"{responses_count} elements announced, {end - pos} bytes remain")
+    budget -= responses_count * 268
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{responses_count} more would take more than {DECODED_BYTES_MAX} bytes")
     responses = []
-    for _ in range(n):
+    for _ in range(responses_count):
         # responses.name
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -112,17 +112,17 @@ def decode_v1(buf: memoryview) -> ProduceResponse:
         name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # responses.partition_responses
-        (n,) = unpack_i(buf, pos)
+        (partition_responses_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 14 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 260
+        if partition_responses_count < 0:
+            raise Malformed(f"length {partition_responses_count}, which may not be")
+        if partition_responses_count * 14 > end - pos:
+            raise Malformed(f"{partition_responses_count} elements announced, {end - pos} bytes remain")
+        budget -= partition_responses_count * 260
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{partition_responses_count} more would take more than {DECODED_BYTES_MAX} bytes")
         partition_responses = []
-        for _ in range(n):
+        for _ in range(partition_responses_count):
             # responses.partition_responses.index to responses.partition_responses
             index, error_code, base_offset = unpack_ihq(buf, pos)
             # responses.partition_responses
@@ -144,17 +144,17 @@ def decode_v2(buf: memoryview) -> ProduceResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # responses
-    (n,) = unpack_i(buf, pos)
+    (responses_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 268
+    if responses_count < 0:
+        raise Malformed(f"length {responses_count}, which may not be")
+    if responses_count * 6 > end - pos:
+        raise Malformed(f"{responses_count} elements announced, {end - pos} bytes remain")
+    budget -= responses_count * 268
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{responses_count} more would take more than {DECODED_BYTES_MAX} bytes")
     responses = []
-    for _ in range(n):
+    for _ in range(responses_count):
         # responses.name
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -166,17 +166,17 @@ def decode_v2(buf: memoryview) -> ProduceResponse:
         name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # responses.partition_responses
-        (n,) = unpack_i(buf, pos)
+        (partition_responses_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 22 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 308
+        if partition_responses_count < 0:
+            raise Malformed(f"length {partition_responses_count}, which may not be")
+        if partition_responses_count * 22 > end - pos:
+            raise Malformed(f"{partition_responses_count} elements announced, {end - pos} bytes remain")
+        budget -= partition_responses_count * 308
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{partition_responses_count} more would take more than {DECODED_BYTES_MAX} bytes")
         partition_responses = []
-        for _ in range(n):
+        for _ in range(partition_responses_count):
             # responses.partition_responses.index to responses.partition_responses
             index, error_code, base_offset, log_append_time_ms = unpack_ihqq(buf, pos)
             # responses.partition_responses
@@ -201,17 +201,17 @@ def decode_v5(buf: memoryview) -> ProduceResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # responses
-    (n,) = unpack_i(buf, pos)
+    (responses_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 268
+    if responses_count < 0:
+        raise Malformed(f"length {responses_count}, which may not be")
+    if responses_count * 6 > end - pos:
+        raise Malformed(f"{responses_count} elements announced, {end - pos} bytes remain")
+    budget -= responses_count * 268
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{responses_count} more would take more than {DECODED_BYTES_MAX} bytes")
     responses = []
-    for _ in range(n):
+    for _ in range(responses_count):
         # responses.name
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -223,17 +223,17 @@ def decode_v5(buf: memoryview) -> ProduceResponse:
         name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # responses.partition_responses
-        (n,) = unpack_i(buf, pos)
+        (partition_responses_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 30 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 356
+        if partition_responses_count < 0:
+            raise Malformed(f"length {partition_responses_count}, which may not be")
+        if partition_responses_count * 30 > end - pos:
+            raise Malformed(f"{partition_responses_count} elements announced, {end - pos} bytes remain")
+        budget -= partition_responses_count * 356
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{partition_responses_count} more would take more than {DECODED_BYTES_MAX} bytes")
         partition_responses = []
-        for _ in range(n):
+        for _ in range(partition_responses_count):
             # responses.partition_responses.index to responses.partition_responses
             index, error_code, base_offset, log_append_time_ms, log_start_offset = unpack_ihqqq(buf, pos)
             # responses.partition_responses
@@ -258,17 +258,17 @@ def decode_v8(buf: memoryview) -> ProduceResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # responses
-    (n,) = unpack_i(buf, pos)
+    (responses_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 268
+    if responses_count < 0:
+        raise Malformed(f"length {responses_count}, which may not be")
+    if responses_count * 6 > end - pos:
+        raise Malformed(f"{responses_count} elements announced, {end - pos} bytes remain")
+    budget -= responses_count * 268
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{responses_count} more would take more than {DECODED_BYTES_MAX} bytes")
     responses = []
-    for _ in range(n):
+    for _ in range(responses_count):
         # responses.name
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -280,30 +280,32 @@ def decode_v8(buf: memoryview) -> ProduceResponse:
         name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # responses.partition_responses
-        (n,) = unpack_i(buf, pos)
+        (partition_responses_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 36 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 524
+        if partition_responses_count < 0:
+            raise Malformed(f"length {partition_responses_count}, which may not be")
+        if partition_responses_count * 36 > end - pos:
+            raise Malformed(f"{partition_responses_count} elements announced, {end - pos} bytes remain")
+        budget -= partition_responses_count * 524
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{partition_responses_count} more would take more than {DECODED_BYTES_MAX} bytes")
         partition_responses = []
-        for _ in range(n):
+        for _ in range(partition_responses_count):
             # responses.partition_responses.index to responses.partition_responses.record_errors
-            index, error_code, base_offset, log_append_time_ms, log_start_offset, n = unpack_ihqqqi(buf, pos)
+            index, error_code, base_offset, log_append_time_ms, log_start_offset, record_errors_count = unpack_ihqqqi(
+                buf, pos
+            )
             # responses.partition_responses.record_errors
             pos += 34
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 6 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 212
+            if record_errors_count < 0:
+                raise Malformed(f"length {record_errors_count}, which may not be")
+            if record_errors_count * 6 > end - pos:
+                raise Malformed(f"{record_errors_count} elements announced, {end - pos} bytes remain")
+            budget -= record_errors_count * 212
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+                raise Malformed(f"{record_errors_count} more would take more than {DECODED_BYTES_MAX} bytes")
             record_errors = []
-            for _ in range(n):
+            for _ in range(record_errors_count):
                 # responses.partition_responses.record_errors.batch_index to responses.partition_responses.record_errors.batch_index_error_message
                 batch_index, n = unpack_ih(buf, pos)
                 # responses.partition_responses.record_errors.batch_index_error_message
@@ -363,20 +365,20 @@ def decode_v9(buf: memoryview) -> ProduceResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # responses
-    n = buf[pos]
+    responses_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 3 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 268
+    if responses_count > 127:
+        responses_count, pos = read_uvarint(buf, pos - 1)
+    responses_count -= 1
+    if responses_count < 0:
+        raise Malformed(f"length {responses_count}, which may not be")
+    if responses_count * 3 > end - pos:
+        raise Malformed(f"{responses_count} elements announced, {end - pos} bytes remain")
+    budget -= responses_count * 268
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{responses_count} more would take more than {DECODED_BYTES_MAX} bytes")
     responses = []
-    for _ in range(n):
+    for _ in range(responses_count):
         # responses.name
         n = buf[pos]
         pos += 1
@@ -393,36 +395,38 @@ def decode_v9(buf: memoryview) -> ProduceResponse:
         name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # responses.partition_responses
-        n = buf[pos]
+        partition_responses_count = buf[pos]
         pos += 1
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 33 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 524
+        if partition_responses_count > 127:
+            partition_responses_count, pos = read_uvarint(buf, pos - 1)
+        partition_responses_count -= 1
+        if partition_responses_count < 0:
+            raise Malformed(f"length {partition_responses_count}, which may not be")
+        if partition_responses_count * 33 > end - pos:
+            raise Malformed(f"{partition_responses_count} elements announced, {end - pos} bytes remain")
+        budget -= partition_responses_count * 524
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{partition_responses_count} more would take more than {DECODED_BYTES_MAX} bytes")
         partition_responses = []
-        for _ in range(n):
+        for _ in range(partition_responses_count):
             # responses.partition_responses.index to responses.partition_responses.record_errors
-            index, error_code, base_offset, log_append_time_ms, log_start_offset, n = unpack_ihqqqB(buf, pos)
+            index, error_code, base_offset, log_append_time_ms, log_start_offset, record_errors_count = unpack_ihqqqB(
+                buf, pos
+            )
             # responses.partition_responses.record_errors
             pos += 31
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 6 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 212
+            if record_errors_count > 127:
+                record_errors_count, pos = read_uvarint(buf, pos - 1)
+            record_errors_count -= 1
+            if record_errors_count < 0:
+                raise Malformed(f"length {record_errors_count}, which may not be")
+            if record_errors_count * 6 > end - pos:
+                raise Malformed(f"{record_errors_count} elements announced, {end - pos} bytes remain")
+            budget -= record_errors_count * 212
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+                raise Malformed(f"{record_errors_count} more would take more than {DECODED_BYTES_MAX} bytes")
             record_errors = []
-            for _ in range(n):
+            for _ in range(record_errors_count):
                 # responses.partition_responses.record_errors.batch_index to responses.partition_responses.record_errors.batch_index_error_message
                 batch_index, n = unpack_iB(buf, pos)
                 # responses.partition_responses.record_errors.batch_index_error_message
@@ -506,20 +510,20 @@ def decode_v10(buf: memoryview) -> ProduceResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # responses
-    n = buf[pos]
+    responses_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 3 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 268
+    if responses_count > 127:
+        responses_count, pos = read_uvarint(buf, pos - 1)
+    responses_count -= 1
+    if responses_count < 0:
+        raise Malformed(f"length {responses_count}, which may not be")
+    if responses_count * 3 > end - pos:
+        raise Malformed(f"{responses_count} elements announced, {end - pos} bytes remain")
+    budget -= responses_count * 268
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{responses_count} more would take more than {DECODED_BYTES_MAX} bytes")
     responses = []
-    for _ in range(n):
+    for _ in range(responses_count):
         # responses.name
         n = buf[pos]
         pos += 1
@@ -536,36 +540,38 @@ def decode_v10(buf: memoryview) -> ProduceResponse:
         name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # responses.partition_responses
-        n = buf[pos]
+        partition_responses_count = buf[pos]
         pos += 1
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 33 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 668
+        if partition_responses_count > 127:
+            partition_responses_count, pos = read_uvarint(buf, pos - 1)
+        partition_responses_count -= 1
+        if partition_responses_count < 0:
+            raise Malformed(f"length {partition_responses_count}, which may not be")
+        if partition_responses_count * 33 > end - pos:
+            raise Malformed(f"{partition_responses_count} elements announced, {end - pos} bytes remain")
+        budget -= partition_responses_count * 668
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{partition_responses_count} more would take more than {DECODED_BYTES_MAX} bytes")
         partition_responses = []
-        for _ in range(n):
+        for _ in range(partition_responses_count):
             # responses.partition_responses.index to responses.partition_responses.record_errors
-            index, error_code, base_offset, log_append_time_ms, log_start_offset, n = unpack_ihqqqB(buf, pos)
+            index, error_code, base_offset, log_append_time_ms, log_start_offset, record_errors_count = unpack_ihqqqB(
+                buf, pos
+            )
             # responses.partition_responses.record_errors
             pos += 31
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 6 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 212
+            if record_errors_count > 127:
+                record_errors_count, pos = read_uvarint(buf, pos - 1)
+            record_errors_count -= 1
+            if record_errors_count < 0:
+                raise Malformed(f"length {record_errors_count}, which may not be")
+            if record_errors_count * 6 > end - pos:
+                raise Malformed(f"{record_errors_count} elements announced, {end - pos} bytes remain")
+            budget -= record_errors_count * 212
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+                raise Malformed(f"{record_errors_count} more would take more than {DECODED_BYTES_MAX} bytes")
             record_errors = []
-            for _ in range(n):
+            for _ in range(record_errors_count):
                 # responses.partition_responses.record_errors.batch_index to responses.partition_responses.record_errors.batch_index_error_message
                 batch_index, n = unpack_iB(buf, pos)
                 # responses.partition_responses.record_errors.batch_index_error_message
@@ -612,8 +618,8 @@ def decode_v10(buf: memoryview) -> ProduceResponse:
             n = buf[pos]
             pos += 1
             if n:
-                n, pos, budget = open_tags(buf, pos, end, n, budget, DECODED_BYTES_MAX)
-                for _ in range(n):
+                tag_count, pos, budget = open_tags(buf, pos, end, n, budget, DECODED_BYTES_MAX)
+                for _ in range(tag_count):
                     tag = buf[pos]
                     pos += 1
                     if tag > 127:
@@ -668,8 +674,8 @@ def decode_v10(buf: memoryview) -> ProduceResponse:
     # tags
     pos += 5
     if n:
-        n, pos, budget = open_tags(buf, pos, end, n, budget, DECODED_BYTES_MAX)
-        for _ in range(n):
+        tag_count_2, pos, budget = open_tags(buf, pos, end, n, budget, DECODED_BYTES_MAX)
+        for _ in range(tag_count_2):
             tag_2 = buf[pos]
             pos += 1
             if tag_2 > 127:
@@ -683,20 +689,20 @@ def decode_v10(buf: memoryview) -> ProduceResponse:
                 raise Malformed(f"{tag_size_2} bytes announced for tag {tag_2}, {end - pos} remain")
             if tag_2 == 0:
                 # tags.node_endpoints
-                n = buf[pos]
+                node_endpoints_count = buf[pos]
                 pos += 1
-                if n > 127:
-                    n, pos = read_uvarint(buf, pos - 1)
-                n -= 1
-                if n < 0:
-                    raise Malformed(f"length {n}, which may not be")
-                if n * 11 > end - pos:
-                    raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-                budget -= n * 340
+                if node_endpoints_count > 127:
+                    node_endpoints_count, pos = read_uvarint(buf, pos - 1)
+                node_endpoints_count -= 1
+                if node_endpoints_count < 0:
+                    raise Malformed(f"length {node_endpoints_count}, which may not be")
+                if node_endpoints_count * 11 > end - pos:
+                    raise Malformed(f"{node_endpoints_count} elements announced, {end - pos} bytes remain")
+                budget -= node_endpoints_count * 340
                 if budget < 0:
-                    raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+                    raise Malformed(f"{node_endpoints_count} more would take more than {DECODED_BYTES_MAX} bytes")
                 node_endpoints = []
-                for _ in range(n):
+                for _ in range(node_endpoints_count):
                     # tags.node_endpoints.node_id to tags.node_endpoints.host
                     node_id, n = unpack_iB(buf, pos)
                     # tags.node_endpoints.host
@@ -760,29 +766,29 @@ DECODERS: Final[dict[int, Callable[[memoryview], ProduceResponse]]] = {
     11: decode_v10,
 }
 PLACES: Final = """\
-37 84 88 137 142 194 199 251 256 356 361 500 504 664 744 the message
-41 82 92 133 146 190 203 247 260 352 365 492 508 662 responses
-53 104 158 215 272 380 523 responses.name
-63 77 114 128 168 182 225 239 282 336 395 471 538 609 641 responses.partition_responses
+37 84 88 137 142 194 199 251 256 358 363 504 508 670 750 the message
+41 82 92 133 146 190 203 247 260 354 367 496 512 668 responses
+53 104 158 215 272 382 527 responses.name
+63 77 114 128 168 182 225 239 282 338 397 475 542 615 647 responses.partition_responses
 75 126 180 237 responses.partition_responses.index to responses.partition_responses
-135 192 249 354 throttle_time_ms to the end
-294 410 553 responses.partition_responses.index to responses.partition_responses.record_errors
-296 321 412 448 555 591 responses.partition_responses.record_errors
-307 426 569 responses.partition_responses.record_errors.batch_index to responses.partition_responses.record_errors.batch_index_error_message
-309 428 571 responses.partition_responses.record_errors.batch_index_error_message
-323 450 593 responses.partition_responses.error_message
-443 586 responses.partition_responses.record_errors.tags
-466 611 639 responses.partition_responses.tags
-487 657 responses.tags
-494 666 throttle_time_ms to tags
-496 668 742 tags
-629 responses.partition_responses.tags.current_leader.leader_id to responses.partition_responses.tags.current_leader.tags
-631 responses.partition_responses.tags.current_leader.tags
-635 responses.partition_responses.tags.current_leader
-685 738 tags.node_endpoints
-700 tags.node_endpoints.node_id to tags.node_endpoints.host
-702 tags.node_endpoints.host
-716 tags.node_endpoints.port to tags.node_endpoints.rack
-718 tags.node_endpoints.rack
-733 tags.node_endpoints.tags
+135 192 249 356 throttle_time_ms to the end
+294 412 557 responses.partition_responses.index to responses.partition_responses.record_errors
+298 323 416 452 561 597 responses.partition_responses.record_errors
+309 430 575 responses.partition_responses.record_errors.batch_index to responses.partition_responses.record_errors.batch_index_error_message
+311 432 577 responses.partition_responses.record_errors.batch_index_error_message
+325 454 599 responses.partition_responses.error_message
+447 592 responses.partition_responses.record_errors.tags
+470 617 645 responses.partition_responses.tags
+491 663 responses.tags
+498 672 throttle_time_ms to tags
+500 674 748 tags
+635 responses.partition_responses.tags.current_leader.leader_id to responses.partition_responses.tags.current_leader.tags
+637 responses.partition_responses.tags.current_leader.tags
+641 responses.partition_responses.tags.current_leader
+691 744 tags.node_endpoints
+706 tags.node_endpoints.node_id to tags.node_endpoints.host
+708 tags.node_endpoints.host
+722 tags.node_endpoints.port to tags.node_endpoints.rack
+724 tags.node_endpoints.rack
+739 tags.node_endpoints.tags
 """

@@ -22,18 +22,18 @@ def decode_v0(buf: memoryview) -> SaslHandshakeResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # error_code to mechanisms
-    error_code, n = unpack_hi(buf, pos)
+    error_code, mechanisms_count = unpack_hi(buf, pos)
     # mechanisms
     pos += 6
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 2 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 100
+    if mechanisms_count < 0:
+        raise Malformed(f"length {mechanisms_count}, which may not be")
+    if mechanisms_count * 2 > end - pos:
+        raise Malformed(f"{mechanisms_count} elements announced, {end - pos} bytes remain")
+    budget -= mechanisms_count * 100
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{mechanisms_count} more would take more than {DECODED_BYTES_MAX} bytes")
     mechanisms = []
-    for _ in range(n):
+    for _ in range(mechanisms_count):
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:

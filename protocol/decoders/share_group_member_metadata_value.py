@@ -66,20 +66,20 @@ def decode_v0(buf: memoryview) -> ShareGroupMemberMetadataValue:
     client_host = utf_8_decode(buf[pos:stop], "strict", True)[0]
     pos = stop
     # subscribed_topic_names
-    n = buf[pos]
+    subscribed_topic_names_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 1 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 100
+    if subscribed_topic_names_count > 127:
+        subscribed_topic_names_count, pos = read_uvarint(buf, pos - 1)
+    subscribed_topic_names_count -= 1
+    if subscribed_topic_names_count < 0:
+        raise Malformed(f"length {subscribed_topic_names_count}, which may not be")
+    if subscribed_topic_names_count * 1 > end - pos:
+        raise Malformed(f"{subscribed_topic_names_count} elements announced, {end - pos} bytes remain")
+    budget -= subscribed_topic_names_count * 100
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{subscribed_topic_names_count} more would take more than {DECODED_BYTES_MAX} bytes")
     subscribed_topic_names = []
-    for _ in range(n):
+    for _ in range(subscribed_topic_names_count):
         n = buf[pos]
         pos += 1
         if n > 127:

@@ -26,20 +26,20 @@ def decode_v0(buf: memoryview) -> ShareGroupPartitionMetadataValue:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # initialized_topics
-    n = buf[pos]
+    initialized_topics_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 19 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 340
+    if initialized_topics_count > 127:
+        initialized_topics_count, pos = read_uvarint(buf, pos - 1)
+    initialized_topics_count -= 1
+    if initialized_topics_count < 0:
+        raise Malformed(f"length {initialized_topics_count}, which may not be")
+    if initialized_topics_count * 19 > end - pos:
+        raise Malformed(f"{initialized_topics_count} elements announced, {end - pos} bytes remain")
+    budget -= initialized_topics_count * 340
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{initialized_topics_count} more would take more than {DECODED_BYTES_MAX} bytes")
     initialized_topics = []
-    for _ in range(n):
+    for _ in range(initialized_topics_count):
         # initialized_topics.topic_id to initialized_topics.topic_name
         topic_id, n = unpack_16sB(buf, pos)
         # initialized_topics.topic_name
@@ -57,20 +57,20 @@ def decode_v0(buf: memoryview) -> ShareGroupPartitionMetadataValue:
         topic_name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # initialized_topics.partitions
-        n = buf[pos]
+        partitions_count = buf[pos]
         pos += 1
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 4 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 52
+        if partitions_count > 127:
+            partitions_count, pos = read_uvarint(buf, pos - 1)
+        partitions_count -= 1
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 4 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 52
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
-        partitions = list(unpack_from(f">{n}i", buf, pos))
-        pos += n * 4
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
+        partitions = list(unpack_from(f">{partitions_count}i", buf, pos))
+        pos += partitions_count * 4
         # initialized_topics.tags
         n = buf[pos]
         pos += 1
@@ -79,20 +79,20 @@ def decode_v0(buf: memoryview) -> ShareGroupPartitionMetadataValue:
         # initialized_topics
         initialized_topics.append(new(TopicPartitionsInfo, (topic_id, topic_name, partitions)))
     # deleting_topics
-    n = buf[pos]
+    deleting_topics_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 18 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 244
+    if deleting_topics_count > 127:
+        deleting_topics_count, pos = read_uvarint(buf, pos - 1)
+    deleting_topics_count -= 1
+    if deleting_topics_count < 0:
+        raise Malformed(f"length {deleting_topics_count}, which may not be")
+    if deleting_topics_count * 18 > end - pos:
+        raise Malformed(f"{deleting_topics_count} elements announced, {end - pos} bytes remain")
+    budget -= deleting_topics_count * 244
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{deleting_topics_count} more would take more than {DECODED_BYTES_MAX} bytes")
     deleting_topics = []
-    for _ in range(n):
+    for _ in range(deleting_topics_count):
         # deleting_topics.topic_id to deleting_topics.topic_name
         topic_id_2, n = unpack_16sB(buf, pos)
         # deleting_topics.topic_name

@@ -35,18 +35,18 @@ def decode_v0(buf: memoryview) -> StopReplicaRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # controller_id to ungrouped_partitions
-    controller_id, controller_epoch, delete_partitions, n = unpack_iiB0i(buf, pos)
+    controller_id, controller_epoch, delete_partitions, ungrouped_partitions_count = unpack_iiB0i(buf, pos)
     # ungrouped_partitions
     pos += 13
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 212
+    if ungrouped_partitions_count < 0:
+        raise Malformed(f"length {ungrouped_partitions_count}, which may not be")
+    if ungrouped_partitions_count * 6 > end - pos:
+        raise Malformed(f"{ungrouped_partitions_count} elements announced, {end - pos} bytes remain")
+    budget -= ungrouped_partitions_count * 212
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{ungrouped_partitions_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     ungrouped_partitions = []
-    for _ in range(n):
+    for _ in range(ungrouped_partitions_count):
         # ungrouped_partitions.topic_name
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -74,18 +74,18 @@ def decode_v1(buf: memoryview) -> StopReplicaRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # controller_id to topics
-    controller_id, controller_epoch, broker_epoch, delete_partitions, n = unpack_iiqB0i(buf, pos)
+    controller_id, controller_epoch, broker_epoch, delete_partitions, topics_count = unpack_iiqB0i(buf, pos)
     # topics
     pos += 21
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 268
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 6 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 268
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         # topics.name
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -97,17 +97,17 @@ def decode_v1(buf: memoryview) -> StopReplicaRequest:
         name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topics.partition_indexes
-        (n,) = unpack_i(buf, pos)
+        (partition_indexes_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 4 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 52
+        if partition_indexes_count < 0:
+            raise Malformed(f"length {partition_indexes_count}, which may not be")
+        if partition_indexes_count * 4 > end - pos:
+            raise Malformed(f"{partition_indexes_count} elements announced, {end - pos} bytes remain")
+        budget -= partition_indexes_count * 52
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-        partition_indexes = list(unpack_from(f">{n}i", buf, pos))
-        pos += n * 4
+            raise Malformed(f"{partition_indexes_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        partition_indexes = list(unpack_from(f">{partition_indexes_count}i", buf, pos))
+        pos += partition_indexes_count * 4
         # topics
         topics.append(new(StopReplicaTopicV1, (name, partition_indexes)))
     # the message
@@ -121,21 +121,21 @@ def decode_v2(buf: memoryview) -> StopReplicaRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # controller_id to topics
-    controller_id, controller_epoch, broker_epoch, delete_partitions, n = unpack_iiqB0B(buf, pos)
+    controller_id, controller_epoch, broker_epoch, delete_partitions, topics_count = unpack_iiqB0B(buf, pos)
     # topics
     pos += 18
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 3 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 268
+    if topics_count > 127:
+        topics_count, pos = read_uvarint(buf, pos - 1)
+    topics_count -= 1
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 3 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 268
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         # topics.name
         n = buf[pos]
         pos += 1
@@ -152,20 +152,20 @@ def decode_v2(buf: memoryview) -> StopReplicaRequest:
         name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topics.partition_indexes
-        n = buf[pos]
+        partition_indexes_count = buf[pos]
         pos += 1
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 4 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 52
+        if partition_indexes_count > 127:
+            partition_indexes_count, pos = read_uvarint(buf, pos - 1)
+        partition_indexes_count -= 1
+        if partition_indexes_count < 0:
+            raise Malformed(f"length {partition_indexes_count}, which may not be")
+        if partition_indexes_count * 4 > end - pos:
+            raise Malformed(f"{partition_indexes_count} elements announced, {end - pos} bytes remain")
+        budget -= partition_indexes_count * 52
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-        partition_indexes = list(unpack_from(f">{n}i", buf, pos))
-        pos += n * 4
+            raise Malformed(f"{partition_indexes_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        partition_indexes = list(unpack_from(f">{partition_indexes_count}i", buf, pos))
+        pos += partition_indexes_count * 4
         # topics.tags
         n = buf[pos]
         pos += 1
@@ -189,21 +189,21 @@ def decode_v3(buf: memoryview) -> StopReplicaRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # controller_id to topic_states
-    controller_id, controller_epoch, broker_epoch, n = unpack_iiqB(buf, pos)
+    controller_id, controller_epoch, broker_epoch, topic_states_count = unpack_iiqB(buf, pos)
     # topic_states
     pos += 17
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 3 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 268
+    if topic_states_count > 127:
+        topic_states_count, pos = read_uvarint(buf, pos - 1)
+    topic_states_count -= 1
+    if topic_states_count < 0:
+        raise Malformed(f"length {topic_states_count}, which may not be")
+    if topic_states_count * 3 > end - pos:
+        raise Malformed(f"{topic_states_count} elements announced, {end - pos} bytes remain")
+    budget -= topic_states_count * 268
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{topic_states_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     topic_states = []
-    for _ in range(n):
+    for _ in range(topic_states_count):
         # topic_states.topic_name
         n = buf[pos]
         pos += 1
@@ -220,20 +220,20 @@ def decode_v3(buf: memoryview) -> StopReplicaRequest:
         topic_name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topic_states.partition_states
-        n = buf[pos]
+        partition_states_count = buf[pos]
         pos += 1
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 10 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 172
+        if partition_states_count > 127:
+            partition_states_count, pos = read_uvarint(buf, pos - 1)
+        partition_states_count -= 1
+        if partition_states_count < 0:
+            raise Malformed(f"length {partition_states_count}, which may not be")
+        if partition_states_count * 10 > end - pos:
+            raise Malformed(f"{partition_states_count} elements announced, {end - pos} bytes remain")
+        budget -= partition_states_count * 172
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{partition_states_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         partition_states = []
-        for _ in range(n):
+        for _ in range(partition_states_count):
             # topic_states.partition_states.partition_index to topic_states.partition_states.tags
             partition_index, leader_epoch, delete_partition, n = unpack_iiB0B(buf, pos)
             # topic_states.partition_states.tags
@@ -263,21 +263,21 @@ def decode_v4(buf: memoryview) -> StopReplicaRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # controller_id to topic_states
-    controller_id, is_kraft_controller, controller_epoch, broker_epoch, n = unpack_iB0iqB(buf, pos)
+    controller_id, is_kraft_controller, controller_epoch, broker_epoch, topic_states_count = unpack_iB0iqB(buf, pos)
     # topic_states
     pos += 18
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 3 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 268
+    if topic_states_count > 127:
+        topic_states_count, pos = read_uvarint(buf, pos - 1)
+    topic_states_count -= 1
+    if topic_states_count < 0:
+        raise Malformed(f"length {topic_states_count}, which may not be")
+    if topic_states_count * 3 > end - pos:
+        raise Malformed(f"{topic_states_count} elements announced, {end - pos} bytes remain")
+    budget -= topic_states_count * 268
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{topic_states_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     topic_states = []
-    for _ in range(n):
+    for _ in range(topic_states_count):
         # topic_states.topic_name
         n = buf[pos]
         pos += 1
@@ -294,20 +294,20 @@ def decode_v4(buf: memoryview) -> StopReplicaRequest:
         topic_name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topic_states.partition_states
-        n = buf[pos]
+        partition_states_count = buf[pos]
         pos += 1
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 10 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 172
+        if partition_states_count > 127:
+            partition_states_count, pos = read_uvarint(buf, pos - 1)
+        partition_states_count -= 1
+        if partition_states_count < 0:
+            raise Malformed(f"length {partition_states_count}, which may not be")
+        if partition_states_count * 10 > end - pos:
+            raise Malformed(f"{partition_states_count} elements announced, {end - pos} bytes remain")
+        budget -= partition_states_count * 172
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{partition_states_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         partition_states = []
-        for _ in range(n):
+        for _ in range(partition_states_count):
             # topic_states.partition_states.partition_index to topic_states.partition_states.tags
             partition_index, leader_epoch, delete_partition, n = unpack_iiB0B(buf, pos)
             # topic_states.partition_states.tags

@@ -26,18 +26,18 @@ def decode_v0(buf: memoryview) -> StopReplicaResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # error_code to partition_errors
-    error_code, n = unpack_hi(buf, pos)
+    error_code, partition_errors_count = unpack_hi(buf, pos)
     # partition_errors
     pos += 6
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 8 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 252
+    if partition_errors_count < 0:
+        raise Malformed(f"length {partition_errors_count}, which may not be")
+    if partition_errors_count * 8 > end - pos:
+        raise Malformed(f"{partition_errors_count} elements announced, {end - pos} bytes remain")
+    budget -= partition_errors_count * 252
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{partition_errors_count} more would take more than {DECODED_BYTES_MAX} bytes")
     partition_errors = []
-    for _ in range(n):
+    for _ in range(partition_errors_count):
         # partition_errors.topic_name
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -62,21 +62,21 @@ def decode_v2(buf: memoryview) -> StopReplicaResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # error_code to partition_errors
-    error_code, n = unpack_hB(buf, pos)
+    error_code, partition_errors_count = unpack_hB(buf, pos)
     # partition_errors
     pos += 3
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 8 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 252
+    if partition_errors_count > 127:
+        partition_errors_count, pos = read_uvarint(buf, pos - 1)
+    partition_errors_count -= 1
+    if partition_errors_count < 0:
+        raise Malformed(f"length {partition_errors_count}, which may not be")
+    if partition_errors_count * 8 > end - pos:
+        raise Malformed(f"{partition_errors_count} elements announced, {end - pos} bytes remain")
+    budget -= partition_errors_count * 252
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{partition_errors_count} more would take more than {DECODED_BYTES_MAX} bytes")
     partition_errors = []
-    for _ in range(n):
+    for _ in range(partition_errors_count):
         # partition_errors.topic_name
         n = buf[pos]
         pos += 1

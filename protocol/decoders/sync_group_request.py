@@ -46,17 +46,17 @@ def decode_v0(buf: memoryview) -> SyncGroupRequest:
     member_id = utf_8_decode(buf[pos:stop], "strict", True)[0]
     pos = stop
     # assignments
-    (n,) = unpack_i(buf, pos)
+    (assignments_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 244
+    if assignments_count < 0:
+        raise Malformed(f"length {assignments_count}, which may not be")
+    if assignments_count * 6 > end - pos:
+        raise Malformed(f"{assignments_count} elements announced, {end - pos} bytes remain")
+    budget -= assignments_count * 244
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{assignments_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     assignments = []
-    for _ in range(n):
+    for _ in range(assignments_count):
         # assignments.member_id
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -122,17 +122,17 @@ def decode_v3(buf: memoryview) -> SyncGroupRequest:
         group_instance_id = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
     # assignments
-    (n,) = unpack_i(buf, pos)
+    (assignments_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 244
+    if assignments_count < 0:
+        raise Malformed(f"length {assignments_count}, which may not be")
+    if assignments_count * 6 > end - pos:
+        raise Malformed(f"{assignments_count} elements announced, {end - pos} bytes remain")
+    budget -= assignments_count * 244
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{assignments_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     assignments = []
-    for _ in range(n):
+    for _ in range(assignments_count):
         # assignments.member_id
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -211,20 +211,20 @@ def decode_v4(buf: memoryview) -> SyncGroupRequest:
         group_instance_id = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
     # assignments
-    n = buf[pos]
+    assignments_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 3 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 244
+    if assignments_count > 127:
+        assignments_count, pos = read_uvarint(buf, pos - 1)
+    assignments_count -= 1
+    if assignments_count < 0:
+        raise Malformed(f"length {assignments_count}, which may not be")
+    if assignments_count * 3 > end - pos:
+        raise Malformed(f"{assignments_count} elements announced, {end - pos} bytes remain")
+    budget -= assignments_count * 244
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{assignments_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     assignments = []
-    for _ in range(n):
+    for _ in range(assignments_count):
         # assignments.member_id
         n = buf[pos]
         pos += 1
@@ -353,20 +353,20 @@ def decode_v5(buf: memoryview) -> SyncGroupRequest:
         protocol_name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
     # assignments
-    n = buf[pos]
+    assignments_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 3 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 244
+    if assignments_count > 127:
+        assignments_count, pos = read_uvarint(buf, pos - 1)
+    assignments_count -= 1
+    if assignments_count < 0:
+        raise Malformed(f"length {assignments_count}, which may not be")
+    if assignments_count * 3 > end - pos:
+        raise Malformed(f"{assignments_count} elements announced, {end - pos} bytes remain")
+    budget -= assignments_count * 244
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{assignments_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     assignments = []
-    for _ in range(n):
+    for _ in range(assignments_count):
         # assignments.member_id
         n = buf[pos]
         pos += 1

@@ -27,21 +27,23 @@ def decode_v0(buf: memoryview) -> TransactionLogValue:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # producer_id to transaction_partitions
-    producer_id, producer_epoch, transaction_timeout_ms, transaction_status, n = unpack_qhibi(buf, pos)
+    producer_id, producer_epoch, transaction_timeout_ms, transaction_status, transaction_partitions_count = (
+        unpack_qhibi(buf, pos)
+    )
     # transaction_partitions
     pos += 19
-    if n < -1:
-        raise Malformed(f"length {n}")
-    if n < 0:
+    if transaction_partitions_count < -1:
+        raise Malformed(f"length {transaction_partitions_count}")
+    if transaction_partitions_count < 0:
         transaction_partitions = None
     else:
-        if n * 6 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 268
+        if transaction_partitions_count * 6 > end - pos:
+            raise Malformed(f"{transaction_partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= transaction_partitions_count * 268
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{transaction_partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
         transaction_partitions = []
-        for _ in range(n):
+        for _ in range(transaction_partitions_count):
             # transaction_partitions.topic
             (n,) = unpack_h(buf, pos)
             pos += 2
@@ -53,17 +55,17 @@ def decode_v0(buf: memoryview) -> TransactionLogValue:
             topic = utf_8_decode(buf[pos:stop], "strict", True)[0]
             pos = stop
             # transaction_partitions.partition_ids
-            (n,) = unpack_i(buf, pos)
+            (partition_ids_count,) = unpack_i(buf, pos)
             pos += 4
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if partition_ids_count < 0:
+                raise Malformed(f"length {partition_ids_count}, which may not be")
+            if partition_ids_count * 4 > end - pos:
+                raise Malformed(f"{partition_ids_count} elements announced, {end - pos} bytes remain")
+            budget -= partition_ids_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
-            partition_ids = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{partition_ids_count} more would take more than {DECODED_BYTES_MAX} bytes")
+            partition_ids = list(unpack_from(f">{partition_ids_count}i", buf, pos))
+            pos += partition_ids_count * 4
             # transaction_partitions
             transaction_partitions.append(new(PartitionsSchema, (topic, partition_ids)))
     # transaction_last_update_timestamp_ms to the end
@@ -89,22 +91,24 @@ def decode_v1(buf: memoryview) -> TransactionLogValue:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # producer_id to transaction_partitions
-    producer_id, producer_epoch, transaction_timeout_ms, transaction_status, n = unpack_qhibB(buf, pos)
+    producer_id, producer_epoch, transaction_timeout_ms, transaction_status, transaction_partitions_count = (
+        unpack_qhibB(buf, pos)
+    )
     # transaction_partitions
     pos += 16
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
+    if transaction_partitions_count > 127:
+        transaction_partitions_count, pos = read_uvarint(buf, pos - 1)
+    transaction_partitions_count -= 1
+    if transaction_partitions_count < 0:
         transaction_partitions = None
     else:
-        if n * 3 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 268
+        if transaction_partitions_count * 3 > end - pos:
+            raise Malformed(f"{transaction_partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= transaction_partitions_count * 268
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{transaction_partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
         transaction_partitions = []
-        for _ in range(n):
+        for _ in range(transaction_partitions_count):
             # transaction_partitions.topic
             n = buf[pos]
             pos += 1
@@ -121,20 +125,20 @@ def decode_v1(buf: memoryview) -> TransactionLogValue:
             topic = utf_8_decode(buf[pos:stop], "strict", True)[0]
             pos = stop
             # transaction_partitions.partition_ids
-            n = buf[pos]
+            partition_ids_count = buf[pos]
             pos += 1
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if partition_ids_count > 127:
+                partition_ids_count, pos = read_uvarint(buf, pos - 1)
+            partition_ids_count -= 1
+            if partition_ids_count < 0:
+                raise Malformed(f"length {partition_ids_count}, which may not be")
+            if partition_ids_count * 4 > end - pos:
+                raise Malformed(f"{partition_ids_count} elements announced, {end - pos} bytes remain")
+            budget -= partition_ids_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
-            partition_ids = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{partition_ids_count} more would take more than {DECODED_BYTES_MAX} bytes")
+            partition_ids = list(unpack_from(f">{partition_ids_count}i", buf, pos))
+            pos += partition_ids_count * 4
             # transaction_partitions.tags
             n = buf[pos]
             pos += 1
@@ -165,13 +169,13 @@ def decode_v1(buf: memoryview) -> TransactionLogValue:
 
 DECODERS: Final[dict[int, Callable[[memoryview], TransactionLogValue]]] = {0: decode_v0, 1: decode_v1}
 PLACES: Final = """\
-25 71 87 151 the message
-29 91 producer_id to transaction_partitions
-31 67 93 143 transaction_partitions
-45 108 transaction_partitions.topic
-55 123 transaction_partitions.partition_ids
-69 transaction_last_update_timestamp_ms to the end
-138 transaction_partitions.tags
-145 transaction_last_update_timestamp_ms to tags
-147 tags
+25 73 89 155 the message
+29 93 producer_id to transaction_partitions
+33 69 97 147 transaction_partitions
+47 112 transaction_partitions.topic
+57 127 transaction_partitions.partition_ids
+71 transaction_last_update_timestamp_ms to the end
+142 transaction_partitions.tags
+149 transaction_last_update_timestamp_ms to tags
+151 tags
 """

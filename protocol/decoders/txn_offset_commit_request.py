@@ -52,18 +52,18 @@ def decode_v0(buf: memoryview) -> TxnOffsetCommitRequest:
     group_id = utf_8_decode(buf[pos:stop], "strict", True)[0]
     pos = stop
     # producer_id to topics
-    producer_id, producer_epoch, n = unpack_qhi(buf, pos)
+    producer_id, producer_epoch, topics_count = unpack_qhi(buf, pos)
     # topics
     pos += 14
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 268
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 6 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 268
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         # topics.name
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -75,17 +75,17 @@ def decode_v0(buf: memoryview) -> TxnOffsetCommitRequest:
         name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topics.partitions
-        (n,) = unpack_i(buf, pos)
+        (partitions_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 14 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 276
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 14 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 276
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         partitions = []
-        for _ in range(n):
+        for _ in range(partitions_count):
             # topics.partitions.partition_index to topics.partitions.committed_metadata
             partition_index, committed_offset, n = unpack_iqh(buf, pos)
             # topics.partitions.committed_metadata
@@ -135,18 +135,18 @@ def decode_v2(buf: memoryview) -> TxnOffsetCommitRequest:
     group_id = utf_8_decode(buf[pos:stop], "strict", True)[0]
     pos = stop
     # producer_id to topics
-    producer_id, producer_epoch, n = unpack_qhi(buf, pos)
+    producer_id, producer_epoch, topics_count = unpack_qhi(buf, pos)
     # topics
     pos += 14
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 268
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 6 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 268
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         # topics.name
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -158,17 +158,17 @@ def decode_v2(buf: memoryview) -> TxnOffsetCommitRequest:
         name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topics.partitions
-        (n,) = unpack_i(buf, pos)
+        (partitions_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 18 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 308
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 18 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 308
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         partitions = []
-        for _ in range(n):
+        for _ in range(partitions_count):
             # topics.partitions.partition_index to topics.partitions.committed_metadata
             partition_index, committed_offset, committed_leader_epoch, n = unpack_iqih(buf, pos)
             # topics.partitions.committed_metadata
@@ -263,20 +263,20 @@ def decode_v3(buf: memoryview) -> TxnOffsetCommitRequest:
         group_instance_id = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
     # topics
-    n = buf[pos]
+    topics_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 3 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 268
+    if topics_count > 127:
+        topics_count, pos = read_uvarint(buf, pos - 1)
+    topics_count -= 1
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 3 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 268
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{topics_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     topics = []
-    for _ in range(n):
+    for _ in range(topics_count):
         # topics.name
         n = buf[pos]
         pos += 1
@@ -293,20 +293,20 @@ def decode_v3(buf: memoryview) -> TxnOffsetCommitRequest:
         name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topics.partitions
-        n = buf[pos]
+        partitions_count = buf[pos]
         pos += 1
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 18 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 308
+        if partitions_count > 127:
+            partitions_count, pos = read_uvarint(buf, pos - 1)
+        partitions_count -= 1
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 18 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 308
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         partitions = []
-        for _ in range(n):
+        for _ in range(partitions_count):
             # topics.partitions.partition_index to topics.partitions.committed_metadata
             partition_index, committed_offset, committed_leader_epoch, n = unpack_iqiB(buf, pos)
             # topics.partitions.committed_metadata

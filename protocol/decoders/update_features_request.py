@@ -25,21 +25,21 @@ def decode_v0(buf: memoryview) -> UpdateFeaturesRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # timeout_ms to feature_updates
-    timeout_ms, n = unpack_iB(buf, pos)
+    timeout_ms, feature_updates_count = unpack_iB(buf, pos)
     # feature_updates
     pos += 5
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 5 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 228
+    if feature_updates_count > 127:
+        feature_updates_count, pos = read_uvarint(buf, pos - 1)
+    feature_updates_count -= 1
+    if feature_updates_count < 0:
+        raise Malformed(f"length {feature_updates_count}, which may not be")
+    if feature_updates_count * 5 > end - pos:
+        raise Malformed(f"{feature_updates_count} elements announced, {end - pos} bytes remain")
+    budget -= feature_updates_count * 228
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{feature_updates_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     feature_updates = []
-    for _ in range(n):
+    for _ in range(feature_updates_count):
         # feature_updates.feature
         n = buf[pos]
         pos += 1
@@ -77,21 +77,21 @@ def decode_v1(buf: memoryview) -> UpdateFeaturesRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # timeout_ms to feature_updates
-    timeout_ms, n = unpack_iB(buf, pos)
+    timeout_ms, feature_updates_count = unpack_iB(buf, pos)
     # feature_updates
     pos += 5
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 5 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 260
+    if feature_updates_count > 127:
+        feature_updates_count, pos = read_uvarint(buf, pos - 1)
+    feature_updates_count -= 1
+    if feature_updates_count < 0:
+        raise Malformed(f"length {feature_updates_count}, which may not be")
+    if feature_updates_count * 5 > end - pos:
+        raise Malformed(f"{feature_updates_count} elements announced, {end - pos} bytes remain")
+    budget -= feature_updates_count * 260
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{feature_updates_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     feature_updates = []
-    for _ in range(n):
+    for _ in range(feature_updates_count):
         # feature_updates.feature
         n = buf[pos]
         pos += 1

@@ -42,18 +42,20 @@ def decode_v0(buf: memoryview) -> UpdateMetadataRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # controller_id to ungrouped_partition_states
-    controller_id, controller_epoch, n = unpack_iii(buf, pos)
+    controller_id, controller_epoch, ungrouped_partition_states_count = unpack_iii(buf, pos)
     # ungrouped_partition_states
     pos += 12
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 30 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 572
+    if ungrouped_partition_states_count < 0:
+        raise Malformed(f"length {ungrouped_partition_states_count}, which may not be")
+    if ungrouped_partition_states_count * 30 > end - pos:
+        raise Malformed(f"{ungrouped_partition_states_count} elements announced, {end - pos} bytes remain")
+    budget -= ungrouped_partition_states_count * 572
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(
+            f"{ungrouped_partition_states_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes"
+        )
     ungrouped_partition_states = []
-    for _ in range(n):
+    for _ in range(ungrouped_partition_states_count):
         # ungrouped_partition_states.topic_name
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -65,31 +67,31 @@ def decode_v0(buf: memoryview) -> UpdateMetadataRequest:
         topic_name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # ungrouped_partition_states.partition_index to ungrouped_partition_states.isr
-        partition_index, controller_epoch_2, leader, leader_epoch, n = unpack_iiiii(buf, pos)
+        partition_index, controller_epoch_2, leader, leader_epoch, isr_count = unpack_iiiii(buf, pos)
         # ungrouped_partition_states.isr
         pos += 20
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 4 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 52
+        if isr_count < 0:
+            raise Malformed(f"length {isr_count}, which may not be")
+        if isr_count * 4 > end - pos:
+            raise Malformed(f"{isr_count} elements announced, {end - pos} bytes remain")
+        budget -= isr_count * 52
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-        isr = list(unpack_from(f">{n}i", buf, pos))
-        pos += n * 4
+            raise Malformed(f"{isr_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        isr = list(unpack_from(f">{isr_count}i", buf, pos))
+        pos += isr_count * 4
         # ungrouped_partition_states.zk_version to ungrouped_partition_states.replicas
-        zk_version, n = unpack_ii(buf, pos)
+        zk_version, replicas_count = unpack_ii(buf, pos)
         # ungrouped_partition_states.replicas
         pos += 8
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 4 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 52
+        if replicas_count < 0:
+            raise Malformed(f"length {replicas_count}, which may not be")
+        if replicas_count * 4 > end - pos:
+            raise Malformed(f"{replicas_count} elements announced, {end - pos} bytes remain")
+        budget -= replicas_count * 52
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-        replicas = list(unpack_from(f">{n}i", buf, pos))
-        pos += n * 4
+            raise Malformed(f"{replicas_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        replicas = list(unpack_from(f">{replicas_count}i", buf, pos))
+        pos += replicas_count * 4
         # ungrouped_partition_states
         ungrouped_partition_states.append(
             new(
@@ -98,17 +100,17 @@ def decode_v0(buf: memoryview) -> UpdateMetadataRequest:
             )
         )
     # live_brokers
-    (n,) = unpack_i(buf, pos)
+    (live_brokers_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 10 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 268
+    if live_brokers_count < 0:
+        raise Malformed(f"length {live_brokers_count}, which may not be")
+    if live_brokers_count * 10 > end - pos:
+        raise Malformed(f"{live_brokers_count} elements announced, {end - pos} bytes remain")
+    budget -= live_brokers_count * 268
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{live_brokers_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     live_brokers = []
-    for _ in range(n):
+    for _ in range(live_brokers_count):
         # live_brokers.id to live_brokers.v0_host
         id_, n = unpack_ih(buf, pos)
         # live_brokers.v0_host
@@ -137,18 +139,20 @@ def decode_v1(buf: memoryview) -> UpdateMetadataRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # controller_id to ungrouped_partition_states
-    controller_id, controller_epoch, n = unpack_iii(buf, pos)
+    controller_id, controller_epoch, ungrouped_partition_states_count = unpack_iii(buf, pos)
     # ungrouped_partition_states
     pos += 12
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 30 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 572
+    if ungrouped_partition_states_count < 0:
+        raise Malformed(f"length {ungrouped_partition_states_count}, which may not be")
+    if ungrouped_partition_states_count * 30 > end - pos:
+        raise Malformed(f"{ungrouped_partition_states_count} elements announced, {end - pos} bytes remain")
+    budget -= ungrouped_partition_states_count * 572
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(
+            f"{ungrouped_partition_states_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes"
+        )
     ungrouped_partition_states = []
-    for _ in range(n):
+    for _ in range(ungrouped_partition_states_count):
         # ungrouped_partition_states.topic_name
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -160,31 +164,31 @@ def decode_v1(buf: memoryview) -> UpdateMetadataRequest:
         topic_name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # ungrouped_partition_states.partition_index to ungrouped_partition_states.isr
-        partition_index, controller_epoch_2, leader, leader_epoch, n = unpack_iiiii(buf, pos)
+        partition_index, controller_epoch_2, leader, leader_epoch, isr_count = unpack_iiiii(buf, pos)
         # ungrouped_partition_states.isr
         pos += 20
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 4 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 52
+        if isr_count < 0:
+            raise Malformed(f"length {isr_count}, which may not be")
+        if isr_count * 4 > end - pos:
+            raise Malformed(f"{isr_count} elements announced, {end - pos} bytes remain")
+        budget -= isr_count * 52
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-        isr = list(unpack_from(f">{n}i", buf, pos))
-        pos += n * 4
+            raise Malformed(f"{isr_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        isr = list(unpack_from(f">{isr_count}i", buf, pos))
+        pos += isr_count * 4
         # ungrouped_partition_states.zk_version to ungrouped_partition_states.replicas
-        zk_version, n = unpack_ii(buf, pos)
+        zk_version, replicas_count = unpack_ii(buf, pos)
         # ungrouped_partition_states.replicas
         pos += 8
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 4 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 52
+        if replicas_count < 0:
+            raise Malformed(f"length {replicas_count}, which may not be")
+        if replicas_count * 4 > end - pos:
+            raise Malformed(f"{replicas_count} elements announced, {end - pos} bytes remain")
+        budget -= replicas_count * 52
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-        replicas = list(unpack_from(f">{n}i", buf, pos))
-        pos += n * 4
+            raise Malformed(f"{replicas_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        replicas = list(unpack_from(f">{replicas_count}i", buf, pos))
+        pos += replicas_count * 4
         # ungrouped_partition_states
         ungrouped_partition_states.append(
             new(
@@ -193,30 +197,30 @@ def decode_v1(buf: memoryview) -> UpdateMetadataRequest:
             )
         )
     # live_brokers
-    (n,) = unpack_i(buf, pos)
+    (live_brokers_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 8 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 244
+    if live_brokers_count < 0:
+        raise Malformed(f"length {live_brokers_count}, which may not be")
+    if live_brokers_count * 8 > end - pos:
+        raise Malformed(f"{live_brokers_count} elements announced, {end - pos} bytes remain")
+    budget -= live_brokers_count * 244
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{live_brokers_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     live_brokers = []
-    for _ in range(n):
+    for _ in range(live_brokers_count):
         # live_brokers.id to live_brokers.endpoints
-        id_, n = unpack_ii(buf, pos)
+        id_, endpoints_count = unpack_ii(buf, pos)
         # live_brokers.endpoints
         pos += 8
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 8 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 260
+        if endpoints_count < 0:
+            raise Malformed(f"length {endpoints_count}, which may not be")
+        if endpoints_count * 8 > end - pos:
+            raise Malformed(f"{endpoints_count} elements announced, {end - pos} bytes remain")
+        budget -= endpoints_count * 260
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{endpoints_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         endpoints = []
-        for _ in range(n):
+        for _ in range(endpoints_count):
             # live_brokers.endpoints.port to live_brokers.endpoints.host
             port, n = unpack_ih(buf, pos)
             # live_brokers.endpoints.host
@@ -247,18 +251,20 @@ def decode_v2(buf: memoryview) -> UpdateMetadataRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # controller_id to ungrouped_partition_states
-    controller_id, controller_epoch, n = unpack_iii(buf, pos)
+    controller_id, controller_epoch, ungrouped_partition_states_count = unpack_iii(buf, pos)
     # ungrouped_partition_states
     pos += 12
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 30 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 572
+    if ungrouped_partition_states_count < 0:
+        raise Malformed(f"length {ungrouped_partition_states_count}, which may not be")
+    if ungrouped_partition_states_count * 30 > end - pos:
+        raise Malformed(f"{ungrouped_partition_states_count} elements announced, {end - pos} bytes remain")
+    budget -= ungrouped_partition_states_count * 572
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(
+            f"{ungrouped_partition_states_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes"
+        )
     ungrouped_partition_states = []
-    for _ in range(n):
+    for _ in range(ungrouped_partition_states_count):
         # ungrouped_partition_states.topic_name
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -270,31 +276,31 @@ def decode_v2(buf: memoryview) -> UpdateMetadataRequest:
         topic_name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # ungrouped_partition_states.partition_index to ungrouped_partition_states.isr
-        partition_index, controller_epoch_2, leader, leader_epoch, n = unpack_iiiii(buf, pos)
+        partition_index, controller_epoch_2, leader, leader_epoch, isr_count = unpack_iiiii(buf, pos)
         # ungrouped_partition_states.isr
         pos += 20
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 4 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 52
+        if isr_count < 0:
+            raise Malformed(f"length {isr_count}, which may not be")
+        if isr_count * 4 > end - pos:
+            raise Malformed(f"{isr_count} elements announced, {end - pos} bytes remain")
+        budget -= isr_count * 52
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-        isr = list(unpack_from(f">{n}i", buf, pos))
-        pos += n * 4
+            raise Malformed(f"{isr_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        isr = list(unpack_from(f">{isr_count}i", buf, pos))
+        pos += isr_count * 4
         # ungrouped_partition_states.zk_version to ungrouped_partition_states.replicas
-        zk_version, n = unpack_ii(buf, pos)
+        zk_version, replicas_count = unpack_ii(buf, pos)
         # ungrouped_partition_states.replicas
         pos += 8
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 4 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 52
+        if replicas_count < 0:
+            raise Malformed(f"length {replicas_count}, which may not be")
+        if replicas_count * 4 > end - pos:
+            raise Malformed(f"{replicas_count} elements announced, {end - pos} bytes remain")
+        budget -= replicas_count * 52
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-        replicas = list(unpack_from(f">{n}i", buf, pos))
-        pos += n * 4
+            raise Malformed(f"{replicas_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        replicas = list(unpack_from(f">{replicas_count}i", buf, pos))
+        pos += replicas_count * 4
         # ungrouped_partition_states
         ungrouped_partition_states.append(
             new(
@@ -303,30 +309,30 @@ def decode_v2(buf: memoryview) -> UpdateMetadataRequest:
             )
         )
     # live_brokers
-    (n,) = unpack_i(buf, pos)
+    (live_brokers_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 10 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 324
+    if live_brokers_count < 0:
+        raise Malformed(f"length {live_brokers_count}, which may not be")
+    if live_brokers_count * 10 > end - pos:
+        raise Malformed(f"{live_brokers_count} elements announced, {end - pos} bytes remain")
+    budget -= live_brokers_count * 324
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{live_brokers_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     live_brokers = []
-    for _ in range(n):
+    for _ in range(live_brokers_count):
         # live_brokers.id to live_brokers.endpoints
-        id_, n = unpack_ii(buf, pos)
+        id_, endpoints_count = unpack_ii(buf, pos)
         # live_brokers.endpoints
         pos += 8
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 8 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 260
+        if endpoints_count < 0:
+            raise Malformed(f"length {endpoints_count}, which may not be")
+        if endpoints_count * 8 > end - pos:
+            raise Malformed(f"{endpoints_count} elements announced, {end - pos} bytes remain")
+        budget -= endpoints_count * 260
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{endpoints_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         endpoints = []
-        for _ in range(n):
+        for _ in range(endpoints_count):
             # live_brokers.endpoints.port to live_brokers.endpoints.host
             port, n = unpack_ih(buf, pos)
             # live_brokers.endpoints.host
@@ -370,18 +376,20 @@ def decode_v3(buf: memoryview) -> UpdateMetadataRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # controller_id to ungrouped_partition_states
-    controller_id, controller_epoch, n = unpack_iii(buf, pos)
+    controller_id, controller_epoch, ungrouped_partition_states_count = unpack_iii(buf, pos)
     # ungrouped_partition_states
     pos += 12
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 30 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 572
+    if ungrouped_partition_states_count < 0:
+        raise Malformed(f"length {ungrouped_partition_states_count}, which may not be")
+    if ungrouped_partition_states_count * 30 > end - pos:
+        raise Malformed(f"{ungrouped_partition_states_count} elements announced, {end - pos} bytes remain")
+    budget -= ungrouped_partition_states_count * 572
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(
+            f"{ungrouped_partition_states_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes"
+        )
     ungrouped_partition_states = []
-    for _ in range(n):
+    for _ in range(ungrouped_partition_states_count):
         # ungrouped_partition_states.topic_name
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -393,31 +401,31 @@ def decode_v3(buf: memoryview) -> UpdateMetadataRequest:
         topic_name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # ungrouped_partition_states.partition_index to ungrouped_partition_states.isr
-        partition_index, controller_epoch_2, leader, leader_epoch, n = unpack_iiiii(buf, pos)
+        partition_index, controller_epoch_2, leader, leader_epoch, isr_count = unpack_iiiii(buf, pos)
         # ungrouped_partition_states.isr
         pos += 20
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 4 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 52
+        if isr_count < 0:
+            raise Malformed(f"length {isr_count}, which may not be")
+        if isr_count * 4 > end - pos:
+            raise Malformed(f"{isr_count} elements announced, {end - pos} bytes remain")
+        budget -= isr_count * 52
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-        isr = list(unpack_from(f">{n}i", buf, pos))
-        pos += n * 4
+            raise Malformed(f"{isr_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        isr = list(unpack_from(f">{isr_count}i", buf, pos))
+        pos += isr_count * 4
         # ungrouped_partition_states.zk_version to ungrouped_partition_states.replicas
-        zk_version, n = unpack_ii(buf, pos)
+        zk_version, replicas_count = unpack_ii(buf, pos)
         # ungrouped_partition_states.replicas
         pos += 8
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 4 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 52
+        if replicas_count < 0:
+            raise Malformed(f"length {replicas_count}, which may not be")
+        if replicas_count * 4 > end - pos:
+            raise Malformed(f"{replicas_count} elements announced, {end - pos} bytes remain")
+        budget -= replicas_count * 52
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-        replicas = list(unpack_from(f">{n}i", buf, pos))
-        pos += n * 4
+            raise Malformed(f"{replicas_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        replicas = list(unpack_from(f">{replicas_count}i", buf, pos))
+        pos += replicas_count * 4
         # ungrouped_partition_states
         ungrouped_partition_states.append(
             new(
@@ -426,30 +434,30 @@ def decode_v3(buf: memoryview) -> UpdateMetadataRequest:
             )
         )
     # live_brokers
-    (n,) = unpack_i(buf, pos)
+    (live_brokers_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 10 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 324
+    if live_brokers_count < 0:
+        raise Malformed(f"length {live_brokers_count}, which may not be")
+    if live_brokers_count * 10 > end - pos:
+        raise Malformed(f"{live_brokers_count} elements announced, {end - pos} bytes remain")
+    budget -= live_brokers_count * 324
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{live_brokers_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     live_brokers = []
-    for _ in range(n):
+    for _ in range(live_brokers_count):
         # live_brokers.id to live_brokers.endpoints
-        id_, n = unpack_ii(buf, pos)
+        id_, endpoints_count = unpack_ii(buf, pos)
         # live_brokers.endpoints
         pos += 8
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 10 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 340
+        if endpoints_count < 0:
+            raise Malformed(f"length {endpoints_count}, which may not be")
+        if endpoints_count * 10 > end - pos:
+            raise Malformed(f"{endpoints_count} elements announced, {end - pos} bytes remain")
+        budget -= endpoints_count * 340
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{endpoints_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         endpoints = []
-        for _ in range(n):
+        for _ in range(endpoints_count):
             # live_brokers.endpoints.port to live_brokers.endpoints.host
             port, n = unpack_ih(buf, pos)
             # live_brokers.endpoints.host
@@ -503,18 +511,20 @@ def decode_v4(buf: memoryview) -> UpdateMetadataRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # controller_id to ungrouped_partition_states
-    controller_id, controller_epoch, n = unpack_iii(buf, pos)
+    controller_id, controller_epoch, ungrouped_partition_states_count = unpack_iii(buf, pos)
     # ungrouped_partition_states
     pos += 12
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 34 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 660
+    if ungrouped_partition_states_count < 0:
+        raise Malformed(f"length {ungrouped_partition_states_count}, which may not be")
+    if ungrouped_partition_states_count * 34 > end - pos:
+        raise Malformed(f"{ungrouped_partition_states_count} elements announced, {end - pos} bytes remain")
+    budget -= ungrouped_partition_states_count * 660
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(
+            f"{ungrouped_partition_states_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes"
+        )
     ungrouped_partition_states = []
-    for _ in range(n):
+    for _ in range(ungrouped_partition_states_count):
         # ungrouped_partition_states.topic_name
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -526,43 +536,43 @@ def decode_v4(buf: memoryview) -> UpdateMetadataRequest:
         topic_name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # ungrouped_partition_states.partition_index to ungrouped_partition_states.isr
-        partition_index, controller_epoch_2, leader, leader_epoch, n = unpack_iiiii(buf, pos)
+        partition_index, controller_epoch_2, leader, leader_epoch, isr_count = unpack_iiiii(buf, pos)
         # ungrouped_partition_states.isr
         pos += 20
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 4 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 52
+        if isr_count < 0:
+            raise Malformed(f"length {isr_count}, which may not be")
+        if isr_count * 4 > end - pos:
+            raise Malformed(f"{isr_count} elements announced, {end - pos} bytes remain")
+        budget -= isr_count * 52
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-        isr = list(unpack_from(f">{n}i", buf, pos))
-        pos += n * 4
+            raise Malformed(f"{isr_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        isr = list(unpack_from(f">{isr_count}i", buf, pos))
+        pos += isr_count * 4
         # ungrouped_partition_states.zk_version to ungrouped_partition_states.replicas
-        zk_version, n = unpack_ii(buf, pos)
+        zk_version, replicas_count = unpack_ii(buf, pos)
         # ungrouped_partition_states.replicas
         pos += 8
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 4 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 52
+        if replicas_count < 0:
+            raise Malformed(f"length {replicas_count}, which may not be")
+        if replicas_count * 4 > end - pos:
+            raise Malformed(f"{replicas_count} elements announced, {end - pos} bytes remain")
+        budget -= replicas_count * 52
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-        replicas = list(unpack_from(f">{n}i", buf, pos))
-        pos += n * 4
+            raise Malformed(f"{replicas_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        replicas = list(unpack_from(f">{replicas_count}i", buf, pos))
+        pos += replicas_count * 4
         # ungrouped_partition_states.offline_replicas
-        (n,) = unpack_i(buf, pos)
+        (offline_replicas_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 4 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 52
+        if offline_replicas_count < 0:
+            raise Malformed(f"length {offline_replicas_count}, which may not be")
+        if offline_replicas_count * 4 > end - pos:
+            raise Malformed(f"{offline_replicas_count} elements announced, {end - pos} bytes remain")
+        budget -= offline_replicas_count * 52
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-        offline_replicas = list(unpack_from(f">{n}i", buf, pos))
-        pos += n * 4
+            raise Malformed(f"{offline_replicas_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        offline_replicas = list(unpack_from(f">{offline_replicas_count}i", buf, pos))
+        pos += offline_replicas_count * 4
         # ungrouped_partition_states
         ungrouped_partition_states.append(
             new(
@@ -581,30 +591,30 @@ def decode_v4(buf: memoryview) -> UpdateMetadataRequest:
             )
         )
     # live_brokers
-    (n,) = unpack_i(buf, pos)
+    (live_brokers_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 10 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 324
+    if live_brokers_count < 0:
+        raise Malformed(f"length {live_brokers_count}, which may not be")
+    if live_brokers_count * 10 > end - pos:
+        raise Malformed(f"{live_brokers_count} elements announced, {end - pos} bytes remain")
+    budget -= live_brokers_count * 324
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{live_brokers_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     live_brokers = []
-    for _ in range(n):
+    for _ in range(live_brokers_count):
         # live_brokers.id to live_brokers.endpoints
-        id_, n = unpack_ii(buf, pos)
+        id_, endpoints_count = unpack_ii(buf, pos)
         # live_brokers.endpoints
         pos += 8
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 10 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 340
+        if endpoints_count < 0:
+            raise Malformed(f"length {endpoints_count}, which may not be")
+        if endpoints_count * 10 > end - pos:
+            raise Malformed(f"{endpoints_count} elements announced, {end - pos} bytes remain")
+        budget -= endpoints_count * 340
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{endpoints_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         endpoints = []
-        for _ in range(n):
+        for _ in range(endpoints_count):
             # live_brokers.endpoints.port to live_brokers.endpoints.host
             port, n = unpack_ih(buf, pos)
             # live_brokers.endpoints.host
@@ -658,18 +668,18 @@ def decode_v5(buf: memoryview) -> UpdateMetadataRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # controller_id to topic_states
-    controller_id, controller_epoch, broker_epoch, n = unpack_iiqi(buf, pos)
+    controller_id, controller_epoch, broker_epoch, topic_states_count = unpack_iiqi(buf, pos)
     # topic_states
     pos += 20
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 6 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 276
+    if topic_states_count < 0:
+        raise Malformed(f"length {topic_states_count}, which may not be")
+    if topic_states_count * 6 > end - pos:
+        raise Malformed(f"{topic_states_count} elements announced, {end - pos} bytes remain")
+    budget -= topic_states_count * 276
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{topic_states_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     topic_states = []
-    for _ in range(n):
+    for _ in range(topic_states_count):
         # topic_states.topic_name
         (n,) = unpack_h(buf, pos)
         pos += 2
@@ -681,55 +691,55 @@ def decode_v5(buf: memoryview) -> UpdateMetadataRequest:
         topic_name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topic_states.partition_states
-        (n,) = unpack_i(buf, pos)
+        (partition_states_count,) = unpack_i(buf, pos)
         pos += 4
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 32 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 580
+        if partition_states_count < 0:
+            raise Malformed(f"length {partition_states_count}, which may not be")
+        if partition_states_count * 32 > end - pos:
+            raise Malformed(f"{partition_states_count} elements announced, {end - pos} bytes remain")
+        budget -= partition_states_count * 580
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{partition_states_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         partition_states = []
-        for _ in range(n):
+        for _ in range(partition_states_count):
             # topic_states.partition_states.partition_index to topic_states.partition_states.isr
-            partition_index, controller_epoch_2, leader, leader_epoch, n = unpack_iiiii(buf, pos)
+            partition_index, controller_epoch_2, leader, leader_epoch, isr_count = unpack_iiiii(buf, pos)
             # topic_states.partition_states.isr
             pos += 20
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if isr_count < 0:
+                raise Malformed(f"length {isr_count}, which may not be")
+            if isr_count * 4 > end - pos:
+                raise Malformed(f"{isr_count} elements announced, {end - pos} bytes remain")
+            budget -= isr_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-            isr = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{isr_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            isr = list(unpack_from(f">{isr_count}i", buf, pos))
+            pos += isr_count * 4
             # topic_states.partition_states.zk_version to topic_states.partition_states.replicas
-            zk_version, n = unpack_ii(buf, pos)
+            zk_version, replicas_count = unpack_ii(buf, pos)
             # topic_states.partition_states.replicas
             pos += 8
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if replicas_count < 0:
+                raise Malformed(f"length {replicas_count}, which may not be")
+            if replicas_count * 4 > end - pos:
+                raise Malformed(f"{replicas_count} elements announced, {end - pos} bytes remain")
+            budget -= replicas_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-            replicas = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{replicas_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            replicas = list(unpack_from(f">{replicas_count}i", buf, pos))
+            pos += replicas_count * 4
             # topic_states.partition_states.offline_replicas
-            (n,) = unpack_i(buf, pos)
+            (offline_replicas_count,) = unpack_i(buf, pos)
             pos += 4
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if offline_replicas_count < 0:
+                raise Malformed(f"length {offline_replicas_count}, which may not be")
+            if offline_replicas_count * 4 > end - pos:
+                raise Malformed(f"{offline_replicas_count} elements announced, {end - pos} bytes remain")
+            budget -= offline_replicas_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-            offline_replicas = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{offline_replicas_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            offline_replicas = list(unpack_from(f">{offline_replicas_count}i", buf, pos))
+            pos += offline_replicas_count * 4
             # topic_states.partition_states
             partition_states.append(
                 new(
@@ -750,30 +760,30 @@ def decode_v5(buf: memoryview) -> UpdateMetadataRequest:
         # topic_states
         topic_states.append(new(UpdateMetadataTopicState, (topic_name, ZERO_UUID, partition_states)))
     # live_brokers
-    (n,) = unpack_i(buf, pos)
+    (live_brokers_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 10 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 324
+    if live_brokers_count < 0:
+        raise Malformed(f"length {live_brokers_count}, which may not be")
+    if live_brokers_count * 10 > end - pos:
+        raise Malformed(f"{live_brokers_count} elements announced, {end - pos} bytes remain")
+    budget -= live_brokers_count * 324
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{live_brokers_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     live_brokers = []
-    for _ in range(n):
+    for _ in range(live_brokers_count):
         # live_brokers.id to live_brokers.endpoints
-        id_, n = unpack_ii(buf, pos)
+        id_, endpoints_count = unpack_ii(buf, pos)
         # live_brokers.endpoints
         pos += 8
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 10 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 340
+        if endpoints_count < 0:
+            raise Malformed(f"length {endpoints_count}, which may not be")
+        if endpoints_count * 10 > end - pos:
+            raise Malformed(f"{endpoints_count} elements announced, {end - pos} bytes remain")
+        budget -= endpoints_count * 340
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{endpoints_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         endpoints = []
-        for _ in range(n):
+        for _ in range(endpoints_count):
             # live_brokers.endpoints.port to live_brokers.endpoints.host
             port, n = unpack_ih(buf, pos)
             # live_brokers.endpoints.host
@@ -826,21 +836,21 @@ def decode_v6(buf: memoryview) -> UpdateMetadataRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # controller_id to topic_states
-    controller_id, controller_epoch, broker_epoch, n = unpack_iiqB(buf, pos)
+    controller_id, controller_epoch, broker_epoch, topic_states_count = unpack_iiqB(buf, pos)
     # topic_states
     pos += 17
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 3 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 276
+    if topic_states_count > 127:
+        topic_states_count, pos = read_uvarint(buf, pos - 1)
+    topic_states_count -= 1
+    if topic_states_count < 0:
+        raise Malformed(f"length {topic_states_count}, which may not be")
+    if topic_states_count * 3 > end - pos:
+        raise Malformed(f"{topic_states_count} elements announced, {end - pos} bytes remain")
+    budget -= topic_states_count * 276
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{topic_states_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     topic_states = []
-    for _ in range(n):
+    for _ in range(topic_states_count):
         # topic_states.topic_name
         n = buf[pos]
         pos += 1
@@ -857,67 +867,67 @@ def decode_v6(buf: memoryview) -> UpdateMetadataRequest:
         topic_name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topic_states.partition_states
-        n = buf[pos]
+        partition_states_count = buf[pos]
         pos += 1
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 24 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 580
+        if partition_states_count > 127:
+            partition_states_count, pos = read_uvarint(buf, pos - 1)
+        partition_states_count -= 1
+        if partition_states_count < 0:
+            raise Malformed(f"length {partition_states_count}, which may not be")
+        if partition_states_count * 24 > end - pos:
+            raise Malformed(f"{partition_states_count} elements announced, {end - pos} bytes remain")
+        budget -= partition_states_count * 580
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{partition_states_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         partition_states = []
-        for _ in range(n):
+        for _ in range(partition_states_count):
             # topic_states.partition_states.partition_index to topic_states.partition_states.isr
-            partition_index, controller_epoch_2, leader, leader_epoch, n = unpack_iiiiB(buf, pos)
+            partition_index, controller_epoch_2, leader, leader_epoch, isr_count = unpack_iiiiB(buf, pos)
             # topic_states.partition_states.isr
             pos += 17
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if isr_count > 127:
+                isr_count, pos = read_uvarint(buf, pos - 1)
+            isr_count -= 1
+            if isr_count < 0:
+                raise Malformed(f"length {isr_count}, which may not be")
+            if isr_count * 4 > end - pos:
+                raise Malformed(f"{isr_count} elements announced, {end - pos} bytes remain")
+            budget -= isr_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-            isr = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{isr_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            isr = list(unpack_from(f">{isr_count}i", buf, pos))
+            pos += isr_count * 4
             # topic_states.partition_states.zk_version to topic_states.partition_states.replicas
-            zk_version, n = unpack_iB(buf, pos)
+            zk_version, replicas_count = unpack_iB(buf, pos)
             # topic_states.partition_states.replicas
             pos += 5
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if replicas_count > 127:
+                replicas_count, pos = read_uvarint(buf, pos - 1)
+            replicas_count -= 1
+            if replicas_count < 0:
+                raise Malformed(f"length {replicas_count}, which may not be")
+            if replicas_count * 4 > end - pos:
+                raise Malformed(f"{replicas_count} elements announced, {end - pos} bytes remain")
+            budget -= replicas_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-            replicas = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{replicas_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            replicas = list(unpack_from(f">{replicas_count}i", buf, pos))
+            pos += replicas_count * 4
             # topic_states.partition_states.offline_replicas
-            n = buf[pos]
+            offline_replicas_count = buf[pos]
             pos += 1
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if offline_replicas_count > 127:
+                offline_replicas_count, pos = read_uvarint(buf, pos - 1)
+            offline_replicas_count -= 1
+            if offline_replicas_count < 0:
+                raise Malformed(f"length {offline_replicas_count}, which may not be")
+            if offline_replicas_count * 4 > end - pos:
+                raise Malformed(f"{offline_replicas_count} elements announced, {end - pos} bytes remain")
+            budget -= offline_replicas_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-            offline_replicas = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{offline_replicas_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            offline_replicas = list(unpack_from(f">{offline_replicas_count}i", buf, pos))
+            pos += offline_replicas_count * 4
             # topic_states.partition_states.tags
             n = buf[pos]
             pos += 1
@@ -948,36 +958,36 @@ def decode_v6(buf: memoryview) -> UpdateMetadataRequest:
         # topic_states
         topic_states.append(new(UpdateMetadataTopicState, (topic_name, ZERO_UUID, partition_states)))
     # live_brokers
-    n = buf[pos]
+    live_brokers_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 7 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 324
+    if live_brokers_count > 127:
+        live_brokers_count, pos = read_uvarint(buf, pos - 1)
+    live_brokers_count -= 1
+    if live_brokers_count < 0:
+        raise Malformed(f"length {live_brokers_count}, which may not be")
+    if live_brokers_count * 7 > end - pos:
+        raise Malformed(f"{live_brokers_count} elements announced, {end - pos} bytes remain")
+    budget -= live_brokers_count * 324
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{live_brokers_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     live_brokers = []
-    for _ in range(n):
+    for _ in range(live_brokers_count):
         # live_brokers.id to live_brokers.endpoints
-        id_, n = unpack_iB(buf, pos)
+        id_, endpoints_count = unpack_iB(buf, pos)
         # live_brokers.endpoints
         pos += 5
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 9 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 340
+        if endpoints_count > 127:
+            endpoints_count, pos = read_uvarint(buf, pos - 1)
+        endpoints_count -= 1
+        if endpoints_count < 0:
+            raise Malformed(f"length {endpoints_count}, which may not be")
+        if endpoints_count * 9 > end - pos:
+            raise Malformed(f"{endpoints_count} elements announced, {end - pos} bytes remain")
+        budget -= endpoints_count * 340
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{endpoints_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         endpoints = []
-        for _ in range(n):
+        for _ in range(endpoints_count):
             # live_brokers.endpoints.port to live_brokers.endpoints.host
             port, n = unpack_iB(buf, pos)
             # live_brokers.endpoints.host
@@ -1056,21 +1066,21 @@ def decode_v7(buf: memoryview) -> UpdateMetadataRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # controller_id to topic_states
-    controller_id, controller_epoch, broker_epoch, n = unpack_iiqB(buf, pos)
+    controller_id, controller_epoch, broker_epoch, topic_states_count = unpack_iiqB(buf, pos)
     # topic_states
     pos += 17
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 19 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 340
+    if topic_states_count > 127:
+        topic_states_count, pos = read_uvarint(buf, pos - 1)
+    topic_states_count -= 1
+    if topic_states_count < 0:
+        raise Malformed(f"length {topic_states_count}, which may not be")
+    if topic_states_count * 19 > end - pos:
+        raise Malformed(f"{topic_states_count} elements announced, {end - pos} bytes remain")
+    budget -= topic_states_count * 340
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{topic_states_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     topic_states = []
-    for _ in range(n):
+    for _ in range(topic_states_count):
         # topic_states.topic_name
         n = buf[pos]
         pos += 1
@@ -1087,68 +1097,68 @@ def decode_v7(buf: memoryview) -> UpdateMetadataRequest:
         topic_name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topic_states.topic_id to topic_states.partition_states
-        topic_id, n = unpack_16sB(buf, pos)
+        topic_id, partition_states_count = unpack_16sB(buf, pos)
         # topic_states.partition_states
         pos += 17
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 24 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 580
+        if partition_states_count > 127:
+            partition_states_count, pos = read_uvarint(buf, pos - 1)
+        partition_states_count -= 1
+        if partition_states_count < 0:
+            raise Malformed(f"length {partition_states_count}, which may not be")
+        if partition_states_count * 24 > end - pos:
+            raise Malformed(f"{partition_states_count} elements announced, {end - pos} bytes remain")
+        budget -= partition_states_count * 580
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{partition_states_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         partition_states = []
-        for _ in range(n):
+        for _ in range(partition_states_count):
             # topic_states.partition_states.partition_index to topic_states.partition_states.isr
-            partition_index, controller_epoch_2, leader, leader_epoch, n = unpack_iiiiB(buf, pos)
+            partition_index, controller_epoch_2, leader, leader_epoch, isr_count = unpack_iiiiB(buf, pos)
             # topic_states.partition_states.isr
             pos += 17
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if isr_count > 127:
+                isr_count, pos = read_uvarint(buf, pos - 1)
+            isr_count -= 1
+            if isr_count < 0:
+                raise Malformed(f"length {isr_count}, which may not be")
+            if isr_count * 4 > end - pos:
+                raise Malformed(f"{isr_count} elements announced, {end - pos} bytes remain")
+            budget -= isr_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-            isr = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{isr_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            isr = list(unpack_from(f">{isr_count}i", buf, pos))
+            pos += isr_count * 4
             # topic_states.partition_states.zk_version to topic_states.partition_states.replicas
-            zk_version, n = unpack_iB(buf, pos)
+            zk_version, replicas_count = unpack_iB(buf, pos)
             # topic_states.partition_states.replicas
             pos += 5
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if replicas_count > 127:
+                replicas_count, pos = read_uvarint(buf, pos - 1)
+            replicas_count -= 1
+            if replicas_count < 0:
+                raise Malformed(f"length {replicas_count}, which may not be")
+            if replicas_count * 4 > end - pos:
+                raise Malformed(f"{replicas_count} elements announced, {end - pos} bytes remain")
+            budget -= replicas_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-            replicas = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{replicas_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            replicas = list(unpack_from(f">{replicas_count}i", buf, pos))
+            pos += replicas_count * 4
             # topic_states.partition_states.offline_replicas
-            n = buf[pos]
+            offline_replicas_count = buf[pos]
             pos += 1
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if offline_replicas_count > 127:
+                offline_replicas_count, pos = read_uvarint(buf, pos - 1)
+            offline_replicas_count -= 1
+            if offline_replicas_count < 0:
+                raise Malformed(f"length {offline_replicas_count}, which may not be")
+            if offline_replicas_count * 4 > end - pos:
+                raise Malformed(f"{offline_replicas_count} elements announced, {end - pos} bytes remain")
+            budget -= offline_replicas_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-            offline_replicas = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{offline_replicas_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            offline_replicas = list(unpack_from(f">{offline_replicas_count}i", buf, pos))
+            pos += offline_replicas_count * 4
             # topic_states.partition_states.tags
             n = buf[pos]
             pos += 1
@@ -1179,36 +1189,36 @@ def decode_v7(buf: memoryview) -> UpdateMetadataRequest:
         # topic_states
         topic_states.append(new(UpdateMetadataTopicState, (topic_name, topic_id, partition_states)))
     # live_brokers
-    n = buf[pos]
+    live_brokers_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 7 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 324
+    if live_brokers_count > 127:
+        live_brokers_count, pos = read_uvarint(buf, pos - 1)
+    live_brokers_count -= 1
+    if live_brokers_count < 0:
+        raise Malformed(f"length {live_brokers_count}, which may not be")
+    if live_brokers_count * 7 > end - pos:
+        raise Malformed(f"{live_brokers_count} elements announced, {end - pos} bytes remain")
+    budget -= live_brokers_count * 324
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{live_brokers_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     live_brokers = []
-    for _ in range(n):
+    for _ in range(live_brokers_count):
         # live_brokers.id to live_brokers.endpoints
-        id_, n = unpack_iB(buf, pos)
+        id_, endpoints_count = unpack_iB(buf, pos)
         # live_brokers.endpoints
         pos += 5
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 9 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 340
+        if endpoints_count > 127:
+            endpoints_count, pos = read_uvarint(buf, pos - 1)
+        endpoints_count -= 1
+        if endpoints_count < 0:
+            raise Malformed(f"length {endpoints_count}, which may not be")
+        if endpoints_count * 9 > end - pos:
+            raise Malformed(f"{endpoints_count} elements announced, {end - pos} bytes remain")
+        budget -= endpoints_count * 340
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{endpoints_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         endpoints = []
-        for _ in range(n):
+        for _ in range(endpoints_count):
             # live_brokers.endpoints.port to live_brokers.endpoints.host
             port, n = unpack_iB(buf, pos)
             # live_brokers.endpoints.host
@@ -1287,21 +1297,21 @@ def decode_v8(buf: memoryview) -> UpdateMetadataRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # controller_id to topic_states
-    controller_id, is_kraft_controller, controller_epoch, broker_epoch, n = unpack_iB0iqB(buf, pos)
+    controller_id, is_kraft_controller, controller_epoch, broker_epoch, topic_states_count = unpack_iB0iqB(buf, pos)
     # topic_states
     pos += 18
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 19 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 340
+    if topic_states_count > 127:
+        topic_states_count, pos = read_uvarint(buf, pos - 1)
+    topic_states_count -= 1
+    if topic_states_count < 0:
+        raise Malformed(f"length {topic_states_count}, which may not be")
+    if topic_states_count * 19 > end - pos:
+        raise Malformed(f"{topic_states_count} elements announced, {end - pos} bytes remain")
+    budget -= topic_states_count * 340
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{topic_states_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     topic_states = []
-    for _ in range(n):
+    for _ in range(topic_states_count):
         # topic_states.topic_name
         n = buf[pos]
         pos += 1
@@ -1318,68 +1328,68 @@ def decode_v8(buf: memoryview) -> UpdateMetadataRequest:
         topic_name = utf_8_decode(buf[pos:stop], "strict", True)[0]
         pos = stop
         # topic_states.topic_id to topic_states.partition_states
-        topic_id, n = unpack_16sB(buf, pos)
+        topic_id, partition_states_count = unpack_16sB(buf, pos)
         # topic_states.partition_states
         pos += 17
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 24 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 580
+        if partition_states_count > 127:
+            partition_states_count, pos = read_uvarint(buf, pos - 1)
+        partition_states_count -= 1
+        if partition_states_count < 0:
+            raise Malformed(f"length {partition_states_count}, which may not be")
+        if partition_states_count * 24 > end - pos:
+            raise Malformed(f"{partition_states_count} elements announced, {end - pos} bytes remain")
+        budget -= partition_states_count * 580
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{partition_states_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         partition_states = []
-        for _ in range(n):
+        for _ in range(partition_states_count):
             # topic_states.partition_states.partition_index to topic_states.partition_states.isr
-            partition_index, controller_epoch_2, leader, leader_epoch, n = unpack_iiiiB(buf, pos)
+            partition_index, controller_epoch_2, leader, leader_epoch, isr_count = unpack_iiiiB(buf, pos)
             # topic_states.partition_states.isr
             pos += 17
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if isr_count > 127:
+                isr_count, pos = read_uvarint(buf, pos - 1)
+            isr_count -= 1
+            if isr_count < 0:
+                raise Malformed(f"length {isr_count}, which may not be")
+            if isr_count * 4 > end - pos:
+                raise Malformed(f"{isr_count} elements announced, {end - pos} bytes remain")
+            budget -= isr_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-            isr = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{isr_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            isr = list(unpack_from(f">{isr_count}i", buf, pos))
+            pos += isr_count * 4
             # topic_states.partition_states.zk_version to topic_states.partition_states.replicas
-            zk_version, n = unpack_iB(buf, pos)
+            zk_version, replicas_count = unpack_iB(buf, pos)
             # topic_states.partition_states.replicas
             pos += 5
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if replicas_count > 127:
+                replicas_count, pos = read_uvarint(buf, pos - 1)
+            replicas_count -= 1
+            if replicas_count < 0:
+                raise Malformed(f"length {replicas_count}, which may not be")
+            if replicas_count * 4 > end - pos:
+                raise Malformed(f"{replicas_count} elements announced, {end - pos} bytes remain")
+            budget -= replicas_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-            replicas = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{replicas_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            replicas = list(unpack_from(f">{replicas_count}i", buf, pos))
+            pos += replicas_count * 4
             # topic_states.partition_states.offline_replicas
-            n = buf[pos]
+            offline_replicas_count = buf[pos]
             pos += 1
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if offline_replicas_count > 127:
+                offline_replicas_count, pos = read_uvarint(buf, pos - 1)
+            offline_replicas_count -= 1
+            if offline_replicas_count < 0:
+                raise Malformed(f"length {offline_replicas_count}, which may not be")
+            if offline_replicas_count * 4 > end - pos:
+                raise Malformed(f"{offline_replicas_count} elements announced, {end - pos} bytes remain")
+            budget -= offline_replicas_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-            offline_replicas = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(f"{offline_replicas_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            offline_replicas = list(unpack_from(f">{offline_replicas_count}i", buf, pos))
+            pos += offline_replicas_count * 4
             # topic_states.partition_states.tags
             n = buf[pos]
             pos += 1
@@ -1410,36 +1420,36 @@ def decode_v8(buf: memoryview) -> UpdateMetadataRequest:
         # topic_states
         topic_states.append(new(UpdateMetadataTopicState, (topic_name, topic_id, partition_states)))
     # live_brokers
-    n = buf[pos]
+    live_brokers_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 7 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 324
+    if live_brokers_count > 127:
+        live_brokers_count, pos = read_uvarint(buf, pos - 1)
+    live_brokers_count -= 1
+    if live_brokers_count < 0:
+        raise Malformed(f"length {live_brokers_count}, which may not be")
+    if live_brokers_count * 7 > end - pos:
+        raise Malformed(f"{live_brokers_count} elements announced, {end - pos} bytes remain")
+    budget -= live_brokers_count * 324
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{live_brokers_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     live_brokers = []
-    for _ in range(n):
+    for _ in range(live_brokers_count):
         # live_brokers.id to live_brokers.endpoints
-        id_, n = unpack_iB(buf, pos)
+        id_, endpoints_count = unpack_iB(buf, pos)
         # live_brokers.endpoints
         pos += 5
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 9 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 340
+        if endpoints_count > 127:
+            endpoints_count, pos = read_uvarint(buf, pos - 1)
+        endpoints_count -= 1
+        if endpoints_count < 0:
+            raise Malformed(f"length {endpoints_count}, which may not be")
+        if endpoints_count * 9 > end - pos:
+            raise Malformed(f"{endpoints_count} elements announced, {end - pos} bytes remain")
+        budget -= endpoints_count * 340
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{endpoints_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         endpoints = []
-        for _ in range(n):
+        for _ in range(endpoints_count):
             # live_brokers.endpoints.port to live_brokers.endpoints.host
             port, n = unpack_iB(buf, pos)
             # live_brokers.endpoints.host
@@ -1508,8 +1518,8 @@ def decode_v8(buf: memoryview) -> UpdateMetadataRequest:
     n = buf[pos]
     pos += 1
     if n:
-        n, pos, budget = open_tags(buf, pos, end, n, budget, DECODED_REQUEST_BYTES_MAX)
-        for _ in range(n):
+        tag_count, pos, budget = open_tags(buf, pos, end, n, budget, DECODED_REQUEST_BYTES_MAX)
+        for _ in range(tag_count):
             tag = buf[pos]
             pos += 1
             if tag > 127:
@@ -1548,41 +1558,41 @@ DECODERS: Final[dict[int, Callable[[memoryview], UpdateMetadataRequest]]] = {
     8: decode_v8,
 }
 PLACES: Final = """\
-40 128 135 238 245 361 368 494 501 649 656 818 824 1048 1054 1279 1285 1505 1532 the message
-44 139 249 372 505 controller_id to ungrouped_partition_states
-46 93 141 188 251 298 374 421 507 566 ungrouped_partition_states
-57 152 262 385 518 ungrouped_partition_states.topic_name
-67 162 272 395 528 ungrouped_partition_states.partition_index to ungrouped_partition_states.isr
-69 164 274 397 530 ungrouped_partition_states.isr
-80 175 285 408 541 ungrouped_partition_states.zk_version to ungrouped_partition_states.replicas
-82 177 287 410 543 ungrouped_partition_states.replicas
-100 125 195 236 305 359 428 492 583 647 752 816 950 1041 1181 1272 1412 1503 live_brokers
-112 live_brokers.id to live_brokers.v0_host
-114 live_brokers.v0_host
-123 live_brokers.v0_port to live_brokers
-207 317 440 595 764 965 1196 1427 live_brokers.id to live_brokers.endpoints
-209 233 319 343 442 476 597 631 766 800 967 1018 1198 1249 1429 1480 live_brokers.endpoints
-220 330 453 608 777 981 1212 1443 live_brokers.endpoints.port to live_brokers.endpoints.host
-222 332 455 610 779 983 1214 1445 live_brokers.endpoints.host
-231 341 474 629 798 live_brokers.endpoints.security_protocol to live_brokers.endpoints
-346 479 634 803 1020 1251 1482 live_brokers.rack
-464 619 788 997 1228 1459 live_brokers.endpoints.listener
-554 ungrouped_partition_states.offline_replicas
-660 828 1058 1289 controller_id to topic_states
-662 750 830 948 1060 1179 1291 1410 topic_states
-673 844 1074 1305 topic_states.topic_name
-683 733 859 926 1091 1157 1322 1388 topic_states.partition_states
-695 874 1105 1336 topic_states.partition_states.partition_index to topic_states.partition_states.isr
-697 876 1107 1338 topic_states.partition_states.isr
-708 890 1121 1352 topic_states.partition_states.zk_version to topic_states.partition_states.replicas
-710 892 1123 1354 topic_states.partition_states.replicas
-721 906 1137 1368 topic_states.partition_states.offline_replicas
-921 1152 1383 topic_states.partition_states.tags
-943 1174 1405 topic_states.tags
-1012 1243 1474 live_brokers.endpoints.security_protocol to live_brokers.endpoints.tags
-1014 1245 1476 live_brokers.endpoints.tags
-1036 1267 1498 live_brokers.tags
-1043 1274 1507 1530 tags
-1089 1320 topic_states.topic_id to topic_states.partition_states
-1525 tags.type
+40 130 137 242 249 367 374 502 509 659 666 828 834 1058 1064 1289 1295 1515 1542 the message
+44 141 253 378 513 controller_id to ungrouped_partition_states
+46 95 143 192 255 304 380 429 515 576 ungrouped_partition_states
+59 156 268 393 528 ungrouped_partition_states.topic_name
+69 166 278 403 538 ungrouped_partition_states.partition_index to ungrouped_partition_states.isr
+71 168 280 405 540 ungrouped_partition_states.isr
+82 179 291 416 551 ungrouped_partition_states.zk_version to ungrouped_partition_states.replicas
+84 181 293 418 553 ungrouped_partition_states.replicas
+102 127 199 240 311 365 436 500 593 657 762 826 960 1051 1191 1282 1422 1513 live_brokers
+114 live_brokers.id to live_brokers.v0_host
+116 live_brokers.v0_host
+125 live_brokers.v0_port to live_brokers
+211 323 448 605 774 975 1206 1437 live_brokers.id to live_brokers.endpoints
+213 237 325 349 450 484 607 641 776 810 977 1028 1208 1259 1439 1490 live_brokers.endpoints
+224 336 461 618 787 991 1222 1453 live_brokers.endpoints.port to live_brokers.endpoints.host
+226 338 463 620 789 993 1224 1455 live_brokers.endpoints.host
+235 347 482 639 808 live_brokers.endpoints.security_protocol to live_brokers.endpoints
+352 487 644 813 1030 1261 1492 live_brokers.rack
+472 629 798 1007 1238 1469 live_brokers.endpoints.listener
+564 ungrouped_partition_states.offline_replicas
+670 838 1068 1299 controller_id to topic_states
+672 760 840 958 1070 1189 1301 1420 topic_states
+683 854 1084 1315 topic_states.topic_name
+693 743 869 936 1101 1167 1332 1398 topic_states.partition_states
+705 884 1115 1346 topic_states.partition_states.partition_index to topic_states.partition_states.isr
+707 886 1117 1348 topic_states.partition_states.isr
+718 900 1131 1362 topic_states.partition_states.zk_version to topic_states.partition_states.replicas
+720 902 1133 1364 topic_states.partition_states.replicas
+731 916 1147 1378 topic_states.partition_states.offline_replicas
+931 1162 1393 topic_states.partition_states.tags
+953 1184 1415 topic_states.tags
+1022 1253 1484 live_brokers.endpoints.security_protocol to live_brokers.endpoints.tags
+1024 1255 1486 live_brokers.endpoints.tags
+1046 1277 1508 live_brokers.tags
+1053 1284 1517 1540 tags
+1099 1330 topic_states.topic_id to topic_states.partition_states
+1535 tags.type
 """

@@ -30,30 +30,30 @@ def decode_v0(buf: memoryview) -> WriteTxnMarkersRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # markers
-    (n,) = unpack_i(buf, pos)
+    (markers_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 19 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 324
+    if markers_count < 0:
+        raise Malformed(f"length {markers_count}, which may not be")
+    if markers_count * 19 > end - pos:
+        raise Malformed(f"{markers_count} elements announced, {end - pos} bytes remain")
+    budget -= markers_count * 324
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{markers_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     markers = []
-    for _ in range(n):
+    for _ in range(markers_count):
         # markers.producer_id to markers.topics
-        producer_id, producer_epoch, transaction_result, n = unpack_qhB0i(buf, pos)
+        producer_id, producer_epoch, transaction_result, topics_count = unpack_qhB0i(buf, pos)
         # markers.topics
         pos += 15
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 6 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 268
+        if topics_count < 0:
+            raise Malformed(f"length {topics_count}, which may not be")
+        if topics_count * 6 > end - pos:
+            raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+        budget -= topics_count * 268
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{topics_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         topics = []
-        for _ in range(n):
+        for _ in range(topics_count):
             # markers.topics.name
             (n,) = unpack_h(buf, pos)
             pos += 2
@@ -65,17 +65,19 @@ def decode_v0(buf: memoryview) -> WriteTxnMarkersRequest:
             name = utf_8_decode(buf[pos:stop], "strict", True)[0]
             pos = stop
             # markers.topics.partition_indexes
-            (n,) = unpack_i(buf, pos)
+            (partition_indexes_count,) = unpack_i(buf, pos)
             pos += 4
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if partition_indexes_count < 0:
+                raise Malformed(f"length {partition_indexes_count}, which may not be")
+            if partition_indexes_count * 4 > end - pos:
+                raise Malformed(f"{partition_indexes_count} elements announced, {end - pos} bytes remain")
+            budget -= partition_indexes_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-            partition_indexes = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(
+                    f"{partition_indexes_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes"
+                )
+            partition_indexes = list(unpack_from(f">{partition_indexes_count}i", buf, pos))
+            pos += partition_indexes_count * 4
             # markers.topics
             topics.append(new(WritableTxnMarkerTopic, (name, partition_indexes)))
         # markers.coordinator_epoch to markers
@@ -94,36 +96,36 @@ def decode_v1(buf: memoryview) -> WriteTxnMarkersRequest:
     end = len(buf)
     budget = DECODED_REQUEST_BYTES_MAX
     # markers
-    n = buf[pos]
+    markers_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 17 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 324
+    if markers_count > 127:
+        markers_count, pos = read_uvarint(buf, pos - 1)
+    markers_count -= 1
+    if markers_count < 0:
+        raise Malformed(f"length {markers_count}, which may not be")
+    if markers_count * 17 > end - pos:
+        raise Malformed(f"{markers_count} elements announced, {end - pos} bytes remain")
+    budget -= markers_count * 324
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        raise Malformed(f"{markers_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
     markers = []
-    for _ in range(n):
+    for _ in range(markers_count):
         # markers.producer_id to markers.topics
-        producer_id, producer_epoch, transaction_result, n = unpack_qhB0B(buf, pos)
+        producer_id, producer_epoch, transaction_result, topics_count = unpack_qhB0B(buf, pos)
         # markers.topics
         pos += 12
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 3 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 268
+        if topics_count > 127:
+            topics_count, pos = read_uvarint(buf, pos - 1)
+        topics_count -= 1
+        if topics_count < 0:
+            raise Malformed(f"length {topics_count}, which may not be")
+        if topics_count * 3 > end - pos:
+            raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+        budget -= topics_count * 268
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            raise Malformed(f"{topics_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
         topics = []
-        for _ in range(n):
+        for _ in range(topics_count):
             # markers.topics.name
             n = buf[pos]
             pos += 1
@@ -140,20 +142,22 @@ def decode_v1(buf: memoryview) -> WriteTxnMarkersRequest:
             name = utf_8_decode(buf[pos:stop], "strict", True)[0]
             pos = stop
             # markers.topics.partition_indexes
-            n = buf[pos]
+            partition_indexes_count = buf[pos]
             pos += 1
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 4 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 52
+            if partition_indexes_count > 127:
+                partition_indexes_count, pos = read_uvarint(buf, pos - 1)
+            partition_indexes_count -= 1
+            if partition_indexes_count < 0:
+                raise Malformed(f"length {partition_indexes_count}, which may not be")
+            if partition_indexes_count * 4 > end - pos:
+                raise Malformed(f"{partition_indexes_count} elements announced, {end - pos} bytes remain")
+            budget -= partition_indexes_count * 52
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
-            partition_indexes = list(unpack_from(f">{n}i", buf, pos))
-            pos += n * 4
+                raise Malformed(
+                    f"{partition_indexes_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes"
+                )
+            partition_indexes = list(unpack_from(f">{partition_indexes_count}i", buf, pos))
+            pos += partition_indexes_count * 4
             # markers.topics.tags
             n = buf[pos]
             pos += 1
@@ -182,15 +186,15 @@ def decode_v1(buf: memoryview) -> WriteTxnMarkersRequest:
 
 DECODERS: Final[dict[int, Callable[[memoryview], WriteTxnMarkersRequest]]] = {0: decode_v0, 1: decode_v1}
 PLACES: Final = """\
-28 88 92 179 the message
-32 83 96 170 markers
-44 111 markers.producer_id to markers.topics
-46 79 113 162 markers.topics
-57 127 markers.topics.name
-67 142 markers.topics.partition_indexes
-81 markers.coordinator_epoch to markers
-157 markers.topics.tags
-164 markers.coordinator_epoch to markers.tags
-166 markers.tags
-174 tags
+28 90 94 183 the message
+32 85 98 174 markers
+44 113 markers.producer_id to markers.topics
+46 81 115 166 markers.topics
+57 129 markers.topics.name
+67 144 markers.topics.partition_indexes
+83 markers.coordinator_epoch to markers
+161 markers.topics.tags
+168 markers.coordinator_epoch to markers.tags
+170 markers.tags
+178 tags
 """

@@ -32,30 +32,30 @@ def decode_v0(buf: memoryview) -> WriteTxnMarkersResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # markers
-    (n,) = unpack_i(buf, pos)
+    (markers_count,) = unpack_i(buf, pos)
     pos += 4
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 12 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 236
+    if markers_count < 0:
+        raise Malformed(f"length {markers_count}, which may not be")
+    if markers_count * 12 > end - pos:
+        raise Malformed(f"{markers_count} elements announced, {end - pos} bytes remain")
+    budget -= markers_count * 236
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{markers_count} more would take more than {DECODED_BYTES_MAX} bytes")
     markers = []
-    for _ in range(n):
+    for _ in range(markers_count):
         # markers.producer_id to markers.topics
-        producer_id, n = unpack_qi(buf, pos)
+        producer_id, topics_count = unpack_qi(buf, pos)
         # markers.topics
         pos += 12
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 6 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 268
+        if topics_count < 0:
+            raise Malformed(f"length {topics_count}, which may not be")
+        if topics_count * 6 > end - pos:
+            raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+        budget -= topics_count * 268
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{topics_count} more would take more than {DECODED_BYTES_MAX} bytes")
         topics = []
-        for _ in range(n):
+        for _ in range(topics_count):
             # markers.topics.name
             (n,) = unpack_h(buf, pos)
             pos += 2
@@ -67,17 +67,17 @@ def decode_v0(buf: memoryview) -> WriteTxnMarkersResponse:
             name = utf_8_decode(buf[pos:stop], "strict", True)[0]
             pos = stop
             # markers.topics.partitions
-            (n,) = unpack_i(buf, pos)
+            (partitions_count,) = unpack_i(buf, pos)
             pos += 4
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 6 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 164
+            if partitions_count < 0:
+                raise Malformed(f"length {partitions_count}, which may not be")
+            if partitions_count * 6 > end - pos:
+                raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+            budget -= partitions_count * 164
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+                raise Malformed(f"{partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
             partitions = []
-            for _ in range(n):
+            for _ in range(partitions_count):
                 # markers.topics.partitions.partition_index to markers.topics.partitions
                 partition_index, error_code = unpack_ih(buf, pos)
                 # markers.topics.partitions
@@ -96,36 +96,36 @@ def decode_v1(buf: memoryview) -> WriteTxnMarkersResponse:
     end = len(buf)
     budget = DECODED_BYTES_MAX
     # markers
-    n = buf[pos]
+    markers_count = buf[pos]
     pos += 1
-    if n > 127:
-        n, pos = read_uvarint(buf, pos - 1)
-    n -= 1
-    if n < 0:
-        raise Malformed(f"length {n}, which may not be")
-    if n * 10 > end - pos:
-        raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-    budget -= n * 236
+    if markers_count > 127:
+        markers_count, pos = read_uvarint(buf, pos - 1)
+    markers_count -= 1
+    if markers_count < 0:
+        raise Malformed(f"length {markers_count}, which may not be")
+    if markers_count * 10 > end - pos:
+        raise Malformed(f"{markers_count} elements announced, {end - pos} bytes remain")
+    budget -= markers_count * 236
     if budget < 0:
-        raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+        raise Malformed(f"{markers_count} more would take more than {DECODED_BYTES_MAX} bytes")
     markers = []
-    for _ in range(n):
+    for _ in range(markers_count):
         # markers.producer_id to markers.topics
-        producer_id, n = unpack_qB(buf, pos)
+        producer_id, topics_count = unpack_qB(buf, pos)
         # markers.topics
         pos += 9
-        if n > 127:
-            n, pos = read_uvarint(buf, pos - 1)
-        n -= 1
-        if n < 0:
-            raise Malformed(f"length {n}, which may not be")
-        if n * 3 > end - pos:
-            raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-        budget -= n * 268
+        if topics_count > 127:
+            topics_count, pos = read_uvarint(buf, pos - 1)
+        topics_count -= 1
+        if topics_count < 0:
+            raise Malformed(f"length {topics_count}, which may not be")
+        if topics_count * 3 > end - pos:
+            raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+        budget -= topics_count * 268
         if budget < 0:
-            raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+            raise Malformed(f"{topics_count} more would take more than {DECODED_BYTES_MAX} bytes")
         topics = []
-        for _ in range(n):
+        for _ in range(topics_count):
             # markers.topics.name
             n = buf[pos]
             pos += 1
@@ -142,20 +142,20 @@ def decode_v1(buf: memoryview) -> WriteTxnMarkersResponse:
             name = utf_8_decode(buf[pos:stop], "strict", True)[0]
             pos = stop
             # markers.topics.partitions
-            n = buf[pos]
+            partitions_count = buf[pos]
             pos += 1
-            if n > 127:
-                n, pos = read_uvarint(buf, pos - 1)
-            n -= 1
-            if n < 0:
-                raise Malformed(f"length {n}, which may not be")
-            if n * 7 > end - pos:
-                raise Malformed(f"{n} elements announced, {end - pos} bytes remain")
-            budget -= n * 164
+            if partitions_count > 127:
+                partitions_count, pos = read_uvarint(buf, pos - 1)
+            partitions_count -= 1
+            if partitions_count < 0:
+                raise Malformed(f"length {partitions_count}, which may not be")
+            if partitions_count * 7 > end - pos:
+                raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+            budget -= partitions_count * 164
             if budget < 0:
-                raise Malformed(f"{n} more would take more than {DECODED_BYTES_MAX} bytes")
+                raise Malformed(f"{partitions_count} more would take more than {DECODED_BYTES_MAX} bytes")
             partitions = []
-            for _ in range(n):
+            for _ in range(partitions_count):
                 # markers.topics.partitions.partition_index to markers.topics.partitions.tags
                 partition_index, error_code, n = unpack_ihB(buf, pos)
                 # markers.topics.partitions.tags

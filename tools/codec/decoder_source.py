@@ -29,7 +29,7 @@ VALUE_BYTES: Final = {"bool": 0, "int64": 48, "uuid": 64, "string": 80, "bytes":
 
 
 class DecoderSource(FunctionSource):
-    """Lines that read. Variables: `buf`, `pos`, `end`, `budget`; `n` lengths and counts, `stop` ends; and each field's own."""
+    """Lines that read. Variables: `buf`, `pos`, `end`, `budget`; `n` lengths, `stop` ends; and each field's own."""
 
     def function(self) -> list[str]:
         """The lines of the body."""
@@ -104,25 +104,25 @@ class DecoderSource(FunctionSource):
             if limit:
                 self._refuse(f"{target} > {limit}", f"length {{{target} - 1}}")
 
-    def _length(self, field: Field) -> None:
-        """Read a length or count into `n`; -1 is null, and leaves only where null is allowed."""
+    def _length(self, field: Field, target: str) -> None:
+        """Read a length or count; -1 is null, and leaves only where null is allowed."""
         is_text = field.type_name == "string" and not field.is_array
         if self.is_compact(field):
-            self._uvarint("n", "STRING_BYTES_MAX + 1" if is_text else "")
-            self.put("n -= 1")
+            self._uvarint(target, "STRING_BYTES_MAX + 1" if is_text else "")
+            self.put(f"{target} -= 1")
         else:
-            self.pend("h" if is_text else "i", "n")
+            self.pend("h" if is_text else "i", target)
             self._flush()
         if not self.is_nullable(field):
-            self._refuse("n < 0", "length {n}, which may not be")
+            self._refuse(f"{target} < 0", f"length {{{target}}}, which may not be")
         elif not self.is_compact(field):
-            self._refuse("n < -1", "length {n}")
+            self._refuse(f"{target} < -1", f"length {{{target}}}")
 
-    def _or_null(self, field: Field, variable: str) -> str:
+    def _or_null(self, field: Field, variable: str, size: str) -> str:
         """The line under which a value is read that may be null."""
         if not self.is_nullable(field):
             return ""
-        with self.block("if n < 0:"):
+        with self.block(f"if {size} < 0:"):
             self.put(f"{variable} = None")
         return "else:"
 
@@ -136,8 +136,8 @@ class DecoderSource(FunctionSource):
 
     def _sized(self, field: Field, variable: str) -> None:
         """string, bytes, records."""
-        self._length(field)
-        otherwise = self._or_null(field, variable)
+        self._length(field, "n")
+        otherwise = self._or_null(field, variable, "n")
         if otherwise:
             with self.block(otherwise):
                 self._content(field, variable)
@@ -153,27 +153,30 @@ class DecoderSource(FunctionSource):
         self.put("pos = stop")
 
     def _array(self, field: Field, variable: str) -> None:
-        self._length(field)
-        otherwise = self._or_null(field, variable)
+        count = self.variable(
+            f"{field.name}_count"
+        )  # mypyc reads the variable of a range again at each turn of the loop
+        self._length(field, count)
+        otherwise = self._or_null(field, variable, count)
         if otherwise:
             with self.block(otherwise):
-                self._elements(field, variable)
+                self._elements(field, variable, count)
         else:
-            self._elements(field, variable)
+            self._elements(field, variable, count)
 
-    def _elements(self, field: Field, variable: str) -> None:
+    def _elements(self, field: Field, variable: str, count: str) -> None:
         element = element_of(field)
         least = self._bytes_min(element)
-        self._refuse(f"n * {least} > end - pos", "{n} elements announced, {end - pos} bytes remain")
-        self.put(f"budget -= n * {SLOT_BYTES + self._object_bytes(element)}")
-        self._refuse("budget < 0", f"{{n}} more would take more than {{{self._bytes_max()}}} bytes")
+        self._refuse(f"{count} * {least} > end - pos", f"{{{count}}} elements announced, {{end - pos}} bytes remain")
+        self.put(f"budget -= {count} * {SLOT_BYTES + self._object_bytes(element)}")
+        self._refuse("budget < 0", f"{{{count}}} more would take more than {{{self._bytes_max()}}} bytes")
         if is_fixed(element) and element.type_name != "uuid":
             letter, size = FIXED_TYPES[element.type_name]
-            self.put(f"{variable} = list(unpack_from(f'>{{n}}{letter}', buf, pos))")
-            self.put(f"pos += n * {size}")
+            self.put(f"{variable} = list(unpack_from(f'>{{{count}}}{letter}', buf, pos))")
+            self.put(f"pos += {count} * {size}")
             return
         self.put(f"{variable} = []")
-        with self.block("for _ in range(n):"):
+        with self.block(f"for _ in range({count}):"):
             if field.type_name in self.message.structs:
                 self.put(f"{variable}.append({self._struct(self.struct_of(field))})")
                 return
@@ -188,9 +191,9 @@ class DecoderSource(FunctionSource):
             if not tagged:
                 self.put(f"pos, budget = skip_tags(buf, pos, end, n, budget, {self._bytes_max()})")
                 return
-            self.put(f"n, pos, budget = open_tags(buf, pos, end, n, budget, {self._bytes_max()})")
-            tag, size, stop = (self.variable(name) for name in ("tag", "tag_size", "tag_stop"))
-            with self.block("for _ in range(n):"):
+            count, tag, size, stop = (self.variable(f"tag{name}") for name in ("_count", "", "_size", "_stop"))
+            self.put(f"{count}, pos, budget = open_tags(buf, pos, end, n, budget, {self._bytes_max()})")
+            with self.block(f"for _ in range({count}):"):
                 self._uvarint(tag)
                 self._uvarint(size)
                 self.put(f"{stop} = pos + {size}")
