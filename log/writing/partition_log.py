@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Final
 
 from headrace.clock import Clock
-from headrace.errors import HeadraceError, LogShort, StorageFailed, is_exhausted
+from headrace.errors import HeadraceError, LogDamaged, LogShort, StorageFailed, is_exhausted
 from headrace.ids import TopicPartition
 from headrace.leader_eras import era_of
 from headrace.log.config import LogConfig
@@ -48,7 +48,7 @@ from headrace.log.writing.log_tail import LogTail
 from headrace.log.writing.segment_list import SegmentList
 from headrace.log.writing.sync_state import SyncState
 from headrace.log.writing.truncation import Truncation
-from headrace.protocol.record_batch import RecordBatchHeader
+from headrace.protocol.record_batch import MAGIC_V2, RecordBatchHeader
 
 SNAPSHOT_INTERVAL_BYTES: Final = 64 << 20
 
@@ -231,14 +231,22 @@ class PartitionLog:
     def header_before(self, offset: int) -> RecordBatchHeader | None:
         """Header of the batch that holds the record before an offset, the log's end at most; None where no batch does.
 
-        raises   CorruptSegment or OSError, where the segment can't be read
+        raises   CorruptSegment or OSError, where the segment can't be read; LogDamaged, where a batch lies after the log's end
         """
         wanted = offset - 1
         if wanted < self.log_start_offset:
             return None
         self._reader.refresh(self.segments_version)
         for found in self._reader.batches_from(wanted, self.end_segment, self.end_position):
-            return found.header if found.header.base_offset <= wanted <= found.header.last_offset else None
+            if found.header.base_offset >= self.log_end_offset:
+                raise LogDamaged(
+                    f"{self.directory}: batch at offset {found.header.base_offset}, and the log ends at {self.log_end_offset}"
+                )
+            if not found.header.base_offset <= wanted <= found.header.last_offset:
+                return None
+            if found.header.magic < MAGIC_V2:
+                self._reader.check_entry(self._reader.base_of(wanted), found)
+            return found.header
         return None
 
     def is_older(self, base_offset: int, before_ms: int) -> bool:

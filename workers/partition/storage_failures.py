@@ -9,7 +9,8 @@ Runs in: a partition worker.
     a directory without room    its replicas refuse appends until there is some (`log_directories.py`)
     an I/O error                the directory is offline, in all processes, and every replica in it until the node is restarted
     contradictory files         that replica alone is offline; the stop is not a clean one
-    a damaged log that was cut  the replica is given up as well, its log opened and reported
+    a damaged log that was cut  the replica is given up as well, its log opened and reported. So is one whose last batch can't be
+                                parsed. An opening that found nothing wrong with that one is no use a second time: it goes offline
 
 Who writes what: `Replica.is_full` is written here alone.
 
@@ -24,7 +25,7 @@ from pathlib import Path
 from typing import Final
 
 from headrace.errors import HeadraceError, LogDamaged, LogShort, StorageExhausted, StorageFailed
-from headrace.ids import TopicPartition
+from headrace.ids import PartitionKey, TopicPartition
 from headrace.limits import REOPEN_INTERVAL_MS, REOPEN_SHARE
 from headrace.log.disk import Disk, storage_failure
 from headrace.log.recovery.log_loader import LogCheckpoint
@@ -59,6 +60,9 @@ class StorageFailures:
         self._on_short = on_short
         self._exhausted: dict[int, Replica] = {}  # replicas whose log ran out of room
         self._wanted: dict[int, int] = {}  # of these, the bytes that have to be free, where that is known
+        self._damaged: dict[
+            int, tuple[PartitionKey, int]
+        ] = {}  # by slot, with the end: opened again for its last batch
         self._next_reopen_ms = 0
 
     @property
@@ -78,8 +82,7 @@ class StorageFailures:
             self._wanted[replica.slot] = failure.wanted_bytes
             return
         if isinstance(failure, LogShort):
-            replica.log.abandon()
-            self._open_short(replica, replica.log.log_end_offset, failure.published)
+            self._open_damaged(replica, failure)
         elif isinstance(failure, LogDamaged):
             self.lose_replica(replica, failure)
         else:
@@ -152,6 +155,22 @@ class StorageFailures:
         """The replica is not held any more, or has its log elsewhere."""
         self._exhausted.pop(slot, None)
         self._wanted.pop(slot, None)
+
+    def _open_damaged(self, replica: Replica, failure: LogShort) -> None:
+        """It is opened as after a start, which finds the damage, and reports it: once for each end of the log."""
+        end_offset, published = replica.log.log_end_offset, failure.published
+        if end_offset < published:
+            replica.log.abandon()
+            self._open_short(replica, end_offset, published)
+            return
+        place = (replica.key, published)
+        if self._damaged.get(replica.slot) == place:
+            self.lose_replica(replica, failure)
+            return
+        self._damaged[replica.slot] = place
+        _log.error("log damaged, opened again as after a start partition=%s reason=%s", replica.partition, failure)
+        replica.log.abandon()
+        self._on_short(replica, published)
 
     def _open_short(self, replica: Replica, end_offset: int, published: int) -> None:
         _log.error(
