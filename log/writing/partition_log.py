@@ -59,6 +59,7 @@ class LogEnvironment:
 
     producer_budget, open_segments   bounds on all of them together
     progress                         called now and then while an opening, or a cut, takes long, with the bytes read since
+    owing_eras                       files of eras that wait for room (`KnownEra`)
     """
 
     clock: Clock
@@ -68,6 +69,7 @@ class LogEnvironment:
     snapshot_interval_bytes: int = SNAPSHOT_INTERVAL_BYTES
     open_segments: OpenSegments | None = None
     progress: Progress | None = None
+    owing_eras: set[Path] = field(default_factory=set)
 
 
 class PartitionLog:
@@ -98,7 +100,7 @@ class PartitionLog:
         self.partition = partition
         self.config = config
         self.epochs = LeaderEpochs(directory, disk)
-        self._era = KnownEra(directory, disk)
+        self._era = KnownEra(directory, disk, environment.owing_eras)
         self.producers = ProducerState(directory, disk, environment.producer_expiration_ms, environment.producer_budget)
         self._clock = clock
         self._disk = disk
@@ -231,18 +233,17 @@ class PartitionLog:
     def header_before(self, offset: int) -> RecordBatchHeader | None:
         """Header of the batch that holds the record before an offset, the log's end at most; None where no batch does.
 
-        raises   CorruptSegment or OSError, where the segment can't be read; LogDamaged, where a batch lies after the log's end
+        raises   CorruptSegment or OSError, where the segment can't be read; LogDamaged: the batch lies after the log's end
         """
         wanted = offset - 1
         if wanted < self.log_start_offset:
             return None
         self._reader.refresh(self.segments_version)
         for found in self._reader.batches_from(wanted, self.end_segment, self.end_position):
-            if found.header.base_offset >= self.log_end_offset:
-                raise LogDamaged(
-                    f"{self.directory}: batch at offset {found.header.base_offset}, and the log ends at {self.log_end_offset}"
-                )
-            if not found.header.base_offset <= wanted <= found.header.last_offset:
+            base_offset, end_offset = found.header.base_offset, self.log_end_offset
+            if base_offset >= end_offset:
+                raise LogDamaged(f"{self.directory}: batch at offset {base_offset}, and the log ends at {end_offset}")
+            if not base_offset <= wanted <= found.header.last_offset:
                 return None
             if found.header.magic < MAGIC_V2:
                 self._reader.check_entry(self._reader.base_of(wanted), found)
@@ -295,10 +296,15 @@ class PartitionLog:
 
     def note_history(self, leader_epoch: int) -> None:
         """The log is a part of the one that is led in this epoch: its era is known from now on. raises StorageFailed"""
-        if leader_epoch <= self._era.epoch:
-            return
         try:
             self._era.note(leader_epoch)
+        except OSError as failure:
+            self._latch.fail("era of leader epochs", failure)
+
+    def write_owed_era(self) -> None:
+        """Try again what there was no room for. raises StorageFailed"""
+        try:
+            self._era.write_owed()
         except OSError as failure:
             self._latch.fail("era of leader epochs", failure)
 
@@ -536,6 +542,7 @@ class PartitionLog:
         """Let go of the files without caring for them: the partition is being deleted."""
         self.segments.active.close()
         self._reader.close()
+        self._era.abandon()
 
     # Opening
 

@@ -48,6 +48,11 @@ class LogOpener:
         """`PartitionLog.open`."""
         return PartitionLog.open(directory, name, config, checkpoint, self._environment, topic_id)
 
+    @property
+    def has_owed_eras(self) -> bool:
+        """Whether a log's era waits for room."""
+        return bool(self._environment.owing_eras)
+
     def note_progress(self, bytes_read: int) -> None:
         """A sign of life, and bytes of a log that were read since the last one."""
         self._seat.beat(self._clock.monotonic_ns())

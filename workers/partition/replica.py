@@ -545,6 +545,8 @@ class Replica:
         self.publish()
 
     def _take_log(self, log: PartitionLog) -> None:
+        """raises StorageFailed, where the era that is known can't be written"""
+        log.note_history(self.log.known_epoch)  # in memory alone, maybe: there was no room
         self.log = log
         self._marked = self._stable = _NOWHERE
         self._forget_places()

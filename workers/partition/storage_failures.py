@@ -67,8 +67,8 @@ class StorageFailures:
 
     @property
     def has_exhausted(self) -> bool:
-        """Whether a log waits for room."""
-        return bool(self._exhausted)
+        """Whether a log waits for room, or its era does."""
+        return bool(self._exhausted) or self._logs.has_owed_eras
 
     def take(self, replica: Replica, failure: StorageFailed) -> None:
         """A log refused: out of room, or its directory is lost with every replica in it."""
@@ -146,10 +146,20 @@ class StorageFailures:
             return True
 
     def reopen_logs(self) -> None:
-        """Try the logs that ran out of room, and may have it now."""
+        """Try the logs that ran out of room, and may have it now, and eras that were not written."""
         for slot, replica in list(self._exhausted.items()):
             if self.has_room(replica.log.directory.parent, self._wanted.get(slot, 0)):
                 self._reopen(replica)
+        if self._logs.has_owed_eras:
+            for replica in list(self._replicas.values()):
+                if replica.log.failure is None:
+                    self._write_owed_era(replica)
+
+    def _write_owed_era(self, replica: Replica) -> None:
+        try:
+            replica.log.write_owed_era()
+        except StorageFailed as failure:
+            self.take(replica, failure)
 
     def forget(self, slot: int) -> None:
         """The replica is not held any more, or has its log elsewhere."""

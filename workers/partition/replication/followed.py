@@ -207,8 +207,16 @@ class Followed(Subject):
             return None
         if (found[:3:2], found.last_offset) == (own[:3:2], own.last_offset) if is_compacted else found == own:
             self.replica.note_proven()
-            return None
+            return self._note_history()
         return self.refuse_epoch(own.base_offset, on_cut)
+
+    def _note_history(self) -> FollowerEvent | None:
+        """Our log is a part of the leader's: its era is known now, though its next answer may have no news of this partition."""
+        try:
+            self.replica.log.note_history(self.leader_epoch)
+        except StorageFailed as failure:
+            return self._refused(failure)
+        return None
 
     def _cut_another(self, own: RecordBatchHeader, on_cut: Callable[[Replica], None]) -> FollowerEvent | None:
         """The leader has another epoch in the place of our last batch: ours was not committed, as after any election, or the cut is
