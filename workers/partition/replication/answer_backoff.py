@@ -12,12 +12,12 @@ from typing import Final
 
 from headrace.limits import FETCH_PAUSE_FIRST_MS
 
-DOUBLINGS_MAX: Final = 20  # more are no use
+_DOUBLINGS: Final = 20  # more are no use
 
 
 def backoff_of(failures: int, backoff_ms: int) -> int:
-    """The pause after so many failures in a row."""
-    return min(FETCH_PAUSE_FIRST_MS << min(failures, DOUBLINGS_MAX), backoff_ms)
+    """The pause after this number of failures in a row."""
+    return min(FETCH_PAUSE_FIRST_MS << min(failures, _DOUBLINGS), backoff_ms)
 
 
 class AnswerBackoff:
