@@ -56,7 +56,7 @@ def let_wait(rig, led):
 
 
 @COMES_BACK
-def test_it_is_compared_again_where_nothing_was_in_flight_when_the_connection_went(stage, has_less):
+def test_it_is_compared_again_where_nothing_was_in_flight(stage, has_less):
     rig = stage.rig
     led, leader = stage.broker()
     led.lead(1).append(5)

@@ -235,7 +235,7 @@ def test_a_log_of_one_batch_has_no_epoch_before_it(make_rig, tmp_path):
 
 
 @pytest.mark.parametrize("is_same", [True, False])
-def test_a_log_of_which_no_epoch_before_the_last_batch_is_known_is_compared_without_one(stage, is_same):
+def test_a_log_without_a_known_epoch_before_its_last_batch_is_compared(stage, is_same):
     """It counted as proven: a fetch without an epoch said where the follower is. One that compares a batch does not."""
     rig, led = stage.rig, stage.led
     if is_same:
