@@ -93,10 +93,10 @@ class MirrorProcess:
         process, self._process = self._process, None
         return process.wait(timeout=DEADLINE_S)
 
-    def finish(self):
+    def finish(self, deadline_s=DEADLINE_S):
         """Copy up to the present ends; returns the exit code."""
         with open(self.directory / "mirror.log", "a") as log:
-            return subprocess.run(self._command("--once"), stdout=log, stderr=log, timeout=DEADLINE_S).returncode
+            return subprocess.run(self._command("--once"), stdout=log, stderr=log, timeout=deadline_s).returncode
 
     def log(self):
         return (self.directory / "mirror.log").read_text()
