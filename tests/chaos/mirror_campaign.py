@@ -9,6 +9,7 @@ group that switches to the target gets exactly the next record (`mirror_judge.py
     --records 10000000       so many are written in all, spread evenly over the kills; without it the load writes small batches
     --brokers 3              at each side that is of ours; each partition has three replicas
     --sources 2              into one topic
+    --processes 2            of the mirror
     --from kafka --to ...    Apache Kafka of a release; of those only the mirror is killed
     --target-partitions 6    records go by their keys: each is there once, where its key belongs, in order by key, and no group skips
                              one that it has not read (`mirror_key_judge.py`)
@@ -43,6 +44,7 @@ PARTITIONS = 4
 SMALL_CHUNK, LARGE_CHUNK = 200, 20_000  # records of one producer
 LETTERS = "abcdefgh"  # of the sources
 MIRROR, ZOMBIE = "mirror", "zombie"
+CHILD_SHARE = 0.5  # of the kills of a mirror that has several processes
 PAUSE_S = (0.3, 1.5)
 ZOMBIE_S = 2.0
 ZOMBIE_WAIT_S = 20.0
@@ -52,6 +54,8 @@ FINISH_TRIES = 5
 FINISH_S = 60.0
 FINISH_RECORDS_PER_S = 10_000  # how many a mirror copies at least, on whatever machine
 WRONG_SHOWN = 20
+LOGS = ("mirror.log", "node.log")  # of ours
+SIGNS = ("Traceback", "partition stopped")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,7 @@ class Plan:
     records: int = 0
     brokers: int = 1
     sources: int = 1
+    processes: int = 1
     from_kind: str = HEADRACE
     to_kind: str = HEADRACE
     target_partitions: int = 0
@@ -134,7 +139,7 @@ class Campaign:
                 ]
         finally:
             mirror.kill()
-        return wrong + self._judge(mirror)
+        return wrong + self._judge(mirror) + self._logged()
 
     # The load
 
@@ -203,13 +208,17 @@ class Campaign:
             self.target.bootstrap,
             mirror_name="campaign",
             mirror_topics_whitelist=TOPIC,
+            mirror_consumer_numthreads=str(self._plan.processes),
             mirror_partitioner="key" if 0 < self._plan.target_partitions < PARTITIONS else "auto",
         )
 
     def _strike(self, what: str, number: int, mirror: MirrorProcess) -> MirrorProcess:
         """Kill one; returns the mirror that runs now."""
         if what == MIRROR:
-            mirror.kill()
+            if self._plan.processes > 1 and self._chance.random() < CHILD_SHARE:
+                mirror.kill_a_child(self._chance)
+            else:
+                mirror.kill()
             mirror.start()
             return mirror
         if what == ZOMBIE:
@@ -273,6 +282,15 @@ class Campaign:
         )
         return verdict.wrong[:WRONG_SHOWN]
 
+    def _logged(self) -> list[str]:
+        """What no kill may cause: a partition that stops, an exception that is not caught."""
+        wrong = []
+        for path in sorted(self._directory.glob("*/*.log")):
+            if path.name in LOGS:
+                lines = path.read_text(errors="replace").splitlines()
+                wrong += [f"{path}: {line}" for line in lines if any(sign in line for sign in SIGNS)]
+        return wrong[:WRONG_SHOWN]
+
     def _judge_by_key(self, source: Source) -> list[str]:
         with Cluster(self.target.bootstrap, patience_s=WAIT_S) as cluster:
             carried, done = (Admin(cluster).group_offsets(group) for group in (source.group, source.done_group))
@@ -305,6 +323,7 @@ def main() -> int:
     parser.add_argument("--records", type=int, default=0, help="in all; 0: as many as are written while the kills last")
     parser.add_argument("--brokers", type=int, default=1, help="of each cluster of ours")
     parser.add_argument("--sources", type=int, default=1)
+    parser.add_argument("--processes", type=int, default=1, help="of the mirror")
     parser.add_argument("--from", dest="from_kind", choices=KINDS, default=HEADRACE)
     parser.add_argument("--to", dest="to_kind", choices=KINDS, default=HEADRACE)
     parser.add_argument("--target-partitions", type=int, default=0, help=f"0: as many as the source, {PARTITIONS}")

@@ -21,6 +21,7 @@ WAIT_S = 60.0
 PAUSE_S = 0.02
 RECORD_BYTES = 100
 FILLER_BYTES = 1 << 16
+BATCHES = ((0, 16 << 10), (20, 64 << 10), (20, 256 << 10))  # linger in milliseconds, size in bytes
 HEADERS_SHARE = 0.25  # of the chunks
 PAST_MS = 3_600_000  # how old a record of a chunk with headers may be
 KEYS = 101
@@ -99,7 +100,13 @@ class Load:
     def _write(self, numbers: range) -> None:
         """raises   HeadraceError"""
         codec = self._chance.choice(self._codecs)
-        options = {"compression": codec.name.lower(), "linger_ms": 0, "delivery_timeout_ms": int(WAIT_S * 1000)}
+        linger_ms, batch_bytes = self._chance.choice(BATCHES)
+        options = {
+            "compression": codec.name.lower(),
+            "linger_ms": linger_ms,
+            "batch_size": batch_bytes,
+            "delivery_timeout_ms": int(WAIT_S * 1000),
+        }
         values = [self._value(number) for number in numbers]
         keys = [b"key %d" % (number % KEYS) if number % KEYLESS else None for number in numbers]
         with Kafka(self._bootstrap) as kafka, kafka.producer(**options) as producer:

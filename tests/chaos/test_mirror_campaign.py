@@ -1,8 +1,6 @@
 """A few kills of the mirror's campaign with each of its options, so that the campaign itself works; `make mirror-proof` has the many.
 
 Its judge finds what it is there to find: a record that is missing, doubled or changed, and a wrong translation.
-
-Holds: tests/chaos/mirror_judge.py
 """
 
 import pytest
