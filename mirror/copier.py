@@ -136,7 +136,7 @@ class Copier:
 
     def _refuse_target(self, source: Source) -> None:
         """raises   KafkaError, where a source is the target"""
-        if source.source_id == self.target.cluster_id and not self.settings.prefix:
+        if source.source_id and source.source_id == self.target.cluster_id and not self.settings.prefix:
             raise KafkaError(
                 ErrorCode.INVALID_REQUEST,
                 f"source {source.bootstrap} and target are the same cluster ({source.source_id})",
@@ -147,10 +147,12 @@ class Copier:
         return [copy for source in self.sources for copy in source.copies.values()]
 
     def is_caught_up(self) -> bool:
-        """Whether each partition that is not stopped is copied to where the source ended at its last fetch.
+        """Whether each partition that is not stopped is copied to where the source ended at its last fetch, and no source is away.
 
         A partition whose topic is not there yet is waited for, but not long: it may be refused.
         """
+        if any(one.is_away or not one.is_seen for one in self.sources):
+            return False
         if self._missing and self._clock_s() < self._begun_s + FIRST_LOOK_S:
             return False
         return all(
@@ -244,6 +246,7 @@ class Copier:
         except (ConnectionFailed, KafkaError, BadFrame) as failure:
             log.warning("discovery failed source=%s reason=%s", source.source_id, failure)
             return 1
+        source.is_seen = True
         self._compare_ids(source, now_s)
         missing = self._add(source)
         for copy in source.copies.values():

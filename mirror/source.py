@@ -22,6 +22,7 @@ class Source:
     """`reader` and `cluster` have connections of their own.
 
     source_id   of its cluster; where it has none (Kafka 0.10.0), its addresses; empty until it has responded once
+    is_seen     its topics were looked at once
     """
 
     def __init__(self, bootstrap: str, cluster: Cluster, reader: SourceReader, outage: Outage) -> None:
@@ -29,9 +30,15 @@ class Source:
         self.cluster = cluster
         self.reader = reader
         self.source_id = ""
+        self.is_seen = False
         self.copies: dict[TopicPartition, PartitionCopy] = {}
         self._outage = outage
         self._is_reported = False  # that it is away
+
+    @property
+    def is_away(self) -> bool:
+        """Whether the last try got no response."""
+        return bool(self._outage.reason)
 
     def identify(self) -> None:
         """Wait for it. raises   ConnectionFailed, KafkaError"""
