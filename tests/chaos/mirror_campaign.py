@@ -51,8 +51,10 @@ ZOMBIE_WAIT_S = 20.0
 LOOK_S = 0.1
 WAIT_S = 60.0
 FINISH_TRIES = 5
-FINISH_S = 60.0
-FINISH_RECORDS_PER_S = 10_000  # how many a mirror copies at least, on whatever machine
+FINISH_S = 120.0
+FINISH_RECORDS_PER_S = (
+    2_000  # at least, on whatever machine: two sources need a journal record for each batch where they alternate
+)
 WRONG_SHOWN = 20
 LOGS = ("mirror.log", "node.log")  # of ours
 SIGNS = ("Traceback", "partition stopped")
