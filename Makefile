@@ -42,7 +42,7 @@ DOTS = (for _ in 0 1 2 3 4 5 6 7 8 9; do for _ in 0 1 2 3 4 5 6 7 8 9; do for _ 
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup core check-tools demo test test-quick heavy matrix lint codec links bench bench-compare interop swap scenarios chaos load-chaos query-chaos sink-chaos classic-chaos mirror-chaos client-chaos foreign readme systemd clean
+.PHONY: help setup core check-tools demo test test-quick heavy matrix lint codec links bench bench-compare interop swap scenarios chaos load-chaos query-chaos sink-chaos classic-chaos mirror-chaos mirror-proof client-chaos foreign readme systemd clean
 
 help: ## this text
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -167,8 +167,16 @@ query-chaos: $(STAMP) ## QUERIES=2000 of one table under kills, deletes and merg
 sink-chaos: $(STAMP) ## KILLS=100 in mid-write of a Spark query with an exactly-once sink, SEED=7, judged (needs some twenty minutes); WITHOUT=1: without the option the kills have to leave doubles; FOREACH=1: written by foreachBatch
 	$(BIN)/python -m tests.chaos.sink_campaign --kills $(or $(KILLS),100) $(if $(SEED),--seed $(SEED)) $(if $(WITHOUT),--without) $(if $(FOREACH),--foreach)
 
-mirror-chaos: $(STAMP) ## KILLS=200 of a mirror, both nodes' processes and ZooKeepers, SEED=7, TARGET_PARTITIONS=6 for a copy by key, judged (some ten minutes)
-	$(BIN)/python -m tests.chaos.mirror_campaign --kills $(or $(KILLS),200) $(if $(SEED),--seed $(SEED)) $(if $(TARGET_PARTITIONS),--target-partitions $(TARGET_PARTITIONS))
+mirror-chaos: $(STAMP) ## KILLS=200 of a mirror and of both clusters, SEED=7, judged; TARGET_PARTITIONS=6 by key, RECORDS=10000000, BROKERS=3, SOURCES=2, FROM=kafka-0.10.2 TO=kafka-4.1
+	$(BIN)/python -m tests.chaos.mirror_campaign --kills $(or $(KILLS),200) $(if $(SEED),--seed $(SEED)) $(if $(TARGET_PARTITIONS),--target-partitions $(TARGET_PARTITIONS)) \
+	  $(if $(RECORDS),--records $(RECORDS)) $(if $(BROKERS:1=),--brokers $(BROKERS)) $(if $(SOURCES),--sources $(SOURCES)) $(if $(FROM),--from $(FROM)) $(if $(TO),--to $(TO))
+
+mirror-proof: $(STAMP) ## the mirror at size: 10 million records, three brokers, two sources, Apache Kafka of three releases at either side (needs mvn; over an hour)
+	@failed=; for options in "--kills 200 --records 10000000" "--kills 60 --records 1000000 --brokers 3" "--kills 40 --records 1000000 --sources 2" \
+	    "--kills 15 --records 300000 --from kafka" "--kills 15 --records 300000 --to kafka" "--kills 15 --records 300000 --from kafka-0.10.2" \
+	    "--kills 15 --records 300000 --from kafka-4.1" "--kills 15 --records 300000 --to kafka-4.1"; do \
+	  $(BIN)/python -m tests.chaos.mirror_campaign $$options $(if $(SEED),--seed $(SEED)) || failed="$$failed; $$options"; \
+	done; test -z "$$failed" || { echo "anomalies with$${failed#;}" >&2; exit 1; }
 
 client-chaos: $(STAMP) ## FAULTS=1000 of nodes and of our own clients, SEED=7, judged: nothing lost, nothing doubled, in order (some twenty minutes)
 	$(BIN)/python -m tests.chaos.client_campaign --faults $(FAULTS) $(if $(SEED),--seed $(SEED))

@@ -27,7 +27,8 @@ from headrace.ids import TopicPartition
 from headrace.log.config import LogConfig
 from headrace.log.disk import Buffer, Disk
 from headrace.log.recovery.log_loader import LogCheckpoint
-from headrace.log.writing.partition_log import LogEnvironment, PartitionLog
+from headrace.log.writing.log_environment import LogEnvironment
+from headrace.log.writing.partition_log import PartitionLog
 from headrace.protocol.record_batch import ATTRIBUTES_POSITION, CRC_POSITION, build_batch
 
 CALL_BATCHES = 64

@@ -33,7 +33,8 @@ from headrace.clock import SystemClock  # noqa: E402
 from headrace.ids import TopicPartition  # noqa: E402
 from headrace.log.config import LogConfig  # noqa: E402
 from headrace.log.recovery.log_loader import LogCheckpoint  # noqa: E402
-from headrace.log.writing.partition_log import LogEnvironment, PartitionLog  # noqa: E402
+from headrace.log.writing.log_environment import LogEnvironment  # noqa: E402
+from headrace.log.writing.partition_log import PartitionLog  # noqa: E402
 from headrace.protocol import messages  # noqa: E402
 from headrace.protocol.apis import ApiKey  # noqa: E402
 from headrace.protocol.record_batch import build_batch  # noqa: E402

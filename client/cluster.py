@@ -113,7 +113,7 @@ class Cluster:
     def refresh(self, topics: list[str] | None) -> list[str]:
         """Refresh metadata of topics, None: all; returns the names found.
 
-        raises   KafkaError, for an unknown topic; ConnectionFailed, if no broker responds
+        raises   KafkaError, for an unknown topic, after the others are refreshed; ConnectionFailed, if no broker responds
         """
         request = messages.MetadataRequest(
             topics=None if topics is None else [_topic_wanted(name) for name in topics],
@@ -128,10 +128,13 @@ class Cluster:
             broker.node_id: Broker(broker.node_id, broker.host, broker.port, broker.rack) for broker in answer.brokers
         }
         found = []
+        failure: KafkaError | None = None
         for topic in answer.topics if topics is None else _named(answer.topics, topics):
             name = topic.name
             if topic.error_code or name is None:
-                raise error_of(topic.error_code or ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {name}")
+                code = topic.error_code or ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                failure = failure or error_of(code, f"topic {name}")
+                continue
             found.append(name)
             if topic.is_internal:
                 self.internal_topics.add(name)
@@ -145,6 +148,8 @@ class Cluster:
                     tuple(partition.replica_nodes),
                     tuple(partition.offline_replicas),
                 )
+        if failure is not None:
+            raise failure
         return found
 
     def offsets(self, wanted: dict[TopicPartition, int], read_committed: bool = False) -> dict[TopicPartition, int]:

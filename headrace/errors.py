@@ -270,9 +270,10 @@ class LogDamaged(StorageFailed):
 
 
 class LogShort(LogDamaged):
-    """A log has lost something that was published below where it was just cut: it is opened and reported as any other is.
+    """A log has lost something that was published below where it was just truncated, or its last batch can't be parsed: it is opened and
+    reported as any other is.
 
-    published   up to where it was published, and agrees with its leader's
+    published   up to where it was published, and agrees with its leader's as far as it was compared
     """
 
     def __init__(self, reason: str, published: int) -> None:

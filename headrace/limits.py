@@ -345,6 +345,7 @@ MIRROR_KEYED_PARTITIONS_MAX: Final = (
 MIRROR_ENTRIES_MAX: Final = 2_000  # of one batch of the translation topic; some 400 bytes each
 MIRROR_JOURNAL_BYTES_MAX: Final = 512 << 10  # the same, where records are larger
 MIRROR_CLAIMS_MAX: Final = 5  # tries to claim a partition, each overtaken by another mirror
+MIRROR_AWAY_S_MAX: Final = 600.0  # between two tries to reach a source that does not respond
 MIRROR_FAILURES_MAX: Final = 20  # of one partition in a row, before it is stopped
 MIRROR_TAIL_WAIT_S: Final = 30.0  # for what a leader has to be replicated
 MIRROR_PATH_MAX: Final = 64  # clusters that a topic came through

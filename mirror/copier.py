@@ -42,11 +42,13 @@ from headrace.mirror.keyed_copies import KeyedCopies
 from headrace.mirror.keyed_lane import KeyedLane, NotQuiet
 from headrace.mirror.keyed_recovery import Contradiction
 from headrace.mirror.lane import Lane, Outgoing
+from headrace.mirror.outage import Outage
 from headrace.mirror.partition_copy import WHOLE_TOPIC, CopyState, Outlet, PartitionCopy
 from headrace.mirror.partitioner import KEEP, KEY
 from headrace.mirror.passage import pass_on
 from headrace.mirror.recovery import recover
 from headrace.mirror.settings import MirrorSettings
+from headrace.mirror.source import Source
 from headrace.mirror.source_reader import Row, SourceReader
 from headrace.mirror.target_tail import TargetLost, digest_at, read_tail
 from headrace.mirror.target_writer import TargetWriter
@@ -68,25 +70,6 @@ RELOCATING = frozenset(
 )
 
 log = logging.getLogger("headrace.mirror")
-
-
-class Source:
-    """A source as one process sees it. `reader` and `cluster` have connections of their own.
-
-    source_id   of its cluster; where it has none (Kafka 0.10.0), its addresses
-    """
-
-    def __init__(self, bootstrap: str, cluster: Cluster) -> None:
-        self.bootstrap = bootstrap
-        self.cluster = cluster
-        self.source_id = ""
-        self.copies: dict[TopicPartition, PartitionCopy] = {}
-        self.reader: SourceReader
-
-    def identify(self) -> None:
-        """raises   ConnectionFailed, KafkaError"""
-        self.cluster.retried(lambda: self.cluster.refresh([]), set())
-        self.source_id = self.cluster.cluster_id or self.bootstrap
 
 
 class Copier:
@@ -117,14 +100,16 @@ class Copier:
             open_cluster(settings.target), self._may_send, self._stored, self._refused, self._send_failed
         )
         self._keyed = KeyedCopies(self.target, self.journal, self._append, wall_ms)
-        self.sources = [Source(bootstrap, open_cluster(bootstrap)) for bootstrap in settings.sources]
-        for source in self.sources:
-            source.reader = SourceReader(
-                open_cluster(source.bootstrap), settings.is_read_committed, self._fetched, self._fetch_failed
-            )
+        self.sources = [self._source(bootstrap, open_cluster) for bootstrap in settings.sources]
         self._discover_s = 0.0
         self._begun_s = clock_s()
         self._missing = 1  # partitions of the sources without one at the target; not known before the first look
+
+    def _source(self, bootstrap: str, open_cluster: Callable[[str], Cluster]) -> Source:
+        outage = Outage(self._clock_s)
+        is_committed = self.settings.is_read_committed
+        reader = SourceReader(open_cluster(bootstrap), outage, is_committed, self._fetched, self._fetch_failed)
+        return Source(bootstrap, open_cluster(bootstrap), reader, outage)
 
     # The journal of worker 0 knows all partitions: it carries groups over
 
@@ -133,17 +118,15 @@ class Copier:
             return False
         return self.number == 0 or share_of(lane, self.settings.workers) == self.number
 
-    def start(self) -> None:
-        """raises   ConnectionFailed, KafkaError"""
-        for source in self.sources:
-            source.identify()
+    def start(self, needs_all: bool) -> None:
+        """needs_all: no source may be away. One has to respond in any case. raises   ConnectionFailed, KafkaError"""
+        silent = [source for source in self.sources if not source.responds()]
+        if needs_all or len(silent) == len(self.sources):
+            for source in silent:
+                source.identify()
         self.target.retried(lambda: self.target.refresh([]), set())
         for source in self.sources:
-            if source.source_id == self.target.cluster_id and not self.settings.prefix:
-                raise KafkaError(
-                    ErrorCode.INVALID_REQUEST,
-                    f"source {source.bootstrap} and target are the same cluster ({source.source_id})",
-                )
+            self._refuse_target(source)
         self.journal.create(self.settings.replication_factor)
         node_id = next(iter(self.target.brokers))
         self.journal.is_idempotent = is_idempotent(self.target.connection(node_id))
@@ -151,15 +134,25 @@ class Copier:
             log.warning("target has no sequences (before Kafka 0.11): records may be there twice after a failure")
         self.journal.read()
 
+    def _refuse_target(self, source: Source) -> None:
+        """raises   KafkaError, where a source is the target"""
+        if source.source_id and source.source_id == self.target.cluster_id and not self.settings.prefix:
+            raise KafkaError(
+                ErrorCode.INVALID_REQUEST,
+                f"source {source.bootstrap} and target are the same cluster ({source.source_id})",
+            )
+
     @property
     def copies(self) -> list[PartitionCopy]:
         return [copy for source in self.sources for copy in source.copies.values()]
 
     def is_caught_up(self) -> bool:
-        """Whether each partition that is not stopped is copied to where the source ended at its last fetch.
+        """Whether each partition that is not stopped is copied to where the source ended at its last fetch, and no source is away.
 
         A partition whose topic is not there yet is waited for, but not long: it may be refused.
         """
+        if any(one.is_away or not one.is_seen for one in self.sources):
+            return False
         if self._missing and self._clock_s() < self._begun_s + FIRST_LOOK_S:
             return False
         return all(
@@ -224,31 +217,42 @@ class Copier:
         self._writer.close()
         self.target.close()
         for source in self.sources:
-            source.reader.close()
-            source.cluster.close()
+            source.close()
 
     # Partitions
 
     def _discover(self, now_s: float) -> None:
         self._discover_s = now_s + self.settings.refresh_ms / 1000
+        pause_s = min(LOOK_AGAIN_S, self.settings.refresh_ms / 1000)
         try:
             self.target.refresh(None)
             if self.number:
                 self.journal.read()  # origins, which process 0 writes
-            missing = 0
-            for source in self.sources:
-                source.cluster.refresh(None)
-                self._compare_ids(source, now_s)
-                missing += self._add(source)
-                for copy in source.copies.values():
-                    if copy.is_by_key:
-                        copy.grow(self._keyed.partitions_of(copy.target.topic))
-            self._missing = missing
-            if missing:
-                self._discover_s = now_s + min(LOOK_AGAIN_S, self.settings.refresh_ms / 1000)
         except (ConnectionFailed, KafkaError, BadFrame) as failure:
             log.warning("discovery failed reason=%s", failure)
-            self._discover_s = now_s + min(1.0, self.settings.refresh_ms / 1000)
+            self._discover_s = now_s + pause_s
+            return
+        self._missing = sum(self._look_at(source, now_s) for source in self.sources)
+        if self._missing:
+            self._discover_s = now_s + pause_s
+
+    def _look_at(self, source: Source, now_s: float) -> int:
+        """Returns how many partitions are not known yet; 0 of a source that is away."""
+        if not source.responds():
+            return 0
+        try:
+            self._refuse_target(source)
+            source.cluster.refresh(None)
+        except (ConnectionFailed, KafkaError, BadFrame) as failure:
+            log.warning("discovery failed source=%s reason=%s", source.source_id, failure)
+            return 1
+        source.is_seen = True
+        self._compare_ids(source, now_s)
+        missing = self._add(source)
+        for copy in source.copies.values():
+            if copy.is_by_key:
+                copy.grow(self._keyed.partitions_of(copy.target.topic))
+        return missing
 
     def _compare_ids(self, source: Source, now_s: float) -> None:
         """A topic that was created again may have as many records by now, so that no fetch fails."""

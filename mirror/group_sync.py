@@ -2,7 +2,8 @@
 place before, the least of all source partitions (`places.py`): nothing is skipped, and some records may be read again.
 
 Never ahead of what is copied (a translation ends at the position), never backwards, and never into a group that has members at the target:
-the coordinator refuses a commit from outside then, and such a group is left out before.
+the coordinator refuses a commit from outside then, and such a group is left out before. Topics that are no longer copied are left out too.
+A group that a cluster refuses hinders no other one; it is logged once for each reason, and tried again at the next comparison.
 
 Source: Kafka `MirrorCheckpointTask` (KIP-382, KIP-545).
 """
@@ -36,19 +37,34 @@ class GroupSync:
         self._source = source
         self._source_id = source_id
         self._target = target
-        self._written: dict[str, dict[TopicPartition, int]] = {}  # source offsets at the last comparison, by group
+        self._written: dict[str, dict[TopicPartition, int]] = {}  # target offsets at the last comparison, by group
+        self._refused: dict[str, str] = {}  # groups that could not be carried over, with the reason
 
     def run(self, lanes: Mapping[LaneName, LaneNotes]) -> int:
-        """One comparison; returns how many offsets were carried over. raises   KafkaError, ConnectionFailed"""
+        """One comparison; returns how many offsets were carried over.
+
+        raises   KafkaError, where groups can't be listed; ConnectionFailed
+        """
         notes = {
             name.source_partition: one
             for name, one in lanes.items()
-            if name.mirror == self._settings.name and name.source == self._source_id and one.position is not None
+            if name.mirror == self._settings.name
+            and name.source == self._source_id
+            and one.position is not None
+            and self._settings.is_wanted(name.topic)
         }
         moved = 0
+        refused: dict[str, str] = {}
         for group in Admin(self._source).list_groups():
-            if group.protocol_type in ("", "consumer") and self._settings.groups.fullmatch(group.group_id):
+            if group.protocol_type not in ("", "consumer") or not self._settings.groups.fullmatch(group.group_id):
+                continue
+            try:
                 moved += self._carry(group.group_id, notes)
+            except KafkaError as failure:
+                refused[group.group_id] = reason = str(failure)
+                if self._refused.get(group.group_id) != reason:
+                    log.warning("group not carried over group=%s reason=%s", group.group_id, reason)
+        self._refused = refused
         return moved
 
     def _carry(self, group_id: str, notes: Mapping[TopicPartition, LaneNotes]) -> int:

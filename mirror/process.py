@@ -108,12 +108,12 @@ def _open_cluster(bootstrap: str) -> Cluster:
 
 def _loop(copier: Copier, stop: Stop, until_caught_up: bool) -> int:
     """raises   NotAlone, ConnectionFailed, KafkaError"""
-    copier.start()
+    copier.start(needs_all=until_caught_up)
     steward = Steward(copier) if copier.number == 0 else None
     log.info(
         "mirror started name=%s worker=%d workers=%d target=%s sources=%s",
         copier.settings.name, copier.number, copier.settings.workers, copier.target.cluster_id,
-        ",".join(source.source_id for source in copier.sources),
+        ",".join(source.source_id or source.bootstrap for source in copier.sources),
     )  # fmt: skip
     begun_s = boot_clock_s()
     status_s, quiet_since_s = 0.0, begun_s

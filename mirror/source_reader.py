@@ -1,6 +1,7 @@
 """Fetches from one source: one in flight to each leader, for the partitions that have room.
 
-Answers are given as they came to whoever planned the partition; a failure that fresh metadata may cure is retried here.
+Answers are given as they came to whoever planned the partition; a failure that fresh metadata may cure is retried here. A partition that
+failed waits by itself: one whose topic was deleted, or whose leader is away, hinders no other one.
 
 Source: Kafka `Fetcher`; KIP-320 for the epoch of the last record.
 """
@@ -17,6 +18,7 @@ from headrace.ids import TopicPartition
 from headrace.limits import MIRROR_LANE_BYTES_MAX
 from headrace.mirror.keyed_lane import KeyedLane
 from headrace.mirror.lane import Lane
+from headrace.mirror.outage import Outage
 from headrace.mirror.partition_copy import CopyState, PartitionCopy
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
@@ -27,6 +29,7 @@ FETCH_BYTES = 16 << 20
 PARTITION_BYTES = 2 << 20
 ANSWER_EXTRA_S = 10.0
 REFRESH_PAUSE_S = 0.2
+UNKNOWN_PAUSE_S = 1.0  # of a partition that its leader does not have
 
 Row = messages.FetchResponse.PartitionData
 FetchedLane = Lane | KeyedLane
@@ -41,6 +44,7 @@ class _Request(NamedTuple):
 class SourceReader:
     """Of one source. It uses a `Cluster` of its own.
 
+    outage       while the source is away nothing is sent to it
     on_row       called for each partition of an answer: the copy, what the broker says
     on_failure   a partition can't be fetched for now
     """
@@ -48,11 +52,13 @@ class SourceReader:
     def __init__(
         self,
         cluster: Cluster,
+        outage: Outage,
         is_read_committed: bool,
         on_row: Callable[[PartitionCopy, Row], None],
         on_failure: Callable[[PartitionCopy, HeadraceError], None],
     ) -> None:
         self._cluster = cluster
+        self._outage = outage
         self._is_read_committed = is_read_committed
         self._on_row = on_row
         self._on_failure = on_failure
@@ -66,20 +72,22 @@ class SourceReader:
     def send(self, copies: Iterable[PartitionCopy], now_s: float, has_room: bool) -> None:
         """One fetch to each leader that has none in flight."""
         copying = [one for one in copies if one.state is CopyState.COPYING and one.lane is not None]
-        if not copying:
+        if not copying or not self._outage.may_try:
             return
-        if self._refresh_at_s is not None:
-            if now_s < self._refresh_at_s:
-                return
+        if self._refresh_at_s is not None and now_s >= self._refresh_at_s:
             self._refresh(copying, now_s)
+            if not self._outage.may_try:
+                return
         by_leader: dict[int, list[PartitionCopy]] = {}
         crowded: set[int] = set()
         for copy in copying:
+            if now_s < copy.due_s:
+                continue
             assert copy.lane is not None
             try:
                 leader = self._cluster.leader(copy.name.source_partition)
             except KafkaError:
-                self._refresh_at_s = now_s + REFRESH_PAUSE_S
+                self._pause(copy, now_s)
                 continue
             if not has_room or copy.lane.queued_bytes >= MIRROR_LANE_BYTES_MAX:
                 crowded.add(leader)
@@ -141,7 +149,9 @@ class SourceReader:
                     continue  # found again meanwhile
                 code = ErrorCode(row.error_code) if row.error_code in set(ErrorCode) else ErrorCode.UNKNOWN_SERVER_ERROR
                 if code.retriable and code is not ErrorCode.NONE:
-                    self._refresh_at_s = now_s + REFRESH_PAUSE_S
+                    is_unknown = code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                    self._pause(copy, now_s, UNKNOWN_PAUSE_S if is_unknown else REFRESH_PAUSE_S)
+                    copy.reason = str(error_of(code, str(copy.name.source_partition)))
                 else:
                     self._on_row(copy, row)
 
@@ -155,20 +165,31 @@ class SourceReader:
         self, asked: dict[TopicPartition, tuple[PartitionCopy, FetchedLane, int]], failure: HeadraceError, now_s: float
     ) -> None:
         """The leader can't be reached now; its partitions keep their places."""
-        self._refresh_at_s = now_s + REFRESH_PAUSE_S
         for copy, lane, _offset in asked.values():
             if copy.lane is lane:
+                self._pause(copy, now_s)
                 self._on_failure(copy, failure)
+
+    def _pause(self, copy: PartitionCopy, now_s: float, pause_s: float = REFRESH_PAUSE_S) -> None:
+        """Fetch a partition again after a pause, with fresh metadata."""
+        copy.due_s = now_s + pause_s
+        if self._refresh_at_s is None:
+            self._refresh_at_s = copy.due_s
 
     def _refresh(self, copies: list[PartitionCopy], now_s: float) -> None:
         self._refresh_at_s = None
+        begun_s = self._outage.clock_s()
         try:
             self._cluster.refresh(sorted({copy.name.topic for copy in copies}))
-        except (ConnectionFailed, KafkaError) as failure:
+            self._outage.ended()
+        except ConnectionFailed as failure:
+            self._outage.failed(begun_s, failure)
             self._refresh_at_s = now_s + REFRESH_PAUSE_S
             for copy in copies:
                 self._on_failure(copy, failure)
             return
+        except KafkaError:  # of one topic: the others are refreshed
+            self._refresh_at_s = now_s + UNKNOWN_PAUSE_S
         for copy in copies:
             found = self._cluster.topic_ids.get(copy.name.topic, "")
             if copy.topic_id and found and found != copy.topic_id:

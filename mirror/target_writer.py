@@ -1,13 +1,14 @@
 """Produce requests to the target: up to CLIENT_IN_FLIGHT_MAX in flight to each leader, one batch for a partition in each.
 
 A leader answers in the order in which it was asked, so a partition's batches are acknowledged in order. After a failure of one, what was
-sent after it is waited for; then all that is not acknowledged is sent again, with the same sequences.
+sent after it is waited for; then all that is not acknowledged is sent again, with the same sequences. Others go on meanwhile.
 
 Source: Kafka `Sender`; KIP-98.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections import deque
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
@@ -92,18 +93,16 @@ class TargetWriter:
                     ready.append(copy)
         if not ready:
             return 0
-        if self._refresh_at_s is not None:
-            if now_s < self._refresh_at_s:
-                return 0
-            if not self._refresh(ready, now_s):
-                return 0
+        if self._refresh_at_s is not None and now_s >= self._refresh_at_s and not self._refresh(ready, now_s):
+            return 0
         first = self._turn % len(ready)  # of several that write to one target partition, each comes first at times
         by_leader: dict[int, list[Outlet]] = {}
         for copy in ready[first:] + ready[:first]:
             try:
                 by_leader.setdefault(self._cluster.leader(copy.target), []).append(copy)
             except KafkaError:
-                self._refresh_at_s = now_s + REFRESH_PAUSE_S
+                copy.due_s = now_s + REFRESH_PAUSE_S
+                self._refresh_soon(now_s)
         count = sum(self._send_to(node_id, some, now_s) for node_id, some in by_leader.items())
         self._turn += bool(count)
         return count
@@ -231,17 +230,23 @@ class TargetWriter:
     def _break(self, copy: Outlet, failure: HeadraceError, now_s: float) -> None:
         copy.is_broken = True
         copy.due_s = now_s + REFRESH_PAUSE_S
-        if self._refresh_at_s is None:
-            self._refresh_at_s = now_s + REFRESH_PAUSE_S
+        self._refresh_soon(now_s)
         self._on_failure(copy, failure)
 
+    def _refresh_soon(self, now_s: float) -> None:
+        if self._refresh_at_s is None:
+            self._refresh_at_s = now_s + REFRESH_PAUSE_S
+
     def _refresh(self, copies: list[Outlet], now_s: float) -> bool:
+        """False: no broker responds."""
         self._refresh_at_s = None
         try:
-            self._cluster.refresh(sorted({copy.target.topic for copy in copies}))
-        except (ConnectionFailed, KafkaError) as failure:
+            with contextlib.suppress(KafkaError):  # of one topic: the others are refreshed
+                self._cluster.refresh(sorted({copy.target.topic for copy in copies}))
+        except ConnectionFailed as failure:
             self._refresh_at_s = now_s + REFRESH_PAUSE_S
             for copy in copies:
+                copy.due_s = self._refresh_at_s
                 self._on_failure(copy, failure)
             return False
         return True

@@ -53,8 +53,8 @@ class Peer:
     """
 
     __slots__ = (
-        "_addresses", "_failures", "_host", "_last_id", "_options", "_peers", "_port", "_reason", "_requests", "_timer", "_told",
-        "_unqueued_bytes", "_versions", "_wire", "address", "state",
+        "_addresses", "_connections", "_failures", "_host", "_last_id", "_options", "_peers", "_port", "_reason", "_requests", "_timer",
+        "_told", "_unqueued_bytes", "_versions", "_wire", "address", "state",
     )  # fmt: skip
 
     def __init__(self, peers: Peers, host: str, port: int, options: PeerOptions) -> None:
@@ -65,6 +65,7 @@ class Peer:
         self._port = port
         self._options = options
         self._addresses: deque[Address] = deque()  # that were not tried yet
+        self._connections = 0  # so far
         self._failures = 0  # in a row: without a single answer between them
         self._reason = ""  # of the last failure
         self._timer = 0  # of the state
@@ -78,6 +79,13 @@ class Peer:
     def __len__(self) -> int:
         """Requests that were asked for and are not told yet."""
         return len(self._requests)
+
+    @property
+    def connection(self) -> int:
+        """The number of the connection that is there, from 1 on; 0: none is. After another number the node may have restarted, whether
+        or not a request was in flight. What is asked goes by one connection, or fails.
+        """
+        return self._connections if self.state is PeerState.READY else 0
 
     @property
     def unsent_bytes(self) -> int:
@@ -249,6 +257,7 @@ class Peer:
     def _welcome(self, versions: dict[int, tuple[int, int]] | None) -> None:
         """Its versions are known, or not asked for: send what waits."""
         self._versions = versions
+        self._connections += 1
         self._enter(PeerState.READY)
         if not self._failures:  # else its first answer is news
             _log.info("node connected address=%s", self.address)

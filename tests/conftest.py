@@ -226,10 +226,12 @@ class RunningNode:
         return code
 
 
-def start_node(directory, *settings):
-    """Start a node; its log is `node.log` in the directory."""
+def start_node(directory, *settings, nodes=None, port=0):
+    """Start a node, or `nodes` of them; their log is `node.log` in the directory."""
     directory.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "headrace.cli.main", "dev", "--dir", str(directory), "--port", "0"]
+    command = [sys.executable, "-m", "headrace.cli.main", "dev", "--dir", str(directory), "--port", str(port)]
+    if nodes is not None:
+        command += ["--nodes", str(nodes)]
     for setting in settings:
         command += ["--set", setting]
     with open(directory / "node.log", "a") as log:

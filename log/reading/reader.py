@@ -30,6 +30,7 @@ from headrace.log.reading.open_segments import OpenSegments
 from headrace.log.reading.segment_file import SegmentFile
 from headrace.log.reading.time_search import LatestSearch, TimeSearch, TimestampOffset
 from headrace.log.reading.work_share import WorkShare
+from headrace.protocol.message_set import peek_entry
 
 
 class FileRange(NamedTuple):
@@ -221,6 +222,16 @@ class LogReader:
             found = _find(segment, offset, end)
             if found is not None:
                 yield from segment.batches(found[0], end)
+
+    def check_entry(self, base: int, found: Found) -> None:
+        """Whether a batch of a segment is an entry of an old format: one of today with a damaged magic has other lengths within it.
+
+        raises   CorruptSegment; OSError
+        """
+        segment = self.segment(base)
+        data = segment.read(found)
+        if peek_entry(data, 0, len(data)) is None:
+            raise segment.corrupt(found.position)
 
     def ranges_from(self, offset: int, end_segment: int, end_position: int) -> Iterator[tuple[int, int]]:
         """(segment, end) of the segments from the one that holds `offset` up to the end."""

@@ -7,7 +7,7 @@ a leader of a later era may have it truncated below, any other may not (decision
 nothing of eras that began since, and `leader-epoch-checkpoint` neither, where others led in them. A state of an earlier era is of the
 past, too.
 
-    noted     under a leader whose log was found to be the same, before its first answer is applied; and before epochs are dropped of a log
+    noted     under a leader whose log was found to be the same, as soon as that is found; and before epochs are dropped of a log
               that led in an era and wrote nothing. Durable where the era is a later one: once an era for each log. Within an
               era it is noted in memory alone, for no decision goes by that after a restart
     removed   never: it goes with the log's directory
@@ -38,32 +38,58 @@ class KnownEra:
     """Of one log.
 
     epoch   the latest leader epoch that was noted; -1: none
+    owing   those of a process's logs whose file waits for room; this one is in it, or not
     """
 
-    __slots__ = ("_disk", "_durable_epoch", "_path", "epoch")
+    __slots__ = ("_disk", "_durable_epoch", "_owing", "_path", "epoch")
 
-    def __init__(self, directory: Path, disk: Disk) -> None:
+    def __init__(self, directory: Path, disk: Disk, owing: set[Path] | None = None) -> None:
         self._path = directory / ERA_FILE
         self._disk = disk
+        self._owing: set[Path] = set() if owing is None else owing
         self.epoch = self._durable_epoch = self._read()
 
+    @property
+    def is_owed(self) -> bool:
+        """Whether the file says an earlier era than is known."""
+        return self._path in self._owing
+
     def note(self, epoch: int) -> None:
-        """The log is of this leader epoch's history. Durable where that is a later era, and there is room. raises OSError"""
-        if epoch <= self.epoch:
-            return
-        self.epoch = epoch
-        if era_of(epoch) <= era_of(self._durable_epoch):
+        """The log is of this leader epoch's history. Where that is a later era it is durable, or owed for want of room. raises OSError"""
+        is_tried = epoch <= self.epoch or (self.is_owed and era_of(epoch) <= era_of(self.epoch))
+        self.epoch = max(self.epoch, epoch)
+        if not is_tried:
+            self._write()
+
+    def write_owed(self) -> None:
+        """Try again what is owed. raises OSError"""
+        if self.is_owed:
+            self._write()
+
+    def abandon(self) -> None:
+        """The log is closed: its directory may be another's."""
+        self._owing.discard(self._path)
+
+    def _write(self) -> None:
+        """Where the era is later than the file's."""
+        if era_of(self.epoch) <= era_of(self._durable_epoch):
             return
         try:
-            write_lines(self._path, [str(epoch)], self._disk)
+            write_lines(self._path, [str(self.epoch)], self._disk)
         except OSError as failure:
             if not is_exhausted(failure):
                 raise
-            _log.warning(
-                "era of leader epochs not written to disk path=%s epoch=%d reason=%s", self._path, epoch, failure
-            )
+            if not self.is_owed:
+                _log.warning(
+                    "era of leader epochs not written, retried later path=%s epoch=%d reason=%s",
+                    self._path, self.epoch, failure,
+                )  # fmt: skip
+            self._owing.add(self._path)
             return
-        self._durable_epoch = epoch
+        self._durable_epoch = self.epoch
+        if self.is_owed:
+            self._owing.discard(self._path)
+            _log.info("era of leader epochs written path=%s epoch=%d", self._path, self.epoch)
 
     def _read(self) -> int:
         try:

@@ -17,57 +17,34 @@ Source: Kafka `UnifiedLog`, `LocalLog`.
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
 
-from headrace.clock import Clock
-from headrace.errors import HeadraceError, LogShort, StorageFailed, is_exhausted
+from headrace.errors import HeadraceError, LogDamaged, LogShort, StorageFailed, is_exhausted
 from headrace.ids import TopicPartition
 from headrace.leader_eras import era_of
 from headrace.log.config import LogConfig
-from headrace.log.disk import Disk, storage_failure
+from headrace.log.disk import storage_failure
 from headrace.log.names import LOG_SUFFIX, path_of
-from headrace.log.reading.open_segments import OpenSegments
 from headrace.log.reading.reader import LogReader
 from headrace.log.reading.segment_facts import newest_timestamp
 from headrace.log.recovery.log_loader import LoadedLog, LogCheckpoint, LogLoader
-from headrace.log.recovery.recovery import Progress
 from headrace.log.state.checkpoints import PARTITION_METADATA_FILE, write_partition_metadata
 from headrace.log.state.compacted_offset import begin_compacted
 from headrace.log.state.known_era import KnownEra
 from headrace.log.state.leader_epochs import LeaderEpochs
 from headrace.log.state.loss_mark import LossMark
-from headrace.log.state.producer_state import ProducerBudget, ProducerState
+from headrace.log.state.producer_state import ProducerState
 from headrace.log.state.synced_mark import SyncedMark
 from headrace.log.state.truncation_mark import TruncationMark
 from headrace.log.writing.failure_latch import FailureLatch
 from headrace.log.writing.follower_append import FollowerAppend
 from headrace.log.writing.leader_append import LeaderAppend, Result
+from headrace.log.writing.log_environment import LogEnvironment
 from headrace.log.writing.log_tail import LogTail
 from headrace.log.writing.segment_list import SegmentList
 from headrace.log.writing.sync_state import SyncState
 from headrace.log.writing.truncation import Truncation
-from headrace.protocol.record_batch import RecordBatchHeader
-
-SNAPSHOT_INTERVAL_BYTES: Final = 64 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class LogEnvironment:
-    """What the logs of a process have in common.
-
-    producer_budget, open_segments   bounds on all of them together
-    progress                         called now and then while an opening, or a cut, takes long, with the bytes read since
-    """
-
-    clock: Clock
-    disk: Disk = field(default_factory=Disk)
-    producer_budget: ProducerBudget | None = None
-    producer_expiration_ms: int = 86_400_000
-    snapshot_interval_bytes: int = SNAPSHOT_INTERVAL_BYTES
-    open_segments: OpenSegments | None = None
-    progress: Progress | None = None
+from headrace.protocol.record_batch import MAGIC_V2, RecordBatchHeader
 
 
 class PartitionLog:
@@ -99,11 +76,8 @@ class PartitionLog:
         self.partition = partition
         self.config = config
         self.epochs = LeaderEpochs(directory, disk)
-        self._era = KnownEra(directory, disk)
-        budget = environment.producer_budget or ProducerBudget(
-            begun_ms=clock.monotonic_ns() // 1_000_000, begun_date_ms=clock.now_ms()
-        )
-        self.producers = ProducerState(directory, disk, environment.producer_expiration_ms, budget)
+        self._era = KnownEra(directory, disk, environment.owing_eras)
+        self.producers = ProducerState(directory, disk, environment.producer_expiration_ms, environment.budget())
         self._clock = clock
         self._disk = disk
         self._mark = TruncationMark(directory, disk)
@@ -237,14 +211,21 @@ class PartitionLog:
     def header_before(self, offset: int) -> RecordBatchHeader | None:
         """Header of the batch that holds the record before an offset, the log's end at most; None where no batch does.
 
-        raises   CorruptSegment or OSError, where the segment can't be read
+        raises   CorruptSegment or OSError, where the segment can't be read; LogDamaged: the batch lies after the log's end
         """
         wanted = offset - 1
         if wanted < self.log_start_offset:
             return None
         self._reader.refresh(self.segments_version)
         for found in self._reader.batches_from(wanted, self.end_segment, self.end_position):
-            return found.header if found.header.base_offset <= wanted <= found.header.last_offset else None
+            base_offset, end_offset = found.header.base_offset, self.log_end_offset
+            if base_offset >= end_offset:
+                raise LogDamaged(f"{self.directory}: batch at offset {base_offset}, and the log ends at {end_offset}")
+            if not base_offset <= wanted <= found.header.last_offset:
+                return None
+            if found.header.magic < MAGIC_V2:
+                self._reader.check_entry(self._reader.base_of(wanted), found)
+            return found.header
         return None
 
     def is_older(self, base_offset: int, before_ms: int) -> bool:
@@ -293,10 +274,15 @@ class PartitionLog:
 
     def note_history(self, leader_epoch: int) -> None:
         """The log is a part of the one that is led in this epoch: its era is known from now on. raises StorageFailed"""
-        if leader_epoch <= self._era.epoch:
-            return
         try:
             self._era.note(leader_epoch)
+        except OSError as failure:
+            self._latch.fail("era of leader epochs", failure)
+
+    def write_owed_era(self) -> None:
+        """Try again what there was no room for. raises StorageFailed"""
+        try:
+            self._era.write_owed()
         except OSError as failure:
             self._latch.fail("era of leader epochs", failure)
 
@@ -536,6 +522,7 @@ class PartitionLog:
         """Let go of the files without caring for them: the partition is being deleted."""
         self.segments.active.close()
         self._reader.close()
+        self._era.abandon()
 
     # Opening
 

@@ -18,7 +18,8 @@ from headrace.log.config import LogConfig
 from headrace.log.index_layout import TXN_ENTRY, TXN_VERSION
 from headrace.log.names import path_of, segment_bases
 from headrace.log.recovery.log_loader import LogCheckpoint
-from headrace.log.writing.partition_log import LogEnvironment, PartitionLog
+from headrace.log.writing.log_environment import LogEnvironment
+from headrace.log.writing.partition_log import PartitionLog
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.compression import Codec
 from headrace.protocol.record_batch import CONTROL_BIT, TRANSACTIONAL_BIT, build_batch

@@ -1,289 +1,343 @@
 """A mirror under kills, by seed: `python -m tests.chaos.mirror_campaign --kills 200 --seed 7`.
 
-Two nodes, each with a ZooKeeper of its own; producers write to the source all the time, in all codecs. At random moments one of these is
-killed: the mirror, a process of either node, a ZooKeeper; or a second mirror of the same name is started beside a stopped one (SIGSTOP),
-which goes on later: one of the two has to end by itself. At the end the mirror catches up, and each record has to be there once, in
-order, with its key, headers and timestamp, at exactly the offset that the translation says. A group's offset is carried over exactly.
+Clusters, each with a ZooKeeper of its own; records are written to the sources all the time, in all codecs. At random moments one of
+these is killed: the mirror, a process of a node, a ZooKeeper, with several brokers a whole node. Or a second mirror of the same name
+is started beside a stopped one (SIGSTOP), which goes on later: one of the two has to end by itself. At the end the mirror catches up.
+Each record has to be there once, in order, with its key, headers and timestamp, at exactly the offset that the translation says. A
+group that switches to the target gets exactly the next record (`mirror_judge.py`).
 
-With --target-partitions the target has another number of them, so records go by their keys: each is there once, where its key belongs, in
-order by key, and no group skips one that it has not read.
+    --records 10000000       so many are written in all, spread evenly over the kills; without it the load writes small batches
+    --brokers 3              at each side that is of ours; each partition has three replicas
+    --sources 2              into one topic
+    --processes 2            of the mirror
+    --from kafka --to ...    Apache Kafka of a release; of those only the mirror is killed
+    --target-partitions 6    records go by their keys: each is there once, where its key belongs, in order by key, and no group skips
+                             one that it has not read (`mirror_key_judge.py`)
 """
 
 from __future__ import annotations
 
 import argparse
-import os
+import contextlib
 import random
 import shutil
 import signal
 import sys
 import tempfile
-import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from headrace.client.admin import Admin, NewTopic
 from headrace.client.cluster import Cluster
-from headrace.client.kafka import Kafka
-from headrace.client.records import RawRecord
-from headrace.errors import HeadraceError
 from headrace.ids import TopicPartition
-from headrace.mirror.journal import Journal
-from headrace.mirror.partitioner import target_partition
-from headrace.protocol.compression import Codec
-from tests.conftest import RunningNode, start_node
-from tests.support.mirror_process import MirrorProcess, contents, records_of
+from tests.chaos.mirror_judge import Source, ends_of, judge, read_a_part
+from tests.chaos.mirror_key_judge import judge_by_key
+from tests.chaos.mirror_load import Load
+from tests.chaos.mirror_sides import HEADRACE, KINDS, NODE, PROCESS, ZOOKEEPER, Side, side
+from tests.support.mirror_process import MirrorProcess, records_of
 
 TOPIC = "mirrored"
 PARTITIONS = 4
-BATCH_RECORDS = 200
-CLASSES = ("mirror", "mirror", "mirror", "source", "target", "zookeeper", "zombie")
-SETTINGS = (
-    "headrace.network.workers=1",
-    "headrace.partition.workers=2",
-    "offsets.topic.num.partitions=2",
-    f"log.retention.check.interval.ms={24 * 3_600_000}",
-)
+SMALL_CHUNK, LARGE_CHUNK = 200, 20_000  # records of one producer
+LETTERS = "abcdefgh"  # of the sources
+MIRROR, ZOMBIE = "mirror", "zombie"
+CHILD_SHARE = 0.5  # of the kills of a mirror that has several processes
 PAUSE_S = (0.3, 1.5)
 ZOMBIE_S = 2.0
-ZOMBIE_WAIT_S = 10.0
+ZOMBIE_WAIT_S = 20.0
+LOOK_S = 0.1
 WAIT_S = 60.0
+FINISH_TRIES = 5
+FINISH_S = 120.0
+FINISH_RECORDS_PER_S = (
+    2_000  # at least, on whatever machine: two sources need a journal record for each batch where they alternate
+)
 WRONG_SHOWN = 20
-
-Records = dict[int, list[RawRecord]]
-
-
-class Load:
-    """Writes records until it is stopped; `sent` of them are acknowledged."""
-
-    def __init__(self, bootstrap: str, seed: int) -> None:
-        self._bootstrap = bootstrap
-        self._chance = random.Random(seed)
-        self._stop = threading.Event()
-        self.sent = 0
-        self._thread = threading.Thread(target=self._run, daemon=True)
-
-    def __enter__(self) -> Load:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        self._thread.join(WAIT_S)
-
-    def _run(self) -> None:
-        while not self._stop.is_set():
-            codec = self._chance.choice(list(Codec))
-            options = {"compression": codec.name.lower(), "linger_ms": 0, "delivery_timeout_ms": int(WAIT_S * 1000)}
-            try:
-                with Kafka(self._bootstrap) as kafka, kafka.producer(**options) as producer:
-                    for _ in range(BATCH_RECORDS):
-                        number = self.sent
-                        headers = (("n", b"%d" % number),)
-                        key = b"key %d" % (number % 101) if number % 10 else None
-                        producer.send(TOPIC, b"%d" % number, key, headers=headers)
-                        self.sent += 1
-            except HeadraceError:
-                time.sleep(0.1)
-            self._stop.wait(0.02)
+LOGS = ("mirror.log", "node.log")  # of ours
+SIGNS = ("Traceback", "partition stopped")
 
 
-class Campaign:
-    """Of one seed.
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a campaign is made of.
 
+    records             in all; 0: as many as are written while the kills last
+    brokers             of each cluster of ours
     target_partitions   of a topic that the target has before; 0: the mirror creates it
     """
 
-    def __init__(self, directory: Path, seed: int, target_partitions: int = 0) -> None:
-        self._target_partitions = target_partitions
+    kills: int
+    seed: int
+    records: int = 0
+    brokers: int = 1
+    sources: int = 1
+    processes: int = 1
+    from_kind: str = HEADRACE
+    to_kind: str = HEADRACE
+    target_partitions: int = 0
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.sources <= len(LETTERS):
+            raise ValueError(f"sources: {self.sources}: expected 1 to {len(LETTERS)}")
+        if self.sources > 1 and self.is_by_key:
+            raise ValueError(f"sources: {self.sources}: a copy by key is judged with one source")
+        if self.kills < 1:
+            raise ValueError(f"kills: {self.kills}: expected at least one")
+
+    @property
+    def is_by_key(self) -> bool:
+        return self.target_partitions not in (0, PARTITIONS)
+
+
+class Campaign:
+    """Of one plan."""
+
+    def __init__(self, directory: Path, plan: Plan) -> None:
         self._directory = directory
-        self._chance = random.Random(seed)
-        self._seed = seed
+        self._plan = plan
+        self._chance = random.Random(plan.seed)
+        self.sources = [
+            side(plan.from_kind, directory / f"source-{LETTERS[index]}", plan.brokers) for index in range(plan.sources)
+        ]
+        self.target = side(plan.to_kind, directory / "target", plan.brokers)
+        self._loads: list[Load] = []
         self.done: Counter[str] = Counter()
         self.zombies_that_ended = 0
+        self.records = 0
 
-    def run(self, kills: int) -> list[str]:
+    def run(self) -> list[str]:
         """What is wrong, nothing where all is right."""
-        nodes = [start_node(self._directory / name, *SETTINGS) for name in ("source", "target")]
-        try:
-            return self._run(kills, *nodes)
-        finally:
-            for node in nodes:
-                node.stop()
+        with contextlib.ExitStack() as stack:
+            for one in (*self.sources, self.target):
+                stack.callback(one.stop)
+                one.start()
+            return self._run()
 
-    def _mirror(self, source: RunningNode, target: RunningNode, number: int = 0) -> MirrorProcess:
+    def _run(self) -> list[str]:
+        for one in self.sources:
+            _create_topic(one, PARTITIONS)
+        if self._plan.target_partitions:
+            _create_topic(self.target, self._plan.target_partitions)
+        mirror = self._mirror()
+        wrong: list[str] = []
+        try:
+            with self._writing():
+                mirror.start()
+                for number in range(1, self._plan.kills + 1):
+                    if not self._wait_for_share(number):
+                        wrong.append(f"kill {number}: the load stalled at {self._written} records")
+                        break
+                    what = self._chance.choice(self._kinds())
+                    mirror = self._strike(what, number, mirror)
+                    self.done[what] += 1
+                    print(f"{number:4} {what} sent={self._written}", flush=True)
+                wrong += [
+                    f"source {load.letter}: only {load.acknowledged} records"
+                    for load in self._loads
+                    if not self._is_written(load)
+                ]
+        finally:
+            mirror.kill()
+        return wrong + self._judge(mirror) + self._logged()
+
+    # The load
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        chunk = LARGE_CHUNK if self._plan.records else SMALL_CHUNK
+        if self._plan.records:
+            chunk = max(1, min(chunk, self._plan.records // self._plan.kills // self._plan.sources))
+        with contextlib.ExitStack() as stack:
+            for index, one in enumerate(self.sources):
+                load = Load(
+                    one.bootstrap, TOPIC, LETTERS[index], self._plan.seed + index, one.codecs, one.has_headers, chunk,
+                    0 if self._plan.records else None,
+                )  # fmt: skip
+                self._loads.append(stack.enter_context(load))
+            yield
+
+    @property
+    def _written(self) -> int:
+        return sum(load.acknowledged for load in self._loads)
+
+    def _share(self, number: int) -> int:
+        """Records of each source that are written before the end of a kill."""
+        return self._plan.records * number // self._plan.kills // self._plan.sources
+
+    def _write_some(self) -> None:
+        """A few records, where the load has written its share: a mirror that has nothing to copy does not notice another one."""
+        for load in self._loads:
+            if load.allowance is not None and load.acknowledged >= load.allowance:
+                load.allowance += SMALL_CHUNK
+
+    def _wait_for_share(self, number: int) -> bool:
+        """Until the moment of a kill: while its share of the records is written. False: the load stalled."""
+        if not self._plan.records:
+            time.sleep(self._chance.uniform(*PAUSE_S))
+            return True
+        before, after = self._share(number - 1), self._share(number)
+        for load in self._loads:
+            load.allowance = max(after, load.allowance or 0)
+        moment = before + int(self._chance.random() * (after - before))
+        return all(load.wait_for(moment) for load in self._loads)
+
+    def _is_written(self, load: Load) -> bool:
+        """Whether all its records are."""
+        return not self._plan.records or load.wait_for(self._share(self._plan.kills))
+
+    # The kills
+
+    def _kinds(self) -> Sequence[str]:
+        """Half of all is done to the mirror."""
+        kinds = [MIRROR, MIRROR, MIRROR, ZOMBIE]
+        sides = [("source", one) for one in self.sources[:1]] + [("target", self.target)]
+        for name, one in sides:
+            if PROCESS in one.victims:
+                kinds += [name]
+            if NODE in one.victims:
+                kinds += [f"{name} {NODE}"]
+            if ZOOKEEPER in one.victims and ZOOKEEPER not in kinds:
+                kinds.append(ZOOKEEPER)
+        return kinds
+
+    def _mirror(self, number: int = 0) -> MirrorProcess:
         return MirrorProcess(
             self._directory / f"mirror {number}",
-            [source.bootstrap],
-            target.bootstrap,
+            [one.bootstrap for one in self.sources],
+            self.target.bootstrap,
             mirror_name="campaign",
             mirror_topics_whitelist=TOPIC,
-            mirror_partitioner="key" if 0 < self._target_partitions < PARTITIONS else "auto",
+            mirror_consumer_numthreads=str(self._plan.processes),
+            mirror_partitioner="key" if 0 < self._plan.target_partitions < PARTITIONS else "auto",
         )
 
-    def _run(self, kills: int, source: RunningNode, target: RunningNode) -> list[str]:
-        with Cluster(source.bootstrap) as cluster:
-            assert Admin(cluster).create_topics([NewTopic(TOPIC, PARTITIONS)]) == {TOPIC: None}
-        if self._target_partitions:
-            with Cluster(target.bootstrap) as cluster:
-                assert Admin(cluster).create_topics([NewTopic(TOPIC, self._target_partitions)]) == {TOPIC: None}
-        mirror = self._mirror(source, target)
-        try:
-            with Load(source.bootstrap, self._seed) as load:
-                mirror.start()
-                for number in range(1, kills + 1):
-                    time.sleep(self._chance.uniform(*PAUSE_S))
-                    kind = self._chance.choice(CLASSES)
-                    mirror = self._strike(kind, number, mirror, source, target)
-                    self.done[kind] += 1
-                    print(f"{number:4} {kind} sent={load.sent}", flush=True)
-        finally:
-            mirror.kill()
-        return self._judge(mirror, source, target)
-
-    def _strike(
-        self, kind: str, number: int, mirror: MirrorProcess, source: RunningNode, target: RunningNode
-    ) -> MirrorProcess:
+    def _strike(self, what: str, number: int, mirror: MirrorProcess) -> MirrorProcess:
         """Kill one; returns the mirror that runs now."""
-        if kind == "mirror":
-            mirror.kill()
+        if what == MIRROR:
+            if self._plan.processes > 1 and self._chance.random() < CHILD_SHARE:
+                mirror.kill_a_child(self._chance)
+            else:
+                mirror.kill()
             mirror.start()
             return mirror
-        if kind == "zombie":
-            mirror.signal(signal.SIGSTOP)
-            following = self._mirror(source, target, number)
-            following.start()
-            _wait(lambda: "partition located" in following.log())
-            time.sleep(self._chance.uniform(0, ZOMBIE_S))
-            mirror.signal(signal.SIGCONT)
-            self.zombies_that_ended += _wait(lambda: mirror.has_ended() or following.has_ended())
-            if not following.is_running():  # the other one had claimed nothing before it was stopped
-                following.kill()
-                return mirror
-            mirror.kill()
-            return following
-        node = source if kind == "source" else target if kind == "target" else self._chance.choice([source, target])
-        pids = node.pids()
-        names = ["java"] if kind == "zookeeper" else [name for name in pids if name.startswith("hr-")]
-        name = self._chance.choice([name for name in names if name in pids] or sorted(pids))
-        os.kill(pids[name], signal.SIGKILL)
+        if what == ZOMBIE:
+            return self._two_mirrors(number, mirror)
+        name, _space, victim = what.partition(" ")
+        sources = [one for one in self.sources if one.victims]
+        if name == ZOOKEEPER:
+            killed, victim = self._chance.choice([one for one in (*sources, self.target) if one.victims]), ZOOKEEPER
+        else:
+            killed = self.target if name == "target" else self._chance.choice(sources)
+        killed.kill(victim or PROCESS, self._chance)
         if not mirror.is_running():
             mirror.start()
         return mirror
 
-    def _judge(self, mirror: MirrorProcess, source: RunningNode, target: RunningNode) -> list[str]:
-        name = TopicPartition(TOPIC, 0)
-        there = records_of(source.bootstrap, TOPIC)
-        middle = there[0][len(there[0]) // 2].offset
-        ends = {TopicPartition(TOPIC, index): rows[-1].offset + 1 for index, rows in there.items() if rows}
-        with Cluster(source.bootstrap, patience_s=WAIT_S) as cluster:
-            Admin(cluster).alter_group_offsets("moved", {name: middle})
-            Admin(cluster).alter_group_offsets("done", ends)
+    def _two_mirrors(self, number: int, mirror: MirrorProcess) -> MirrorProcess:
+        mirror.signal(signal.SIGSTOP)
+        following = self._mirror(number)
+        following.start()
+        _wait(lambda: "partition located" in following.log())
+        time.sleep(self._chance.uniform(0, ZOMBIE_S))
+        mirror.signal(signal.SIGCONT)
+        self.zombies_that_ended += _wait(lambda: mirror.has_ended() or following.has_ended(), self._write_some)
+        if not following.is_running():  # the other one had claimed nothing before it was stopped
+            following.kill()
+            return mirror
+        mirror.kill()
+        return following
+
+    # The end
+
+    def _judge(self, mirror: MirrorProcess) -> list[str]:
+        begun_s = time.monotonic()
+        sources = [
+            Source(one.bootstrap, letter, ends_of(one.bootstrap, TOPIC)[1])
+            for one, letter in zip(self.sources, LETTERS, strict=False)
+        ]
+        for source in sources:
+            read_a_part(source, TOPIC)
+        records = sum(sum(source.ends.values()) for source in sources)
         code = 1
-        for _ in range(5):
-            code = mirror.finish()
+        for _ in range(FINISH_TRIES):
+            code = mirror.finish(FINISH_S + records / FINISH_RECORDS_PER_S)
             if not code:
                 break
-        wrong = [f"the mirror ended with {code}: {mirror.log()[-2_000:]}"] if code else []
-        here = records_of(target.bootstrap, TOPIC)
-        with Cluster(target.bootstrap, patience_s=WAIT_S) as cluster:
-            cluster.refresh(None)
-            journal = Journal(cluster, lambda lane: lane.topic == TOPIC, lambda: 0, "")
-            journal.read()
-            carried = Admin(cluster).group_offsets("moved")
-            done = Admin(cluster).group_offsets("done")
+        if code:
+            return [f"the mirror ended with {code}: {mirror.log()[-2_000:]}"]
+        caught_up_s = time.monotonic() - begun_s
         print(
-            f"records={sum(map(len, there.values()))} {dict(self.done)} pairs of which one ended by itself={self.zombies_that_ended}"
+            f"{dict(self.done)} pairs of which one ended by itself={self.zombies_that_ended} caught up in {caught_up_s:.0f} s",
+            flush=True,
         )
-        if self._target_partitions not in (0, PARTITIONS):
-            return wrong + self._judge_by_key(there, here, {name: middle}, carried, done)
-        for index in range(PARTITIONS):
-            old, new = there[index], here[index]
-            if contents(old) != contents(new):
-                values = Counter(one.value for one in new)
-                doubled = sum(1 for count in values.values() if count > 1)
-                lost = sum(1 for one in old if one.value not in values)
-                wrong.append(
-                    f"partition {index}: {len(old)} records at the source, {len(new)} at the target, {lost} lost, {doubled} doubled"
-                )
-                continue
-            (notes,) = [one for lane, one in journal.lanes.items() if lane.partition == index]
-            bad = [
-                one.offset
-                for one, copy in zip(old, new, strict=True)
-                if notes.translation.translate(one.offset) != copy.offset
-            ]
-            if bad:
-                wrong.append(f"partition {index}: {len(bad)} offsets are translated wrongly, the first is {bad[0]}")
-            if not index and carried.get(name) != notes.translation.translate(middle):
-                wrong.append(
-                    f"the group was carried to {carried}, offset {middle} is {notes.translation.translate(middle)}"
-                )
-        return wrong
+        if self._plan.is_by_key:
+            self.records = records
+            return self._judge_by_key(sources[0])
+        verdict = judge(self.target.bootstrap, TOPIC, sources, self._loads)
+        self.records = verdict.records
+        print(
+            f"records={verdict.records}, each offset translated exactly; "
+            f"partitions in which a group went on at the next record={verdict.switched}"
+        )
+        return verdict.wrong[:WRONG_SHOWN]
 
-    def _judge_by_key(
-        self,
-        there: Records,
-        here: Records,
-        moved: dict[TopicPartition, int],
-        carried: dict[TopicPartition, int],
-        done: dict[TopicPartition, int],
-    ) -> list[str]:
-        """moved, carried, done   offsets of a group at the source; of the same, and of one that has read all, at the target"""
+    def _logged(self) -> list[str]:
+        """What no kill may cause: a partition that stops, an exception that is not caught."""
         wrong = []
-        count = self._target_partitions
-        place = {one.value: (index, one) for index, rows in there.items() for one in rows}
-        found = Counter(one.value for rows in here.values() for one in rows)
-        doubled = sum(1 for number in found.values() if number > 1)
-        lost = len(place.keys() - found.keys())
-        if doubled or lost or len(found) != len(place):
-            wrong.append(
-                f"{len(place)} records at the source, {len(found)} at the target, {lost} lost, {doubled} doubled"
-            )
-            return wrong
-        for index, rows in here.items():
-            order: dict[int, int] = {}
-            for one in rows:
-                partition, old = place[one.value]
-                if contents([old]) != contents([one]):
-                    wrong.append(
-                        f"offset {one.offset} of partition {index} differs from offset {old.offset} of {partition}"
-                    )
-                if target_partition(old.key, partition, old.offset, count) != index:
-                    wrong.append(f"offset {old.offset} of partition {partition} went to {index}")
-                if old.offset < order.get(partition, 0):
-                    wrong.append(f"offset {old.offset} of partition {partition} changed places in {index}")
-                order[partition] = old.offset
-                is_read = old.offset < moved.get(TopicPartition(TOPIC, partition), 0)
-                if not is_read and one.offset < carried.get(TopicPartition(TOPIC, index), 0):
-                    wrong.append(f"the group would skip offset {old.offset} of partition {partition}")
-            end = rows[-1].offset + 1 if rows else 0
-            if done.get(TopicPartition(TOPIC, index), 0) != end:
-                wrong.append(f"the group that has read all is at {done} of the target, partition {index} ends at {end}")
+        for path in sorted(self._directory.glob("*/*.log")):
+            if path.name in LOGS:
+                lines = path.read_text(errors="replace").splitlines()
+                wrong += [f"{path}: {line}" for line in lines if any(sign in line for sign in SIGNS)]
         return wrong[:WRONG_SHOWN]
 
+    def _judge_by_key(self, source: Source) -> list[str]:
+        with Cluster(self.target.bootstrap, patience_s=WAIT_S) as cluster:
+            carried, done = (Admin(cluster).group_offsets(group) for group in (source.group, source.done_group))
+        there, here = (records_of(bootstrap, TOPIC) for bootstrap in (source.bootstrap, self.target.bootstrap))
+        print(f"records={sum(map(len, there.values()))}")
+        return judge_by_key(TOPIC, there, here, source.moved, carried, done)
 
-def _wait(condition: Callable[[], bool]) -> bool:
+
+def _create_topic(one: Side, partitions: int) -> None:
+    with Cluster(one.bootstrap, patience_s=WAIT_S) as cluster:
+        assert Admin(cluster).create_topics([NewTopic(TOPIC, partitions, one.replication_factor)]) == {TOPIC: None}
+        cluster.retried(lambda: cluster.leader(TopicPartition(TOPIC, 0)), {TOPIC})
+
+
+def _wait(condition: Callable[[], bool], meanwhile: Callable[[], None] = lambda: None) -> bool:
     """Whether it came true in time."""
     deadline_s = time.monotonic() + ZOMBIE_WAIT_S
     while not condition():
         if time.monotonic() > deadline_s:
             return False
-        time.sleep(0.05)
+        meanwhile()
+        time.sleep(LOOK_S)
     return True
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=int(time.time()))
+    parser.add_argument("--records", type=int, default=0, help="in all; 0: as many as are written while the kills last")
+    parser.add_argument("--brokers", type=int, default=1, help="of each cluster of ours")
+    parser.add_argument("--sources", type=int, default=1)
+    parser.add_argument("--processes", type=int, default=1, help="of the mirror")
+    parser.add_argument("--from", dest="from_kind", choices=KINDS, default=HEADRACE)
+    parser.add_argument("--to", dest="to_kind", choices=KINDS, default=HEADRACE)
     parser.add_argument("--target-partitions", type=int, default=0, help=f"0: as many as the source, {PARTITIONS}")
-    given = parser.parse_args()
+    try:
+        plan = Plan(**vars(parser.parse_args()))
+    except ValueError as failure:
+        parser.error(str(failure))
     directory = Path(tempfile.mkdtemp(prefix="mirror-campaign-"))
-    print(f"seed={given.seed} directory={directory}", flush=True)
-    wrong = Campaign(directory, given.seed, given.target_partitions).run(given.kills)
+    print(f"{plan} directory={directory}", flush=True)
+    begun_s = time.monotonic()
+    wrong = Campaign(directory, plan).run()
+    print(f"{time.monotonic() - begun_s:.0f} s; anomalies: {len(wrong) or 'none'}")
     for line in wrong:
         print(f"ANOMALY {line}")
     if not wrong:

@@ -72,6 +72,7 @@ def test_the_index_has_each_record_with_its_title_and_status_and_no_other():
     assert listed == there
 
 
+@pytest.mark.process
 def test_each_reference_of_the_tree_names_a_record_that_is_there():
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True)
     if listed.returncode:

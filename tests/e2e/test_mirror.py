@@ -134,6 +134,27 @@ def test_a_group_ahead_of_the_copy_is_not_carried_further_than_it(nodes, mirror)
     assert mirrored.stop() == 0, mirrored.log()
 
 
+def test_a_group_that_can_not_be_carried_over_hinders_no_other_one(nodes, mirror):
+    """One topic is no longer copied, and gone at the target: what its group has of another one is carried over, and so are later groups."""
+    source, target = nodes
+    topics = ["hinders-1", "hinders-2", "hinders-3"]
+    for topic in topics:
+        create(source, topic)
+        produce(source, topic, range(10))
+    mirrored = mirror("hinders-.")
+    assert mirrored.finish() == 0, mirrored.log()
+    with Cluster(target.bootstrap) as cluster:
+        assert Admin(cluster).delete_topics(topics[:1]) == {topics[0]: None}
+    with Cluster(source.bootstrap) as cluster:
+        Admin(cluster).alter_group_offsets("first", {partition(topics[0]): 5, partition(topics[1]): 6})
+        Admin(cluster).alter_group_offsets("second", {partition(topics[2]): 5})
+    mirrored.config.write_text(mirrored.config.read_text().replace("whitelist=hinders-.", "whitelist=hinders-[23]"))
+    assert mirrored.finish() == 0, mirrored.log()
+    with Cluster(target.bootstrap) as cluster:
+        found = {group: Admin(cluster).group_offsets(group) for group in ("first", "second")}
+    assert found == {"first": {partition(topics[1]): 6}, "second": {partition(topics[2]): 5}}, mirrored.log()
+
+
 def test_topics_grow_and_settings_follow(nodes, mirror):
     source, target = nodes
     create(source, "grown", 1, **{"retention.ms": "1234567890"})

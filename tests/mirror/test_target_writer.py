@@ -1,7 +1,8 @@
-"""What goes into a produce request: one batch for a partition, also where several copies write to it."""
+"""What goes into a produce request: one batch for a partition, also where several copies write to it; whom a failure holds up."""
 
 from types import SimpleNamespace
 
+from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import TopicPartition
 from headrace.mirror.identity import LaneName
 from headrace.mirror.lane import Outgoing
@@ -71,3 +72,23 @@ def test_copies_that_write_to_one_partition_take_turns():
     writer._lines.clear()
     writer.send(other, 0.0)
     assert producer_of(memoryview(bytes(fresh.sent[0][0].records)))[0] != first
+
+
+def test_a_topic_that_was_deleted_at_the_target_hinders_no_other_one():
+    connection = FakeConnection()
+
+    def refresh(_topics):
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "topic gone")
+
+    def leader(name):
+        if name.topic == "gone":
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, str(name))
+        return 1
+
+    cluster = SimpleNamespace(refresh=refresh, leader=leader, connection=lambda _node_id: connection)
+    writer = TargetWriter(cluster, lambda _outlet: True, None, None, None)
+    kept, gone = outlet(1, 3), outlet(2, 3)
+    gone.target = TopicPartition("gone", 0)
+    assert writer.send([gone, kept], 0.0) == 3
+    kept.lane.left = 2
+    assert writer.send([gone, kept], 0.01) == 2, "it waited for the metadata of the other one"

@@ -89,6 +89,25 @@ def test_a_connection_that_nobody_uses_is_not_made(desk, node):
     assert not node.sessions
 
 
+def test_connections_are_numbered_so_that_an_owner_finds_another_one_though_it_asked_nothing(desk, node):
+    peer = desk.open(node)
+    assert peer.connection == 0
+    desk.ask(peer, "first")
+    assert peer.connection == 0, "not there yet"
+    desk.turn_until(lambda: node.requests)
+    assert peer.connection == 1
+    node.session.answer()
+    desk.turn_until(lambda: desk.told)
+    node.session.requests.clear()
+    node.session.reset()
+    desk.turn_until(lambda: peer.state is not PeerState.READY)
+    assert peer.connection == 0
+    desk.pass_ms(60_000)
+    desk.ask(peer, "second")
+    desk.turn_until(lambda: node.requests)
+    assert peer.connection == 2
+
+
 def test_versions_come_first_where_they_are_asked_for(desk, node):
     peer = desk.open(node, asks_versions=True)
     desk.ask(peer, "exact", version=1)

@@ -9,7 +9,8 @@ from headrace.log.config import LogConfig
 from headrace.log.disk import Disk
 from headrace.log.reading.aborted_transactions import read_aborted
 from headrace.log.recovery.log_loader import LogCheckpoint
-from headrace.log.writing.partition_log import LogEnvironment, PartitionLog
+from headrace.log.writing.log_environment import LogEnvironment
+from headrace.log.writing.partition_log import PartitionLog
 from headrace.protocol.record_batch import TRANSACTIONAL_BIT, build_batch
 from tests.support.fake_clock import NOW_MS, FakeClock
 

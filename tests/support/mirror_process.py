@@ -1,10 +1,11 @@
 """A mirror as a process of a test, killed and started again; what two clusters hold, compared record by record."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from headrace.client.cluster import EARLIEST, LATEST, Cluster
 from headrace.client.kafka import Kafka
@@ -12,8 +13,10 @@ from headrace.client.range_reader import read_ranges
 from headrace.ids import TopicPartition
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
+from headrace.testing.processes import children_of, is_alive
 from tests.conftest import start_node
 from tests.support import children
+from tests.support.waiting import wait_until
 
 DEADLINE_S = 40
 SETTINGS = (
@@ -67,14 +70,29 @@ class MirrorProcess:
             self._process = children.start(self._command(), stdout=log, stderr=log)
 
     def kill(self):
-        """At once, as a power loss would."""
+        """At once, as a power loss would. Of several processes the first one: the others end by themselves."""
         process, self._process = self._process, None
         if process is not None:
+            others = children_of(process.pid)
             process.send_signal(signal.SIGKILL)
             process.wait()
+            wait_until(lambda: not any(map(is_alive, others)), "a process of a mirror goes on without the first one")
+
+    def kill_a_child(self, chance):
+        """One of several processes: the others end by themselves."""
+        process, self._process = self._process, None
+        others = children_of(process.pid)
+        if others:
+            os.kill(chance.choice(others), signal.SIGKILL)
+        else:
+            process.send_signal(signal.SIGKILL)
+        process.wait(timeout=DEADLINE_S)
 
     def signal(self, number):
-        self._process.send_signal(number)
+        """To all its processes."""
+        for pid in (self._process.pid, *children_of(self._process.pid)):
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
 
     def is_running(self):
         return self._process is not None and self._process.poll() is None
@@ -93,10 +111,10 @@ class MirrorProcess:
         process, self._process = self._process, None
         return process.wait(timeout=DEADLINE_S)
 
-    def finish(self):
+    def finish(self, deadline_s=DEADLINE_S):
         """Copy up to the present ends; returns the exit code."""
         with open(self.directory / "mirror.log", "a") as log:
-            return subprocess.run(self._command("--once"), stdout=log, stderr=log, timeout=DEADLINE_S).returncode
+            return subprocess.run(self._command("--once"), stdout=log, stderr=log, timeout=deadline_s).returncode
 
     def log(self):
         return (self.directory / "mirror.log").read_text()

@@ -15,7 +15,8 @@ from headrace.log.disk import Disk
 from headrace.log.reading.open_segments import OpenSegments
 from headrace.log.recovery.log_loader import LogCheckpoint
 from headrace.log.state.producer_state import ProducerBudget
-from headrace.log.writing.partition_log import LogEnvironment, PartitionLog
+from headrace.log.writing.log_environment import LogEnvironment
+from headrace.log.writing.partition_log import PartitionLog
 from headrace.shm.counters import RECOVERED_BYTES
 from headrace.shm.seat import Seat
 from headrace.shm.steady_date import SteadyDate
@@ -54,6 +55,11 @@ class LogOpener:
     ) -> PartitionLog:
         """`PartitionLog.open`."""
         return PartitionLog.open(directory, name, config, checkpoint, self._environment, topic_id)
+
+    @property
+    def has_owed_eras(self) -> bool:
+        """Whether a log's era waits for room."""
+        return bool(self._environment.owing_eras)
 
     def note_progress(self, bytes_read: int) -> None:
         """A sign of life, and bytes of a log that were read since the last one."""

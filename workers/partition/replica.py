@@ -62,8 +62,9 @@ class Replica:
                           followed all the same, an operator has accepted that
     is_nameless           its directory had no topic id: it may be of an earlier topic of the name
     may_be_unclean        unclean.leader.election.enable: a leader may lack what was acknowledged
-    is_unproven           nobody has compared its log's last batch with that of this leader in this leader epoch. A log that stays open
-                          may have parted from its leader's as well: a restored ZooKeeper gives an epoch to two leaders
+    is_unproven           nobody has compared its log's last batch with that of this leader, in this leader epoch and by this connection
+                          (`replication/followed.py`). A log that stays open may have parted from its leader's as well: a restored
+                          ZooKeeper gives an epoch to two leaders
     min_insync_replicas   that acks=all asks for: no more than there are replicas
     """
 
@@ -79,7 +80,6 @@ class Replica:
         "_node_id",
         "_older_ends",
         "_on_failure",
-        "_proven_under",
         "_stable",
         "_table",
         "_told",
@@ -152,7 +152,6 @@ class Replica:
         self._table = table
         self._generation = generation
         self._node_id = node_id
-        self._proven_under = (NO_LEADER, -1)  # leader and leader epoch under which the log was proven last
         self._alone = (node_id,)
         self._moved = moved
         self._on_failure = on_failure
@@ -219,8 +218,6 @@ class Replica:
         self.leader_epoch = view.leader_epoch
         self.leader_id = view.leader
         self.is_halted = view.is_halted
-        if state is RowState.FOLLOWER and view.leader != NO_LEADER:
-            self.is_unproven = self.is_unproven or (view.leader, view.leader_epoch) != self._proven_under
         self._follow_followers(is_new_epoch, was_epoch_begun=was_epoch_begun)
         self.advance_high_watermark()
         self._is_role_owed = True
@@ -270,7 +267,6 @@ class Replica:
         """The last batch of its log is its leader's as well."""
         self.is_unproven = self.is_wary = self.is_nameless = False
         self.parted_from = NO_LEADER
-        self._proven_under = (self.leader_id, self.leader_epoch)
 
     def _follow_followers(self, is_new_epoch: bool, *, was_epoch_begun: bool) -> None:
         """Know the followers of this role; of a new epoch nothing is known yet.
@@ -563,6 +559,8 @@ class Replica:
         self.publish()
 
     def _take_log(self, log: PartitionLog) -> None:
+        """raises StorageFailed, where the era that is known can't be written"""
+        log.note_history(self.log.known_epoch)  # in memory alone, maybe: there was no room
         self.log = log
         self._marked = self._stable = _NOWHERE
         self._forget_places()

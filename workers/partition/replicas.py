@@ -283,6 +283,7 @@ class Replicas:
         if is_waiting and self.failures.is_retry_due(monotonic_ms):
             self._unopened.try_again(self.failures.has_room, lambda slot: self.failures.may_try(slot, monotonic_ms))
             self.failures.note_due(monotonic_ms)
+            self.failures.write_owed_eras()
             self._opener.sync_names()
             self._delete_all(is_first_view=False)
             self.reopen_some()

@@ -9,7 +9,8 @@ Runs in: a partition worker.
     a directory without room    its replicas refuse appends until there is some (`log_directories.py`)
     an I/O error                the directory is offline, in all processes, and every replica in it until the node is restarted
     contradictory files         that replica alone is offline; the stop is not a clean one
-    a damaged log that was cut  the replica is given up as well, its log opened and reported
+    a damaged log that was cut  the replica is given up as well, its log opened and reported. So is one whose last batch can't be
+                                parsed. An opening that found nothing wrong with that one is no use a second time: it goes offline
 
 Who writes what: `Replica.is_full` is written here alone.
 
@@ -24,7 +25,7 @@ from pathlib import Path
 from typing import Final
 
 from headrace.errors import HeadraceError, LogDamaged, LogShort, StorageExhausted, StorageFailed
-from headrace.ids import TopicPartition
+from headrace.ids import PartitionKey, TopicPartition
 from headrace.limits import REOPEN_INTERVAL_MS, REOPEN_SHARE
 from headrace.log.disk import Disk, storage_failure
 from headrace.log.recovery.log_loader import LogCheckpoint
@@ -62,11 +63,14 @@ class StorageFailures:
         self._due: dict[int, None] = {}  # of these, the slots that are tried now
         self._next_retry_ms = 0
         self._next_try_ms: dict[int, int] = {}  # by slot, of logs that were tried in vain
+        self._damaged: dict[
+            int, tuple[PartitionKey, int]
+        ] = {}  # by slot, with the end: opened again for its last batch
 
     @property
     def has_exhausted(self) -> bool:
-        """Whether a log waits for room."""
-        return bool(self._exhausted)
+        """Whether a log waits for room, or its era does."""
+        return bool(self._exhausted) or self._logs.has_owed_eras
 
     def take(self, replica: Replica, failure: StorageFailed) -> None:
         """A log refused: out of room, or its directory is lost with every replica in it."""
@@ -80,8 +84,7 @@ class StorageFailures:
             self._wanted[replica.slot] = failure.wanted_bytes
             return
         if isinstance(failure, LogShort):
-            replica.log.abandon()
-            self._open_short(replica, replica.log.log_end_offset, failure.published)
+            self._open_damaged(replica, failure)
         elif isinstance(failure, LogDamaged):
             self.lose_replica(replica, failure)
         else:
@@ -180,12 +183,42 @@ class StorageFailures:
             ended_ms = monotonic_ms()
             self.note_try(slot, ended_ms, ended_ms - begun_ms)
 
+    def write_owed_eras(self) -> None:
+        """Eras that found no room when they began."""
+        if not self._logs.has_owed_eras:
+            return
+        for replica in list(self._replicas.values()):
+            if replica.log.failure is None:
+                self._write_owed_era(replica)
+
+    def _write_owed_era(self, replica: Replica) -> None:
+        try:
+            replica.log.write_owed_era()
+        except StorageFailed as failure:
+            self.take(replica, failure)
+
     def forget(self, slot: int) -> None:
         """The replica is not held any more, or has its log elsewhere."""
         self._exhausted.pop(slot, None)
         self._wanted.pop(slot, None)
         self._due.pop(slot, None)
         self._next_try_ms.pop(slot, None)
+
+    def _open_damaged(self, replica: Replica, failure: LogShort) -> None:
+        """It is opened as after a start, which finds the damage, and reports it: once for each end of the log."""
+        end_offset, published = replica.log.log_end_offset, failure.published
+        if end_offset < published:
+            replica.log.abandon()
+            self._open_short(replica, end_offset, published)
+            return
+        place = (replica.key, published)
+        if self._damaged.get(replica.slot) == place:
+            self.lose_replica(replica, failure)
+            return
+        self._damaged[replica.slot] = place
+        _log.error("log damaged, opened again as after a start partition=%s reason=%s", replica.partition, failure)
+        replica.log.abandon()
+        self._on_short(replica, published)
 
     def _open_short(self, replica: Replica, end_offset: int, published: int) -> None:
         _log.error(

@@ -108,13 +108,53 @@ def test_a_file_that_is_none_is_said_and_written_again(tmp_path, caplog, data):
     assert KnownEra(tmp_path, FaultyDisk()).epoch == ERA
 
 
-def test_without_room_it_is_known_until_the_process_ends(tmp_path, caplog):
-    era = KnownEra(tmp_path, FaultyDisk(0, errno.ENOSPC))
+class FullDisk(FaultyDisk):
+    """It counts what it refuses."""
+
+    is_full = True
+    refused = 0
+
+    def _call(self, name):
+        if self.is_full and name in self.only:
+            self.refused += 1
+            raise OSError(errno.ENOSPC, "injected")
+        super()._call(name)
+
+
+def test_without_room_it_is_owed_and_written_once_there_is_some(tmp_path, caplog):
+    disk, owing = FullDisk(), set()
+    era = KnownEra(tmp_path, disk, owing)
     era.note(ERA)
-    assert era.epoch == ERA
-    assert f"era of leader epochs not written to disk path={tmp_path / ERA_FILE} epoch={ERA}" in caplog.text
-    era.note(ERA + 1)
-    assert KnownEra(tmp_path, FaultyDisk()).epoch == ERA + 1, "written with the next leader epoch"
+    refused = disk.refused
+    for epoch in (ERA, ERA, ERA + 1):  # of each answer of a leader
+        era.note(epoch)
+    assert (era.epoch, disk.refused) == (ERA + 1, refused), "known, and not tried for each of them"
+    assert owing == {tmp_path / ERA_FILE}
+    era.write_owed()
+    assert era.is_owed
+    assert caplog.text.count(f"era of leader epochs not written, retried later path={tmp_path / ERA_FILE}") == 1
+    disk.is_full = False
+    era.write_owed()
+    assert not owing
+    assert KnownEra(tmp_path, FaultyDisk()).epoch == ERA + 1, "under the same leader epoch"
+
+
+def test_a_later_era_is_tried_at_once(tmp_path):
+    disk = FullDisk()
+    era = KnownEra(tmp_path, disk)
+    era.note(ERA)
+    disk.is_full = False
+    era.note(2 * ERA)
+    assert not era.is_owed
+    assert KnownEra(tmp_path, FaultyDisk()).epoch == 2 * ERA
+
+
+def test_a_log_that_is_closed_owes_nothing(tmp_path):
+    owing = set()
+    era = KnownEra(tmp_path, FullDisk(), owing)
+    era.note(ERA)
+    era.abandon()
+    assert not owing
 
 
 def test_a_disk_that_refuses_it_takes_the_log_out(tmp_path):

@@ -10,7 +10,8 @@ from headrace.log.config import LogConfig
 from headrace.log.recovery.log_loader import LogCheckpoint
 from headrace.log.state.synced_mark import SYNCED_FILE, SyncedMark
 from headrace.log.state.truncation_mark import doubt_all
-from headrace.log.writing.partition_log import LogEnvironment, PartitionLog
+from headrace.log.writing.log_environment import LogEnvironment
+from headrace.log.writing.partition_log import PartitionLog
 from tests.support.fake_clock import NOW_MS, FakeClock
 from tests.support.faulty_disk import FaultyDisk
 from tests.support.log_fixtures import batch

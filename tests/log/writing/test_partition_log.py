@@ -1,6 +1,6 @@
 """The append: what is taken, what is refused and with which error, when a segment rolls, and what a failing disk does.
 
-Holds: log/writing/validator.py, log/segments/segment.py
+Holds: log/writing/log_environment.py, log/writing/validator.py, log/segments/segment.py
 """
 
 import errno

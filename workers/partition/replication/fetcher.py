@@ -47,6 +47,7 @@ from headrace.runtime.peer_request import Outcome
 from headrace.runtime.peers import Peers
 from headrace.workers.partition.replica import Replica
 from headrace.workers.partition.replication import leader_errors
+from headrace.workers.partition.replication.answer_backoff import AnswerBackoff, backoff_of
 from headrace.workers.partition.replication.fetch_answer import VERSION_OF_IDS, FetchAnswer, FetchedPart, read_answer
 from headrace.workers.partition.replication.fetch_changes import build_changes
 from headrace.workers.partition.replication.fetch_options import FetchOptions
@@ -64,7 +65,6 @@ from headrace.workers.partition.replication.leader_questions import (
 from headrace.workers.partition.replication.throttle import Throttle
 
 VERSION_WITHOUT_IDS: Final = 12
-_DOUBLINGS: Final = 20  # more are no use
 _FRAME_BYTES: Final = 256 << 10  # of an answer besides its records: some thousand partitions
 
 _ReplicaState = messages.FetchRequest.ReplicaState
@@ -103,6 +103,7 @@ class Fetcher:
         self._cancel = cancel
         self._on_cut = on_cut
         self._peer: Peer | None = None
+        self._connection = 0  # of the last answer; 0: none since it was lost
         self._address = ("", 0)
         self._partitions: dict[Followed, None] = {}
         self._truncating: dict[Followed, None] = {}
@@ -114,8 +115,7 @@ class Fetcher:
         self._place = 0  # in the records of the first of these, up to where they are in its log
         self._expected = -1  # where its log ends, if nobody has touched it
         self._latest: dict[Followed, tuple[int, int]] = {}  # the first half of what RESETTING ones wait for
-        self._failures = 0  # of whole answers, in a row
-        self._pause_until_ms = 0
+        self._backoff = AnswerBackoff(options.backoff_ms)
         self._buffer: memoryview | None = None
 
     def __len__(self) -> int:
@@ -132,7 +132,7 @@ class Fetcher:
     @property
     def pause_until_ms(self) -> int:
         """Until when nothing is asked; over: 0."""
-        return self._pause_until_ms
+        return self._backoff.until_ms
 
     def connect(self, host: str, port: int) -> None:
         """The broker is there, maybe at another place than before."""
@@ -157,7 +157,7 @@ class Fetcher:
         self._forget_asked()
         if peer is not None:
             self._session.reset(is_known=False)
-            self._doubt_all()
+            self._note_connection(0)
             self._peers.close(peer)
 
     def add(self, followed: Followed) -> None:
@@ -203,10 +203,10 @@ class Fetcher:
                 return done
         if self._asked is not None or self._peer is None:
             return done
-        if self._pause_until_ms:
-            if self._clock.monotonic_ns() // 1_000_000 < self._pause_until_ms:
-                return done
-            self._pause_until_ms = 0
+        if self._backoff.until_ms and not self._backoff.is_over(self._clock.monotonic_ns() // 1_000_000):
+            return done
+        if self._peer.connection != self._connection:
+            self._note_connection(self._peer.connection)
         if self._truncating and self._ask_epochs():
             return done + 1
         if self._resetting:
@@ -234,7 +234,8 @@ class Fetcher:
         read   what the answer is read by; None: the codec
         into   memory for it
         """
-        assert self._peer is not None
+        peer = self._peer
+        assert peer is not None
         token = self._asked or object()
 
         def hear(outcome: Outcome, body: memoryview) -> None:
@@ -243,15 +244,16 @@ class Fetcher:
             try:
                 if outcome is not Outcome.ANSWERED:
                     answer = None
-                    self._doubt_all()
+                    self._note_connection(0)
                 else:
+                    self._connection = peer.connection
                     answer = decode_response(api_key, version, body) if read is None else read(version, body)
             except BadFrame as failure:
                 _log.error("leader's answer can't be read leader=%d reason=%s", self.leader, failure)
                 answer = None
             on_reply(answer, outcome)
 
-        if not self._peer.ask(api_key, version, request, hear, self._options.timeout_ms, into=into):
+        if not peer.ask(api_key, version, request, hear, self._options.timeout_ms, into=into):
             return False
         self._asked = token
         return True
@@ -263,11 +265,7 @@ class Fetcher:
 
     def _pause(self, least_ms: int = 0) -> None:
         """A whole answer was of no use: ask again, but not at once each time."""
-        options = self._options
-        if self._failures or least_ms:
-            pause_ms = min(FETCH_PAUSE_FIRST_MS << min(self._failures, _DOUBLINGS), options.backoff_ms)
-            self._pause_until_ms = self._clock.monotonic_ns() // 1_000_000 + max(pause_ms, least_ms)
-        self._failures += 1
+        self._backoff.note_failure(self._clock.monotonic_ns() // 1_000_000, least_ms)
 
     # Fetch
 
@@ -305,8 +303,11 @@ class Fetcher:
             return 0
         return 1
 
-    def _doubt_all(self) -> None:
-        """The connection was lost: the leader may have restarted in the same epoch with less, and have other records there now."""
+    def _note_connection(self, connection: int) -> None:
+        """The connection is another one, or none: the leader may have restarted in the same epoch with less, and have other records there
+        now. What was proven by the last one is compared again.
+        """
+        self._connection = connection
         for followed in self._partitions:
             followed.doubt()
             self.touch(followed)
@@ -339,7 +340,7 @@ class Fetcher:
             _log.info("fetch session restarts leader=%d reason=%s", self.leader, reason)
             self._pause(answer.throttle_ms)
             return
-        self._failures = 0
+        self._backoff.note_success()
         find = session.find
         for part in answer.parts:
             followed = find(part.topic, part.topic_id, part.index)
@@ -496,7 +497,7 @@ class Fetcher:
             if outcome is Outcome.ANSWERED:
                 self._pause(FETCH_PAUSE_FIRST_MS)
             return
-        self._failures = 0
+        self._backoff.note_success()
         left = dict.fromkeys(asked)
         for followed, error, epoch, end_offset in epoch_answers(answer, asked):
             del left[followed]
@@ -547,7 +548,7 @@ class Fetcher:
             if outcome is Outcome.ANSWERED:
                 self._pause(FETCH_PAUSE_FIRST_MS)
             return
-        self._failures = 0
+        self._backoff.note_success()
         earliest = offset_answers(answer, asked)
         for followed in asked:
             if followed not in self._resetting or not followed.is_current:
@@ -571,9 +572,8 @@ class Fetcher:
         if event is FollowerEvent.REFUSED:
             self._session.drop(followed)
             self._touched.pop(followed, None)
-            pause_ms = min(FETCH_PAUSE_FIRST_MS << min(followed.failures, _DOUBLINGS), self._options.backoff_ms)
+            followed.timer = self._delay(followed, backoff_of(followed.failures, self._options.backoff_ms))
             followed.failures += 1
-            followed.timer = self._delay(followed, pause_ms)
         elif event is FollowerEvent.GIVEN_UP:
             self._session.drop(followed)
             self._touched.pop(followed, None)

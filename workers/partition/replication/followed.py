@@ -37,11 +37,8 @@ from typing import Final
 from headrace.errors import HeadraceError, StorageExhausted, StorageFailed
 from headrace.ids import NO_EPOCH, NO_LOG_START
 from headrace.leader_eras import era_of
-from headrace.log.disk import storage_failure
-from headrace.log.state.compacted_offset import compacted_offset
 from headrace.log.state.leader_epochs import epoch_of
 from headrace.log.writing.follower_append import OffsetsOutOfOrder
-from headrace.log.writing.partition_log import PartitionLog
 from headrace.protocol.record_batch import (
     HEADER_BYTES,
     MAGIC_POSITION,
@@ -55,6 +52,7 @@ from headrace.workers.partition.replica import Replica
 from headrace.workers.partition.replication.divergence import find_cut
 from headrace.workers.partition.replication.fetch_session import Subject, Wish
 from headrace.workers.partition.replication.follower_states import TABLE, FollowerEvent, FollowerState
+from headrace.workers.partition.replication.own_batches import batch_before, last_batch, may_be_compacted, was_cleaned
 
 _RESETS_WITH_EPOCH: Final = 2
 _NO_OFFSET: Final = -1
@@ -76,6 +74,7 @@ class Followed(Subject):
     proof_offset           where it is asked for: its base offset, or where the leader's log begins within it
     leader_start           where the leader's log begins, as it said when an offset was out of range; 0: it was not asked
     is_proven              whether that was tried since the log was cut last
+    is_compacted           whether the log of that proof may have been compacted
     has_record             the leader has a record at the proof: an answer without one had no room for it. Not known of a leader that may
                            have restarted since, and have lost it
     doubted                a cut to this offset was refused, and the batch before it is compared first; _NO_OFFSET: none was
@@ -85,8 +84,8 @@ class Followed(Subject):
     """
 
     __slots__ = (
-        "doubted", "failures", "has_record", "is_parted_below", "is_proven", "last_error", "leader", "leader_epoch", "leader_start",
-        "proof", "proof_end", "proof_offset", "replica", "resets", "state", "timer",
+        "doubted", "failures", "has_record", "is_compacted", "is_parted_below", "is_proven", "last_error", "leader", "leader_epoch",
+        "leader_start", "proof", "proof_end", "proof_offset", "replica", "resets", "state", "timer",
     )  # fmt: skip
 
     def __init__(self, replica: Replica, topic_id: bytes, state: FollowerState) -> None:
@@ -100,10 +99,12 @@ class Followed(Subject):
         self.last_error = 0
         self.timer = 0
         self.proof: RecordBatchHeader | None = None
-        self.is_proven = not replica.is_unproven
+        self.is_proven = False  # whatever was proven before: the leader may have restarted while it was not followed
+        replica.is_unproven = True
         self.proof_end = self.proof_offset = 0
         self.leader_start = 0
         self.has_record = False
+        self.is_compacted = False
         self.doubted = _NO_OFFSET
         self.is_parted_below = False
 
@@ -145,7 +146,8 @@ class Followed(Subject):
         """What a fetch of it asks for now; what happened, where the batch that is compared can't be read."""
         log = self.replica.log
         try:
-            self.proof = self._proof(says_last_epoch)
+            self.proof = self._proof()
+            self.is_compacted = self.proof is not None and may_be_compacted(log)
         except StorageFailed as failure:
             return self._refused(failure)
         if self.proof is not None:
@@ -193,7 +195,7 @@ class Followed(Subject):
             return self._refuse(self.doubted if found == own else self._lowest_parting(own.base_offset))
         self.is_proven, self.resets = True, 0
         log = self.replica.log
-        is_compacted = log.config.is_compacted or _was_cleaned(own) or (found is not None and _was_cleaned(found))
+        is_compacted = log.config.is_compacted or was_cleaned(own) or (found is not None and was_cleaned(found))
         if found is None:  # of an old format, which names no epoch
             return None if is_compacted else self._cut_another(own, on_cut)
         if found.base_offset > own.last_offset or (is_compacted and found.base_offset != own.base_offset):
@@ -205,8 +207,16 @@ class Followed(Subject):
             return None
         if (found[:3:2], found.last_offset) == (own[:3:2], own.last_offset) if is_compacted else found == own:
             self.replica.note_proven()
-            return None
+            return self._note_history()
         return self.refuse_epoch(own.base_offset, on_cut)
+
+    def _note_history(self) -> FollowerEvent | None:
+        """Our log is a part of the leader's: its era is known now, though its next answer may have no news of this partition."""
+        try:
+            self.replica.log.note_history(self.leader_epoch)
+        except StorageFailed as failure:
+            return self._refused(failure)
+        return None
 
     def _cut_another(self, own: RecordBatchHeader, on_cut: Callable[[Replica], None]) -> FollowerEvent | None:
         """The leader has another epoch in the place of our last batch: ours was not committed, as after any election, or the cut is
@@ -220,8 +230,10 @@ class Followed(Subject):
         return self._refuse(self._lowest_parting(self.doubted - 1))
 
     def doubt(self) -> None:
-        """The leader may have lost what it had, and have other records there now: our last batch is compared again."""
-        self.has_record = self.is_proven = False
+        """The leader may have lost what it had, and have other records there now: our last batch is compared again. What it said of its
+        own counts no longer.
+        """
+        self.has_record = self.is_proven = self.is_parted_below = False
         self.replica.is_unproven = True
 
     def refuse_epoch(self, offset: int, on_cut: Callable[[Replica], None]) -> FollowerEvent:
@@ -238,7 +250,7 @@ class Followed(Subject):
         """The leader says that the logs part before our last batch. Of a compacted log that proves nothing: an epoch of which no record
         is left is not known to who fetched the log later. The fetch from our end decides. False: the log is to be cut.
         """
-        if self.proof is None or self.is_parted_below or self.is_doubting or not _may_be_compacted(self.replica.log):
+        if self.proof is None or self.is_parted_below or self.is_doubting or not self.is_compacted:
             return False
         self.proof, self.is_proven = None, True
         return True
@@ -288,7 +300,7 @@ class Followed(Subject):
         own = None
         if self.replica.is_unproven and len(records) >= HEADER_BYTES and records[MAGIC_POSITION] == MAGIC_V2:
             try:
-                own = self._batch_before(self.replica.log.log_end_offset, says_last_epoch=False)
+                own = last_batch(self.replica.log)
             except StorageFailed as failure:
                 return self._refused(failure)
         if own is None:
@@ -326,7 +338,7 @@ class Followed(Subject):
         log = self.replica.log
         own_end_offset = log.log_end_offset
         try:
-            own = self._proof(says_last_epoch=False)
+            own = self._proof()
         except StorageFailed as failure:
             return self._refused(failure)
         self.leader_start = start_offset
@@ -381,38 +393,23 @@ class Followed(Subject):
         on_cut(replica)
         return FollowerEvent.RESET
 
-    def _proof(self, says_last_epoch: bool) -> RecordBatchHeader | None:
-        """The batch that is compared next, None: none is."""
+    def _proof(self) -> RecordBatchHeader | None:
+        """The batch that is compared next, None: none is. raises StorageFailed: what can't be read is not proven"""
         if self.is_doubting:
-            return self._batch_before(self.doubted, says_last_epoch=False)
-        return None if self.is_proven else self._last_batch(says_last_epoch)
-
-    def _batch_before(self, offset: int, says_last_epoch: bool) -> RecordBatchHeader | None:
-        """Ours that has the record before an offset, as `_last_batch`. raises StorageFailed: what can't be read is not proven"""
-        log = self.replica.log
-        try:
-            header = log.header_before(offset)
-        except OSError as failure:
-            raise storage_failure(str(log.directory), failure) from None
-        except HeadraceError as failure:
-            _log.warning("batch not compared with the leader's %s reason=%s", self._place(), failure)
-            return None
-        if header is None or header.magic != MAGIC_V2:
-            return None
-        is_first = header.base_offset <= log.log_start_offset
-        return header if is_first or not says_last_epoch or self._epoch_before(header) != NO_EPOCH else None
+            return batch_before(self.replica.log, self.doubted)
+        return None if self.is_proven else self._last_batch()
 
     def _base_of(self, offset: int) -> int:
         """Where the log ends that is cut at an offset: at the beginning of the batch that holds it. The mark is compared with this."""
         log = self.replica.log
         if not log.log_start_offset <= offset < log.log_end_offset:
             return offset
-        header = self._batch_before(offset + 1, says_last_epoch=False)
+        header = batch_before(log, offset + 1)
         return offset if header is None else min(offset, header.base_offset)
 
-    def _last_batch(self, says_last_epoch: bool) -> RecordBatchHeader | None:
-        """Ours, to compare; None: there is none that can be, or none whose offset can be asked for with an epoch."""
-        header = self._batch_before(self.replica.log.log_end_offset, says_last_epoch)
+    def _last_batch(self) -> RecordBatchHeader | None:
+        """Ours, to compare; None: there is none that can be, and so nothing to prove. raises StorageFailed"""
+        header = last_batch(self.replica.log)
         self.is_proven = header is None
         self.is_parted_below = self.is_parted_below and not self.is_proven
         return header
@@ -450,7 +447,7 @@ class Followed(Subject):
             return False
         if replica.is_wary:
             return True
-        return not replica.may_be_unclean and (is_compared or not _may_be_compacted(replica.log))
+        return not replica.may_be_unclean and (is_compared or not may_be_compacted(replica.log))
 
     def _cut(
         self,
@@ -476,7 +473,7 @@ class Followed(Subject):
         self.doubted = _NO_OFFSET
         if offset < end_offset and replica.parted_from == self.leader:
             _log.error(
-                "acknowledged records may be lost partition=%s first_offset=%d reason=they are cut, since an operator accepted"
+                "acknowledged records may be lost partition=%s first_offset=%d reason=they are truncated, since it was decided"
                 " that another history counts end_offset=%d leader=%d leader_epoch=%d",
                 replica.partition, offset, end_offset, self.leader, self.leader_epoch,
             )  # fmt: skip
@@ -501,9 +498,9 @@ class Followed(Subject):
     def _doubt(self, offset: int, is_another: bool) -> FollowerEvent | None:
         """A cut that is refused: None where the batch before it is compared first. raises StorageFailed"""
         log = self.replica.log
-        if is_another or _may_be_compacted(log) or offset <= log.log_start_offset:
+        if is_another or may_be_compacted(log) or offset <= log.log_start_offset:
             return self._refuse(offset)
-        if offset == self.doubted or self._batch_before(offset, says_last_epoch=False) is None:
+        if offset == self.doubted or batch_before(log, offset) is None:
             return self._refuse(self._lowest_parting(offset - 1))  # there is nothing to compare
         self.doubted, self.has_record = offset, False
         return None
@@ -541,16 +538,3 @@ class Followed(Subject):
             f"partition={replica.partition} end_offset={replica.log.log_end_offset} leader={self.leader} "
             f"leader_epoch={self.leader_epoch}"
         )
-
-
-def _was_cleaned(header: RecordBatchHeader) -> bool:
-    """Whether a cleaner has taken records of a batch."""
-    return header.record_count <= header.last_offset_delta
-
-
-def _may_be_compacted(log: PartitionLog) -> bool:
-    """By its policy now, or by that of before."""
-    try:
-        return log.config.is_compacted or bool(compacted_offset(log.directory))
-    except OSError:
-        return True  # the fetch from our end decides, and nothing is cut by this

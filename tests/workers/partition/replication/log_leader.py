@@ -11,7 +11,8 @@ from headrace.ids import TopicPartition
 from headrace.log.config import LogConfig
 from headrace.log.reading.reader import LogReader
 from headrace.log.recovery.log_loader import LogCheckpoint
-from headrace.log.writing.partition_log import LogEnvironment, PartitionLog
+from headrace.log.writing.log_environment import LogEnvironment
+from headrace.log.writing.partition_log import PartitionLog
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey, response_header_version
 from headrace.protocol.codec import decode_request, encode_response

@@ -234,16 +234,26 @@ def test_a_log_of_one_batch_has_no_epoch_before_it(make_rig, tmp_path):
     leader.close()
 
 
-def test_a_log_of_which_no_epoch_before_the_last_batch_is_known_is_not_proven_by_it(stage, ibp):
+@pytest.mark.parametrize("is_same", [True, False])
+def test_a_log_without_a_known_epoch_before_its_last_batch_is_compared(stage, is_same):
+    """It counted as proven: a fetch without an epoch said where the follower is. One that compares a batch does not."""
     rig, led = stage.rig, stage.led
-    led.log.append_as_follower(memoryview(bytearray(all_bytes(rig.log)[len(all_bytes(led.log)) :])), 0)
+    if is_same:
+        led.log.append_as_follower(memoryview(bytearray(all_bytes(rig.log)[len(all_bytes(led.log)) :])), 0)
+    else:
+        led.lead(1)
+        led.append(20 - led.log.log_end_offset, size=333)
     rig.log.epochs.replace([(1, 9)])
     led.lead(2)
     led.append(1)
     rig.follow(leader=1, epoch=2)
-    rig.turn_until(lambda: rig.log.log_end_offset == led.log.log_end_offset)
-    if ibp != "2.6":
-        assert (9, -1) not in fetched(stage.leader)
+    if is_same:
+        rig.turn_until(lambda: rig.log.log_end_offset == led.log.log_end_offset)
+        assert not stage.told()
+    else:
+        rig.turn_until(lambda: rig.state is FollowerState.FAILED)
+        assert [one[4] for one in stage.told()] == [2]
+    assert (9, -1) in fetched(stage.leader)
 
 
 def test_records_of_an_epoch_before_that_a_later_leader_has_there_are_taken(stage):

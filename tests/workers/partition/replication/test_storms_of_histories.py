@@ -1,23 +1,31 @@
 """Any two histories of a partition: a follower that has joined has its leader's records, or the controller was notified.
 
 Drawn by seed: epochs that were given twice, epochs without a record, marks and log starts anywhere, eras; and while the follower follows,
-appends, DeleteRecords, restarts of either process, power losses of either machine, another leader in the middle of a proof.
+appends, DeleteRecords, restarts of either process, power losses of either machine, another leader in the middle of a proof; leaders that
+come back with less and write over it, also while nothing is in flight; an era that begins while the disk has no room for it; and, as the
+last event, a damaged header in the log that is in service.
 
 What is judged, at the end and all the way:
 
     joined       the same records at the same offsets, from the later one of the two log starts on
     not joined   the controller was notified: no log waits for ever with nobody knowing
     committed    what was below the follower's mark is in its log, unless a leader of a later era follows, or its log start has passed it
+    damaged      the controller was notified, or the replica is out of service
     unharmed     where no epoch was given twice, and only what was never committed differs, nobody is notified
 
 Holds: workers/partition/replication/followed.py, workers/partition/replication/fetcher.py
 """
 
+import errno
+import os
 import random
 
 import pytest
 
 from headrace.leader_eras import ERA, era_of
+from headrace.log.names import LOG_SUFFIX, path_of
+from headrace.log.state.known_era import ERA_FILE
+from headrace.shm.partition_table import RowState
 from headrace.workers.partition.replication.follower_states import FollowerState
 from tests.support.fake_clock import NOW_MS
 from tests.support.fake_seat import FakeSeat
@@ -30,6 +38,8 @@ HEAVY_SEEDS = 4_000
 ROUNDS, HASTY_ROUNDS = 60, 6  # in which a follower has to join, after the last event; the first ones wait for no socket
 IDLE_TURNS = 3
 WAIT_MS = 5  # for what comes over loopback, on a busy machine
+REST_TURNS = 40  # until nothing is in flight, at most
+DAMAGED_MAGICS = (0, 1, 9, 255)
 ROUND_MS = 600  # two are longer than any back-off
 
 
@@ -56,6 +66,7 @@ class Storm:
         self.number, self.epoch = 1, 0  # who leads, and in which epoch
         self.committed = {}  # by offset, the batch
         self.reported = []
+        self.is_damaged = False
         self.story = []
 
     def put(self, log, epoch, count=None):
@@ -120,7 +131,7 @@ class Storm:
     def note_committed(self):
         """What is below the mark now, unless the log start has passed it."""
         rig = self.rig
-        if 0 not in rig.node.replicas.by_slot:
+        if 0 not in rig.node.replicas.by_slot or self.is_damaged:
             return
         if era_of(rig.log.known_epoch) < era_of(self.epoch):
             self.committed.clear()  # somebody has decided: its leader's records count
@@ -168,7 +179,65 @@ class Storm:
         self.committed.clear()
         rig.follow(leader=self.number, epoch=self.epoch)
 
-    def change_leader(self):
+    def rewrite_leaders_tail(self):
+        self.lose_leaders_tail()
+        for _ in range(self.chance.choice([1, 2, 5])):
+            self.append()
+
+    def rest(self, event):
+        """The follower backs off while something happens: nothing is in flight when the connection goes."""
+        led, rig = self.led, self.rig
+        led.leads = False
+        for _ in range(REST_TURNS):
+            follower = rig.fetchers.by_slot.get(0)
+            if follower is None or follower.state in (FollowerState.WAITING, FollowerState.FAILED):
+                break
+            rig.wait_ms = WAIT_MS
+            rig.turn()
+        event()
+        for _ in range(self.chance.choice([1, 5])):
+            rig.turn()
+        rig.wait_ms = 0
+        led.leads = True
+
+    def restart_leader_at_rest(self):
+        self.rest(self.restart_leader)
+
+    def rewrite_leaders_tail_at_rest(self):
+        self.rest(self.rewrite_leaders_tail)
+
+    def begin_era_without_room(self):
+        """There is some later, and nothing else happens to the partition."""
+        node = self.rig.node
+
+        def refuse(_source, target):
+            if target.name == ERA_FILE:
+                raise OSError(errno.ENOSPC, "injected")
+
+        node.disk.before_rename = refuse
+        self.change_leader(is_new_era=True)
+        self.note_committed()
+        for _ in range(self.chance.choice([5, 20])):
+            self.rig.turn()
+        node.disk.before_rename = None
+        node.tick()
+        assert not node.replicas.logs.has_owed_eras, self.complaint("there is room, and an era is owed")
+
+    def damage_header(self):
+        """Of the last batch, while the log is in service and nothing is in flight."""
+        for _ in range(REST_TURNS):
+            self.rig.turn()
+        log = self.rig.replica.log
+        last = _batches(log)[-1:] if self.rig.replica.state is RowState.FOLLOWER else []
+        if not last or log.end_position < len(last[0]):
+            return
+        self.is_clean, self.is_damaged = False, True
+        fd = os.open(path_of(log.directory, log.end_segment, LOG_SUFFIX), os.O_WRONLY)
+        os.pwrite(fd, bytes([self.chance.choice(DAMAGED_MAGICS)]), log.end_position - len(last[0]) + 16)
+        os.close(fd)
+        self.chance.choice([self.restart_leader, self.rewrite_leaders_tail, self.change_leader])()
+
+    def change_leader(self, *, is_new_era=False):
         """In the middle of whatever the follower asks."""
         number = 3 - self.number
         led, before = self.brokers[number - 1][0], self.led
@@ -181,7 +250,7 @@ class Storm:
                 led.log.advance_log_start(start)
             led.high_watermark = None
         epoch = max(self.epoch + 1, led.log.epochs.latest)
-        if self.chance.random() < 0.1:
+        if is_new_era or self.chance.random() < 0.1:
             epoch = (era_of(epoch) + 1) * ERA
         self.lead(number, epoch)
 
@@ -202,7 +271,7 @@ class Storm:
 
     EVENTS = (
         append, append, delete_records, restart_follower, restart_leader, lose_leaders_tail, lose_followers_tail, change_leader,
-        change_leader,
+        change_leader, rewrite_leaders_tail, restart_leader_at_rest, rewrite_leaders_tail_at_rest, begin_era_without_room,
     )  # fmt: skip
 
     # The run
@@ -218,8 +287,11 @@ class Storm:
             self.story.append(event.__name__)
             event(self)
             self.note_committed()
+        if self.chance.random() < 0.1 and not self.is_over():
+            self.story.append("damage_header")
+            self.damage_header()
         for number in range(ROUNDS):
-            if self.is_over() or self.is_joined:
+            if self.is_over() or (self.is_joined and not self.is_damaged):
                 break
             self.rig.wait_ms = 0 if number < HASTY_ROUNDS else WAIT_MS
             self.rig.settle(IDLE_TURNS)
@@ -228,7 +300,13 @@ class Storm:
         self.judge()
 
     def is_over(self):
-        self.reported += [one.ahead for one in self.rig.node.replicas.moved.take_ahead()]
+        replicas = self.rig.node.replicas
+        self.reported += [one.ahead for one in replicas.moved.take_ahead()]
+        if self.is_damaged:
+            replicas.open_some()
+            replica = replicas.by_slot.get(0)
+            if replica is not None and (replica.is_doubted or replica.state is RowState.OFFLINE):
+                self.reported.append(replica)
         return bool(self.reported)
 
     @property
