@@ -544,9 +544,8 @@ LOAD_BUFFER_BYTES_MAX: Final = 64 << 20  # of a task's records that are not in a
 LOAD_MESSAGE_BYTES_MAX: Final = 64 << 20  # between driver and worker
 LOAD_MANIFEST_BYTES_MAX: Final = 1 << 30  # of a commit, or a checkpoint of all of them
 LOAD_LEFT_NAMED_MAX: Final = 5  # partitions without a leader, in one log line
-PARQUET_DICTIONARY_BYTES_MAX: Final = (
-    64 << 10
-)  # of different values in a row group; more are stored without a dictionary
+# of different values in a row group; more are stored without a dictionary
+PARQUET_DICTIONARY_BYTES_MAX: Final = 64 << 10
 LOAD_COMMIT_TRIES_MAX: Final = 20  # of one commit, each after a compaction that came first
 LOAD_UPKEEP_TRIES_MAX: Final = 10  # of an expiry or a deletion, each after others replaced its files
 LOAD_DELETED_RUNS_MAX: Final = 16 << 20  # runs of deleted offsets that are kept of a partition: 16 bytes each
