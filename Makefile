@@ -6,8 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.headrace-setup
 LINKS := build/typing/headrace
-FOLDERS := shm runtime log client aio classic workers controller node spark arrow load migration mirror testing cli systemd
-STUBBED := $(addprefix $(LINKS)/,settings.py protocol/messages.py protocol/codec.py)
+FOLDERS := protocol shm runtime log client aio classic workers controller node spark arrow load migration mirror testing cli systemd
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 # make demo FILE="my lines.txt";   make chaos FAULTS=10000 SEEDS="1 2 3" CLASSES="kill zk-flap"
@@ -43,7 +42,7 @@ DOTS = (for _ in 0 1 2 3 4 5 6 7 8 9; do for _ in 0 1 2 3 4 5 6 7 8 9; do for _ 
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup core check-tools demo test test-quick heavy matrix lint links stubs bench bench-compare interop swap scenarios chaos load-chaos query-chaos sink-chaos classic-chaos mirror-chaos mirror-proof client-chaos foreign readme systemd clean
+.PHONY: help setup core check-tools demo test test-quick heavy matrix lint codec links bench bench-compare interop swap scenarios chaos load-chaos query-chaos sink-chaos classic-chaos mirror-chaos mirror-proof client-chaos foreign readme systemd clean
 
 help: ## this text
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -102,24 +101,22 @@ heavy: $(STAMP) core ## each array of each version of each request with 40,000 r
 	$(BIN)/python -m pytest -m heavy tests/e2e/test_restored_zookeeper.py tests/load/test_upkeep_model.py
 	VERIFY_ROUNDS=40 $(BIN)/python -m pytest --timeout=1200 tests/e2e/test_verify_running.py
 
-lint: $(STAMP) links stubs ## ruff and mypy
+lint: $(STAMP) links ## ruff, mypy, and whether the generated files are what the schema says
+	$(BIN)/python -m tools.generate --check
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy -p headrace
-	$(BIN)/mypy --cache-dir .mypy_cache/stubbed --follow-imports silent $(STUBBED)
+	$(BIN)/mypy -p headrace -p tools
+
+# After an edit of protocol/schema, or of the tables in headrace/settings.py
+codec: $(STAMP) ## messages, codecs and types of settings from the field tables
+	$(BIN)/python -m tools.generate
 
 # Type checkers don't read setuptools' import hook: they see the packages through links.
 links:
 	@mkdir -p $(LINKS)
 	@find $(LINKS) -xtype l -delete
-	@test ! -L $(LINKS)/protocol || rm $(LINKS)/protocol
-	@mkdir -p $(LINKS)/protocol
+	@test -L $(LINKS)/protocol || rm -rf $(LINKS)/protocol
 	@ln -sfn $(addprefix ../../../,$(wildcard headrace/*.py) headrace/py.typed $(FOLDERS)) $(LINKS)/
-	@ln -sfn $(addprefix ../../../../,$(wildcard protocol/*.py) protocol/schema) $(LINKS)/protocol/
-
-# They see messages and settings with a type for each field and key. The sources behind are checked by themselves.
-stubs: $(STAMP) links
-	@$(BIN)/python tests/support/write_stubs.py $(LINKS)
 
 bench: $(STAMP) core ## Headrace against Apache Kafka on this machine (needs mvn; over an hour, alone on the machine)
 	$(BIN)/python -m bench.run

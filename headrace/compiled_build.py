@@ -1,6 +1,6 @@
 """Build the compiled core: `python -m headrace.compiled_build [--once]`, from a checkout; `setup.py` calls it for a wheel.
 
-    tree        links to the sources under their package names, and the stubs that give messages, codec and settings their types
+    tree        links to the sources under their package names
     translate   mypyc: Python to C, a file for each module (a process of its own: it takes a gigabyte)
     compile     the C compiler, CHUNKS at a time over the cores; headers are read once a chunk
     link        one shared library; then the manifest, which `compiled_core.py` reads
@@ -31,9 +31,8 @@ CHUNKS = 16
 OPTIMIZE = "-O2"
 GROUP = "headrace_core"  # mypyc: the library's module is GROUP__mypyc
 OF_THE_BUILD = (  # but compiled_memory: its C goes in
-    "compiled_core", "compiled_build", "compiled_kernel", "kernel_build", "module_stub", "settings_stub",
+    "compiled_core", "compiled_build", "compiled_kernel", "kernel_build",
 )  # fmt: skip
-STUBBED = ("headrace.protocol.messages", "headrace.protocol.codec", "headrace.settings")
 
 # What the request path is made of; tests hold that no module outside inherits from a class inside.
 PATTERNS = (
@@ -55,7 +54,7 @@ PATTERNS = (
     "controller/process.py",
 )
 LEFT_OUT = (
-    "headrace.protocol.message_stubs",
+    "headrace.protocol.codec",  # it calls what is generated, which is not compiled
     "headrace.protocol.message_07",
     "headrace.protocol.batch_builder",  # of clients; its class inherits from the kernel's, where there is one
     "headrace.protocol.client_records",  # of clients
@@ -65,7 +64,6 @@ LEFT_OUT = (
     "headrace.log.disk",  # what tests and benches put their own in the place of
     "headrace.shm.cluster_view",  # msgspec reads the annotations of their classes, which mypyc does not keep
     "headrace.shm.view_log",
-    *STUBBED,
 )
 
 _LOADER_SOURCE = """
@@ -134,8 +132,9 @@ def sources(root: Path) -> dict[str, str]:
 def read_besides(root: Path) -> list[str]:
     """Files of which types and constants go into what is compiled: paths from `root`."""
     vocabulary = [path for path in root.glob("headrace/*.py") if path.stem not in ("__init__", "clock", *OF_THE_BUILD)]
-    left_out = [root.joinpath(*name.split(".")[1:]).with_suffix(".py") for name in LEFT_OUT if name not in STUBBED[2:]]
-    found = {str(path.relative_to(root)) for path in [*vocabulary, *left_out, *root.glob("protocol/schema/*.txt")]}
+    left_out = [root.joinpath(*name.split(".")[1:]).with_suffix(".py") for name in LEFT_OUT]
+    messages = root.glob("protocol/messages/*.py")
+    found = {str(path.relative_to(root)) for path in [*vocabulary, *left_out, *messages]}
     return sorted(found)
 
 
@@ -196,15 +195,14 @@ def _quiet(command: list[str]) -> int:
 
 
 def _link_tree(root: Path, tree: Path) -> None:
-    """The packages as they are imported, `tree/headrace/...`; real folders where a stub goes."""
+    """The packages as they are imported, `tree/headrace/...`: a folder of links to the files of `headrace/` and to the other folders."""
     with open(root / "pyproject.toml", "rb") as file:
         folders: dict[str, str] = tomllib.load(file)["tool"]["setuptools"]["package-dir"]
-    real = {name.rpartition(".")[0] for name in STUBBED}
     for package, folder in sorted(folders.items()):
         place = tree.joinpath(*package.split("."))
         if not package.startswith("headrace") or place.exists():
             continue
-        if package in real:
+        if package == "headrace":
             place.mkdir(parents=True)
             for source in (root / folder).iterdir():
                 if source.suffix == ".py" or (source.is_dir() and (source / "__init__.py").exists()):
@@ -220,16 +218,11 @@ def _translate(tree: Path, code: Path, modules: dict[str, str]) -> None:
 
 
 def translate(code: Path, modules: list[str]) -> None:
-    """In the tree, as a process of its own: write the stubs, and C for the modules."""
+    """In the tree, as a process of its own: write C for the modules."""
     from mypyc.build import mypycify
 
     from headrace import compiled_memory
-    from headrace.protocol.message_stubs import codec_stub, messages_stub
-    from headrace.settings_stub import settings_stub
 
-    for name, stub_of in zip(STUBBED, (messages_stub, codec_stub, settings_stub), strict=True):
-        path = Path(*name.split(".")).with_suffix(".py")
-        path.with_suffix(".pyi").write_text(stub_of(path.read_text()))
     config = code / "mypy.ini"
     config.write_text(
         "[mypy]\nexplicit_package_bases = true\nnamespace_packages = true\nignore_missing_imports = true\n"

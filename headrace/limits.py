@@ -284,6 +284,7 @@ PLAIN_RUN_RECORDS_MIN: Final = 8  # fewer cost more than they save
 PLAIN_RUN_RECORDS_MAX: Final = 1_024  # what one that turns out to be none may cost
 DECOMPRESSED_BYTES_MAX: Final = 256 * 1024 * 1024
 COMPRESSED_MEMBERS_MAX: Final = 256  # gzip members, lz4 or zstd frames in one batch: writers make one
+PLACES_KEPT_MAX: Final = 256  # fields of refused messages that a process has looked up
 DECODED_BYTES_MAX: Final = 256 * 1024 * 1024
 DECODED_REQUEST_BYTES_MAX: Final = 64 * 1024 * 1024  # some 200,000 partitions
 HEADER_TAGS_MAX: Final = 1024  # of which none is known so far
@@ -543,9 +544,8 @@ LOAD_BUFFER_BYTES_MAX: Final = 64 << 20  # of a task's records that are not in a
 LOAD_MESSAGE_BYTES_MAX: Final = 64 << 20  # between driver and worker
 LOAD_MANIFEST_BYTES_MAX: Final = 1 << 30  # of a commit, or a checkpoint of all of them
 LOAD_LEFT_NAMED_MAX: Final = 5  # partitions without a leader, in one log line
-PARQUET_DICTIONARY_BYTES_MAX: Final = (
-    64 << 10
-)  # of different values in a row group; more are stored without a dictionary
+# of different values in a row group; more are stored without a dictionary
+PARQUET_DICTIONARY_BYTES_MAX: Final = 64 << 10
 LOAD_COMMIT_TRIES_MAX: Final = 20  # of one commit, each after a compaction that came first
 LOAD_UPKEEP_TRIES_MAX: Final = 10  # of an expiry or a deletion, each after others replaced its files
 LOAD_DELETED_RUNS_MAX: Final = 16 << 20  # runs of deleted offsets that are kept of a partition: 16 bytes each

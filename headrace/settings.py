@@ -4,7 +4,7 @@ A setting has a key, a type, a default, a check and a description. Values come f
 unknown keys are collected for a warning (`Settings.unknown`), invalid values raise `ConfigError` with key, value and reason. Topic
 settings inherit from the broker key that Kafka pairs them with (`segment.bytes` from `log.segment.bytes`).
 
-Type checkers see each key with the type of its value: `make lint` writes them a stub (`settings_stub.py`).
+Type checkers know each key with the type of its value from `setting_types.py`, which `make codec` makes of the tables here.
 
 Source: Kafka 3.9 `KafkaConfig`, `ServerLogConfigs`, `TopicConfig`.
 """
@@ -18,11 +18,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 from headrace import limits
 from headrace.errors import ConfigError
 from headrace.refused_settings import refuse_promises
+from headrace.setting_types import SettingValues
+from headrace.setting_types import TopicValues as TopicValues
 
 WITHOUT_EFFECT = "Without effect"  # how the description of such a setting begins
 
@@ -343,11 +345,7 @@ CPU_KEYS: tuple[CpuKey, ...] = get_args(CpuKey)
 _DERIVED_KEYS = {"log.dir": "log.dirs"}  # Kafka's singular spellings
 
 
-# Values by topic key; the stub says which key has which type
-TopicValues = dict[str, Any]
-
-
-class Settings:
+class Settings(SettingValues):
     """Parsed broker settings: `settings["log.dirs"]`. Keys that were not given have their defaults.
 
     Iterating gives the keys. For a key in a variable use `value` or `text`.
@@ -371,9 +369,6 @@ class Settings:
         self._derive()
         if is_checked:
             self._check()
-
-    def __getitem__(self, key: str) -> Any:
-        return self._values[key]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)
@@ -513,11 +508,11 @@ def topic_setting(key: str, text: str = "") -> Setting:
 
 def topic_values(settings: Settings, overrides: Mapping[str, str]) -> TopicValues:
     """Every topic key with its parsed value: the topic's own if set, else the broker's."""
-    values: TopicValues = {key: settings.value(broker_key) for key, broker_key in TOPIC_SETTINGS.items()}
+    values = {key: settings.value(broker_key) for key, broker_key in TOPIC_SETTINGS.items()}
     for key, text in overrides.items():
         if key in TOPIC_SETTINGS:  # another broker may know more keys than we do
             values[key] = check_topic_value(key, text)
-    return values
+    return cast(TopicValues, values)
 
 
 def check_topic_value(key: str, text: str) -> Any:

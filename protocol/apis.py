@@ -9,7 +9,7 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import Final
 
-from headrace.protocol.field_tables import load_message
+from headrace.protocol.message_table import MESSAGES
 
 
 class ApiKey(IntEnum):
@@ -136,7 +136,7 @@ def request_header_version(api_key: int, version: int) -> int:
     """0 (ControlledShutdown v0 alone), 1, or 2 where the request is flexible."""
     if api_key == ApiKey.CONTROLLED_SHUTDOWN and version == 0:
         return 0
-    return 2 if version in load_message(f"{ApiKey(api_key).api_name}Request").flexible else 1
+    return 2 if _is_flexible(f"{ApiKey(api_key).api_name}Request", version) else 1
 
 
 @lru_cache(maxsize=512)
@@ -144,4 +144,9 @@ def response_header_version(api_key: int, version: int) -> int:
     """0, or 1 where the response is flexible; ApiVersions always 0, so that any client can read it."""
     if api_key == ApiKey.API_VERSIONS:
         return 0
-    return int(version in load_message(f"{ApiKey(api_key).api_name}Response").flexible)
+    return int(_is_flexible(f"{ApiKey(api_key).api_name}Response", version))
+
+
+def _is_flexible(name: str, version: int) -> bool:
+    _module, _lowest, _highest, first_flexible = MESSAGES[name]
+    return first_flexible is not None and version >= first_flexible

@@ -19,7 +19,7 @@ from headrace.errors import BadFrame
 from headrace.limits import HEADER_TAGS_MAX
 from headrace.protocol.apis import ApiKey, request_header_version, response_header_version
 from headrace.protocol.codec import encode_request, encode_request_parts, request_name
-from headrace.protocol.field_tables import load_message
+from headrace.protocol.message_table import MESSAGES
 from headrace.protocol.numbers import read_int
 from headrace.protocol.varint import read_uvarint
 
@@ -182,6 +182,7 @@ def _learn_version(api_key: int, api_version: int) -> int:
     except ValueError:
         return 1
     version = request_header_version(key, api_version)
-    if api_version in load_message(request_name(key)).versions:
+    _module, lowest, highest, _flexible = MESSAGES[request_name(key)]
+    if lowest <= api_version <= highest:
         _header_versions[api_key, api_version] = version
     return version

@@ -20,7 +20,6 @@ _BOUND = re.compile(r"_?[A-Z][A-Z0-9_]*_(MAX|MIN)")
 FORMATS = {
     "protocol/varint.py": ("UVARINT_BYTES_MAX VARLONG_BYTES_MAX", "what 32 and 64 bits take at 7 a byte"),
     "protocol/batch_builder.py": ("BATCH_BYTES_MAX", "what a batch's length can express, an int32"),
-    "protocol/field_tables.py": ("VERSION_MAX", "an int16: `7+` ends there"),
     "protocol/codec_frames.py": (
         "ELEMENTS_MAX WINDOW_BYTES_MAX GZIP_RATIO_MAX LZ4_RATIO_MAX _GZIP_BYTES_MIN",
         "what the codecs' formats can express; how far a block is walked is compiled into the kernel",

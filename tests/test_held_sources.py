@@ -12,6 +12,7 @@ from tests.support.held_sources import ROOT, files_of_tests, holders, namesake, 
 UNHELD: dict[str, str] = {}
 # tests beside sources that hold none in particular, and what they are about
 ABOUT_MORE = {
+    "tests/protocol/test_message_classes.py": "the package of generated classes",
     "tests/classic/test_guide.py": "the programs of docs/classic.md",
     "tests/spark/test_examples.py": "the jobs of examples/, which is not shipped",
     "tests/spark/test_extra.py": "what `import headrace.spark` says where the extra is missing",
@@ -52,7 +53,7 @@ def path_of(name):
     parts = name.split(".")
     if not all(part.isidentifier() for part in parts):
         return ""
-    places = [parts] if parts[0] == "tests" else [parts[1:], parts] if parts[0] == "headrace" else []
+    places = [parts] if parts[0] in ("tests", "tools") else [parts[1:], parts] if parts[0] == "headrace" else []
     for place in places:
         for count in (len(place), len(place) - 1):
             path = "/".join(place[:count]) + ".py"

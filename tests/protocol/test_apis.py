@@ -3,7 +3,7 @@
 import pytest
 
 from headrace.protocol.apis import ADVERTISED, ApiKey, request_header_version, response_header_version
-from headrace.protocol.field_tables import load_message
+from tools.codec.field_tables import load_message
 
 
 @pytest.mark.parametrize("key", list(ApiKey), ids=str)

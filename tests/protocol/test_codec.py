@@ -8,8 +8,8 @@ import pytest
 from headrace.errors import BadFrame
 from headrace.protocol import codec, messages
 from headrace.protocol.apis import ADVERTISED, ApiKey
-from headrace.protocol.field_tables import load_message, message_names
 from tests.support import message_generator as generator
+from tools.codec.field_tables import load_message, message_names
 
 SEEDS = range(6)
 DAMAGED_PER_MESSAGE = 150

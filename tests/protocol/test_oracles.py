@@ -23,9 +23,9 @@ from kio.serial import entity_reader, entity_writer
 
 from headrace.protocol import codec, messages
 from headrace.protocol.apis import ApiKey, request_header_version, response_header_version
-from headrace.protocol.field_tables import load_message, message_names
 from headrace.protocol.frames import build_request, parse_request_header, parse_response_header
 from tests.support import message_generator as generator
+from tools.codec.field_tables import load_message, message_names
 
 SEEDS = range(6)
 HEADERS_OF_KIO = {"RequestHeader": "header", "ResponseHeader": "header"}

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.broker_versions import SERVED
-from headrace.protocol.field_tables import PRIMITIVES, load_message
+from tools.codec.field_tables import PRIMITIVES, load_message
 
 SHAPES = ("equal", "unique", "indexes", "square", "beside")
 TOPICS = frozenset(("name", "topic", "topic_name", "topic_names", "resource_name"))

@@ -17,18 +17,19 @@ import tomllib
 from functools import cache
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+from tests.support.tree import ROOT, is_generated
+
 TOP = "headrace"  # the folder whose tests lie in tests/ itself
 _HOLDS = re.compile(r"^Holds: (.+)\Z", re.MULTILINE | re.DOTALL)
 
 
 @cache
 def sources():
-    """Modules that are shipped, as paths from the root; a package's own file holds nothing."""
+    """Modules that are shipped, and the tools, as paths from the root, without generated ones; a package's own file holds nothing."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    folders = project["tool"]["setuptools"]["package-dir"].values()
+    folders = [*project["tool"]["setuptools"]["package-dir"].values(), "tools"]
     paths = {path for folder in folders for path in (ROOT / folder).rglob("*.py") if path.name != "__init__.py"}
-    return tuple(sorted(str(path.relative_to(ROOT)) for path in paths))
+    return tuple(sorted(str(path.relative_to(ROOT)) for path in paths if not is_generated(path)))
 
 
 @cache

@@ -3,8 +3,8 @@
 import random
 
 from headrace.protocol import messages
-from headrace.protocol.field_tables import PRIMITIVES, load_message
 from headrace.protocol.record_batch import build_batch
+from tools.codec.field_tables import PRIMITIVES, load_message
 
 RANGES = {
     "int8": (-(2**7), 2**7 - 1),

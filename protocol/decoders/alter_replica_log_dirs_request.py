@@ -1,0 +1,210 @@
+"""Decoders of AlterReplicaLogDirsRequest, v0 to v2.
+
+Made by `make codec` from protocol/schema/34_alter_replica_log_dirs.txt: do not edit.
+"""
+
+from codecs import utf_8_decode
+from collections.abc import Callable
+from struct import Struct, unpack_from
+from typing import Final
+
+from headrace.limits import DECODED_REQUEST_BYTES_MAX, STRING_BYTES_MAX
+from headrace.protocol.codec_primitives import Malformed, skip_tags
+from headrace.protocol.messages.alter_replica_log_dirs_request import (
+    AlterReplicaLogDir,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirTopic,
+)
+from headrace.protocol.varint import read_uvarint
+
+unpack_h = Struct(">h").unpack_from
+unpack_i = Struct(">i").unpack_from
+new = tuple.__new__  # a third of the time of a NamedTuple's own constructor
+
+
+def decode_v0(buf: memoryview) -> AlterReplicaLogDirsRequest:
+    pos = 0
+    end = len(buf)
+    budget = DECODED_REQUEST_BYTES_MAX
+    # dirs
+    (dirs_count,) = unpack_i(buf, pos)
+    pos += 4
+    if dirs_count < 0:
+        raise Malformed(f"length {dirs_count}, which may not be")
+    if dirs_count * 6 > end - pos:
+        raise Malformed(f"{dirs_count} elements announced, {end - pos} bytes remain")
+    budget -= dirs_count * 268
+    if budget < 0:
+        raise Malformed(f"{dirs_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+    dirs = []
+    for _ in range(dirs_count):
+        # dirs.path
+        (n,) = unpack_h(buf, pos)
+        pos += 2
+        if n < 0:
+            raise Malformed(f"length {n}, which may not be")
+        stop = pos + n
+        if stop > end:
+            raise Malformed(f"{n} bytes announced, {end - pos} remain")
+        path = utf_8_decode(buf[pos:stop], "strict", True)[0]
+        pos = stop
+        # dirs.topics
+        (topics_count,) = unpack_i(buf, pos)
+        pos += 4
+        if topics_count < 0:
+            raise Malformed(f"length {topics_count}, which may not be")
+        if topics_count * 6 > end - pos:
+            raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+        budget -= topics_count * 268
+        if budget < 0:
+            raise Malformed(f"{topics_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        topics = []
+        for _ in range(topics_count):
+            # dirs.topics.name
+            (n,) = unpack_h(buf, pos)
+            pos += 2
+            if n < 0:
+                raise Malformed(f"length {n}, which may not be")
+            stop = pos + n
+            if stop > end:
+                raise Malformed(f"{n} bytes announced, {end - pos} remain")
+            name = utf_8_decode(buf[pos:stop], "strict", True)[0]
+            pos = stop
+            # dirs.topics.partitions
+            (partitions_count,) = unpack_i(buf, pos)
+            pos += 4
+            if partitions_count < 0:
+                raise Malformed(f"length {partitions_count}, which may not be")
+            if partitions_count * 4 > end - pos:
+                raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+            budget -= partitions_count * 52
+            if budget < 0:
+                raise Malformed(f"{partitions_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            partitions = list(unpack_from(f">{partitions_count}i", buf, pos))
+            pos += partitions_count * 4
+            # dirs.topics
+            topics.append(new(AlterReplicaLogDirTopic, (name, partitions)))
+        # dirs
+        dirs.append(new(AlterReplicaLogDir, (path, topics)))
+    # the message
+    return new(AlterReplicaLogDirsRequest, (dirs,))
+
+
+def decode_v2(buf: memoryview) -> AlterReplicaLogDirsRequest:
+    pos = 0
+    end = len(buf)
+    budget = DECODED_REQUEST_BYTES_MAX
+    # dirs
+    dirs_count = buf[pos]
+    pos += 1
+    if dirs_count > 127:
+        dirs_count, pos = read_uvarint(buf, pos - 1)
+    dirs_count -= 1
+    if dirs_count < 0:
+        raise Malformed(f"length {dirs_count}, which may not be")
+    if dirs_count * 3 > end - pos:
+        raise Malformed(f"{dirs_count} elements announced, {end - pos} bytes remain")
+    budget -= dirs_count * 268
+    if budget < 0:
+        raise Malformed(f"{dirs_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+    dirs = []
+    for _ in range(dirs_count):
+        # dirs.path
+        n = buf[pos]
+        pos += 1
+        if n > 127:
+            n, pos = read_uvarint(buf, pos - 1)
+            if n > STRING_BYTES_MAX + 1:
+                raise Malformed(f"length {n - 1}")
+        n -= 1
+        if n < 0:
+            raise Malformed(f"length {n}, which may not be")
+        stop = pos + n
+        if stop > end:
+            raise Malformed(f"{n} bytes announced, {end - pos} remain")
+        path = utf_8_decode(buf[pos:stop], "strict", True)[0]
+        pos = stop
+        # dirs.topics
+        topics_count = buf[pos]
+        pos += 1
+        if topics_count > 127:
+            topics_count, pos = read_uvarint(buf, pos - 1)
+        topics_count -= 1
+        if topics_count < 0:
+            raise Malformed(f"length {topics_count}, which may not be")
+        if topics_count * 3 > end - pos:
+            raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+        budget -= topics_count * 268
+        if budget < 0:
+            raise Malformed(f"{topics_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        topics = []
+        for _ in range(topics_count):
+            # dirs.topics.name
+            n = buf[pos]
+            pos += 1
+            if n > 127:
+                n, pos = read_uvarint(buf, pos - 1)
+                if n > STRING_BYTES_MAX + 1:
+                    raise Malformed(f"length {n - 1}")
+            n -= 1
+            if n < 0:
+                raise Malformed(f"length {n}, which may not be")
+            stop = pos + n
+            if stop > end:
+                raise Malformed(f"{n} bytes announced, {end - pos} remain")
+            name = utf_8_decode(buf[pos:stop], "strict", True)[0]
+            pos = stop
+            # dirs.topics.partitions
+            partitions_count = buf[pos]
+            pos += 1
+            if partitions_count > 127:
+                partitions_count, pos = read_uvarint(buf, pos - 1)
+            partitions_count -= 1
+            if partitions_count < 0:
+                raise Malformed(f"length {partitions_count}, which may not be")
+            if partitions_count * 4 > end - pos:
+                raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+            budget -= partitions_count * 52
+            if budget < 0:
+                raise Malformed(f"{partitions_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+            partitions = list(unpack_from(f">{partitions_count}i", buf, pos))
+            pos += partitions_count * 4
+            # dirs.topics.tags
+            n = buf[pos]
+            pos += 1
+            if n:
+                pos, budget = skip_tags(buf, pos, end, n, budget, DECODED_REQUEST_BYTES_MAX)
+            # dirs.topics
+            topics.append(new(AlterReplicaLogDirTopic, (name, partitions)))
+        # dirs.tags
+        n = buf[pos]
+        pos += 1
+        if n:
+            pos, budget = skip_tags(buf, pos, end, n, budget, DECODED_REQUEST_BYTES_MAX)
+        # dirs
+        dirs.append(new(AlterReplicaLogDir, (path, topics)))
+    # tags
+    n = buf[pos]
+    pos += 1
+    if n:
+        pos, budget = skip_tags(buf, pos, end, n, budget, DECODED_REQUEST_BYTES_MAX)
+    # the message
+    return new(AlterReplicaLogDirsRequest, (dirs,))
+
+
+DECODERS: Final[dict[int, Callable[[memoryview], AlterReplicaLogDirsRequest]]] = {
+    0: decode_v0,
+    1: decode_v0,
+    2: decode_v2,
+}
+PLACES: Final = """\
+25 89 93 191 the message
+29 87 97 184 dirs
+41 112 dirs.path
+51 85 127 177 dirs.topics
+63 142 dirs.topics.name
+73 157 dirs.topics.partitions
+172 dirs.topics.tags
+179 dirs.tags
+186 tags
+"""

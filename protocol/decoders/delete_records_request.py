@@ -1,0 +1,167 @@
+"""Decoders of DeleteRecordsRequest, v0 to v2.
+
+Made by `make codec` from protocol/schema/21_delete_records.txt: do not edit.
+"""
+
+from codecs import utf_8_decode
+from collections.abc import Callable
+from struct import Struct
+from typing import Final
+
+from headrace.limits import DECODED_REQUEST_BYTES_MAX, STRING_BYTES_MAX
+from headrace.protocol.codec_primitives import Malformed, skip_tags
+from headrace.protocol.messages.delete_records_request import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
+from headrace.protocol.varint import read_uvarint
+
+unpack_h = Struct(">h").unpack_from
+unpack_i = Struct(">i").unpack_from
+unpack_iB = Struct(">iB").unpack_from
+unpack_iq = Struct(">iq").unpack_from
+unpack_iqB = Struct(">iqB").unpack_from
+new = tuple.__new__  # a third of the time of a NamedTuple's own constructor
+
+
+def decode_v0(buf: memoryview) -> DeleteRecordsRequest:
+    pos = 0
+    end = len(buf)
+    budget = DECODED_REQUEST_BYTES_MAX
+    # topics
+    (topics_count,) = unpack_i(buf, pos)
+    pos += 4
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 6 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 268
+    if budget < 0:
+        raise Malformed(f"{topics_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+    topics = []
+    for _ in range(topics_count):
+        # topics.name
+        (n,) = unpack_h(buf, pos)
+        pos += 2
+        if n < 0:
+            raise Malformed(f"length {n}, which may not be")
+        stop = pos + n
+        if stop > end:
+            raise Malformed(f"{n} bytes announced, {end - pos} remain")
+        name = utf_8_decode(buf[pos:stop], "strict", True)[0]
+        pos = stop
+        # topics.partitions
+        (partitions_count,) = unpack_i(buf, pos)
+        pos += 4
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 12 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 180
+        if budget < 0:
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        partitions = []
+        for _ in range(partitions_count):
+            # topics.partitions.partition_index to topics.partitions
+            partition_index, offset = unpack_iq(buf, pos)
+            # topics.partitions
+            pos += 12
+            partitions.append(new(DeleteRecordsPartition, (partition_index, offset)))
+        # topics
+        topics.append(new(DeleteRecordsTopic, (name, partitions)))
+    # timeout_ms to the end
+    (timeout_ms,) = unpack_i(buf, pos)
+    # the message
+    pos += 4
+    return new(DeleteRecordsRequest, (topics, timeout_ms))
+
+
+def decode_v2(buf: memoryview) -> DeleteRecordsRequest:
+    pos = 0
+    end = len(buf)
+    budget = DECODED_REQUEST_BYTES_MAX
+    # topics
+    topics_count = buf[pos]
+    pos += 1
+    if topics_count > 127:
+        topics_count, pos = read_uvarint(buf, pos - 1)
+    topics_count -= 1
+    if topics_count < 0:
+        raise Malformed(f"length {topics_count}, which may not be")
+    if topics_count * 3 > end - pos:
+        raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
+    budget -= topics_count * 268
+    if budget < 0:
+        raise Malformed(f"{topics_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+    topics = []
+    for _ in range(topics_count):
+        # topics.name
+        n = buf[pos]
+        pos += 1
+        if n > 127:
+            n, pos = read_uvarint(buf, pos - 1)
+            if n > STRING_BYTES_MAX + 1:
+                raise Malformed(f"length {n - 1}")
+        n -= 1
+        if n < 0:
+            raise Malformed(f"length {n}, which may not be")
+        stop = pos + n
+        if stop > end:
+            raise Malformed(f"{n} bytes announced, {end - pos} remain")
+        name = utf_8_decode(buf[pos:stop], "strict", True)[0]
+        pos = stop
+        # topics.partitions
+        partitions_count = buf[pos]
+        pos += 1
+        if partitions_count > 127:
+            partitions_count, pos = read_uvarint(buf, pos - 1)
+        partitions_count -= 1
+        if partitions_count < 0:
+            raise Malformed(f"length {partitions_count}, which may not be")
+        if partitions_count * 13 > end - pos:
+            raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
+        budget -= partitions_count * 180
+        if budget < 0:
+            raise Malformed(f"{partitions_count} more would take more than {DECODED_REQUEST_BYTES_MAX} bytes")
+        partitions = []
+        for _ in range(partitions_count):
+            # topics.partitions.partition_index to topics.partitions.tags
+            partition_index, offset, n = unpack_iqB(buf, pos)
+            # topics.partitions.tags
+            pos += 13
+            if n:
+                pos, budget = skip_tags(buf, pos, end, n, budget, DECODED_REQUEST_BYTES_MAX)
+            # topics.partitions
+            partitions.append(new(DeleteRecordsPartition, (partition_index, offset)))
+        # topics.tags
+        n = buf[pos]
+        pos += 1
+        if n:
+            pos, budget = skip_tags(buf, pos, end, n, budget, DECODED_REQUEST_BYTES_MAX)
+        # topics
+        topics.append(new(DeleteRecordsTopic, (name, partitions)))
+    # timeout_ms to tags
+    timeout_ms, n = unpack_iB(buf, pos)
+    # tags
+    pos += 5
+    if n:
+        pos, budget = skip_tags(buf, pos, end, n, budget, DECODED_REQUEST_BYTES_MAX)
+    # the message
+    return new(DeleteRecordsRequest, (topics, timeout_ms))
+
+
+DECODERS: Final[dict[int, Callable[[memoryview], DeleteRecordsRequest]]] = {0: decode_v0, 1: decode_v0, 2: decode_v2}
+PLACES: Final = """\
+28 75 80 150 the message
+32 71 84 142 topics
+44 99 topics.name
+54 68 114 135 topics.partitions
+66 topics.partitions.partition_index to topics.partitions
+73 timeout_ms to the end
+129 topics.partitions.partition_index to topics.partitions.tags
+131 topics.partitions.tags
+137 topics.tags
+144 timeout_ms to tags
+146 tags
+"""

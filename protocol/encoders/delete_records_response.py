@@ -1,0 +1,91 @@
+"""Encoders of DeleteRecordsResponse, v0 to v2.
+
+Made by `make codec` from protocol/schema/21_delete_records.txt: do not edit.
+"""
+
+from collections.abc import Callable
+from struct import Struct
+from typing import Any, Final
+
+from headrace.protocol.codec_primitives import encode_string_length
+from headrace.protocol.varint import UVARINTS, encode_uvarint
+
+pack_h = Struct(">h").pack
+pack_i = Struct(">i").pack
+pack_iB = Struct(">iB").pack
+pack_ii = Struct(">ii").pack
+pack_iqh = Struct(">iqh").pack
+pack_iqhx = Struct(">iqhx").pack
+join = b"".join
+
+
+def encode_v0(msg: Any) -> list[Any]:
+    parts: list[Any] = []
+    out: list[bytes] = []
+    put = out.append
+    throttle_time_ms, topics = msg
+    # throttle_time_ms to topics
+    put(pack_ii(throttle_time_ms, len(topics)))
+    # topics
+    for name, partitions in topics:
+        # topics.name
+        text = name.encode()
+        put(pack_h(len(text)))
+        put(text)
+        # topics.partitions
+        put(pack_i(len(partitions)))
+        for partition_index, low_watermark, error_code in partitions:
+            # topics.partitions.partition_index to topics.partitions
+            put(pack_iqh(partition_index, low_watermark, error_code))
+    # the message
+    if out:
+        parts.append(join(out))
+    return parts
+
+
+def encode_v2(msg: Any) -> list[Any]:
+    parts: list[Any] = []
+    out: list[bytes] = []
+    put = out.append
+    throttle_time_ms, topics = msg
+    # topics
+    n = len(topics) + 1
+    if n < 128:
+        # throttle_time_ms to topics
+        put(pack_iB(throttle_time_ms, n))
+    # topics
+    else:
+        # throttle_time_ms to topics
+        put(pack_i(throttle_time_ms))
+        # topics
+        put(encode_uvarint(n))
+    for name, partitions in topics:
+        # topics.name
+        text = name.encode()
+        n = len(text) + 1
+        put(UVARINTS[n] if n < 128 else encode_string_length(n))
+        put(text)
+        # topics.partitions
+        n = len(partitions) + 1
+        put(UVARINTS[n] if n < 128 else encode_uvarint(n))
+        for partition_index, low_watermark, error_code in partitions:
+            # topics.partitions.partition_index to topics.partitions
+            put(pack_iqhx(partition_index, low_watermark, error_code))
+        # topics
+        put(b"\x00")
+    # the message
+    put(b"\x00")
+    if out:
+        parts.append(join(out))
+    return parts
+
+
+ENCODERS: Final[dict[int, Callable[[Any], list[Any]]]] = {0: encode_v0, 1: encode_v0, 2: encode_v2}
+PLACES: Final = """\
+22 40 46 76 the message
+27 54 58 throttle_time_ms to topics
+29 51 56 60 74 topics
+31 63 topics.name
+35 68 topics.partitions
+38 72 topics.partitions.partition_index to topics.partitions
+"""

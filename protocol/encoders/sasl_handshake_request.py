@@ -1,0 +1,33 @@
+"""Encoders of SaslHandshakeRequest, v0 to v1.
+
+Made by `make codec` from protocol/schema/17_sasl_handshake.txt: do not edit.
+"""
+
+from collections.abc import Callable
+from struct import Struct
+from typing import Any, Final
+
+pack_h = Struct(">h").pack
+join = b"".join
+
+
+def encode_v0(msg: Any) -> list[Any]:
+    parts: list[Any] = []
+    out: list[bytes] = []
+    put = out.append
+    (mechanism,) = msg
+    # mechanism
+    text = mechanism.encode()
+    put(pack_h(len(text)))
+    put(text)
+    # the message
+    if out:
+        parts.append(join(out))
+    return parts
+
+
+ENCODERS: Final[dict[int, Callable[[Any], list[Any]]]] = {0: encode_v0, 1: encode_v0}
+PLACES: Final = """\
+14 23 the message
+19 mechanism
+"""

@@ -1,0 +1,10 @@
+"""ConsumerGroupMetadataKey, v3.
+
+Made by `make codec` from protocol/schema/records_and_headers.txt: do not edit.
+"""
+
+from typing import NamedTuple
+
+
+class ConsumerGroupMetadataKey(NamedTuple):
+    group_id: str = ""  # v3

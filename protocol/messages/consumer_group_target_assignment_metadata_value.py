@@ -1,0 +1,10 @@
+"""ConsumerGroupTargetAssignmentMetadataValue, v0.
+
+Made by `make codec` from protocol/schema/records_and_headers.txt: do not edit.
+"""
+
+from typing import NamedTuple
+
+
+class ConsumerGroupTargetAssignmentMetadataValue(NamedTuple):
+    assignment_epoch: int = 0  # v0+

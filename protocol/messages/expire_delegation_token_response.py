@@ -1,0 +1,12 @@
+"""ExpireDelegationTokenResponse, v0 to v2.
+
+Made by `make codec` from protocol/schema/40_expire_delegation_token.txt: do not edit.
+"""
+
+from typing import NamedTuple
+
+
+class ExpireDelegationTokenResponse(NamedTuple):
+    error_code: int = 0  # v0+
+    expiry_timestamp_ms: int = 0  # v0+
+    throttle_time_ms: int = 0  # v0+

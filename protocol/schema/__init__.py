@@ -1,1 +1,0 @@
-"""Field tables of the Kafka protocol, data files of the codec."""
