@@ -1,12 +1,14 @@
 """The same random operations, from several kazoo sessions, against two servers: what each said, made comparable.
 
-Zxids are counted from where the run began, sessions are numbered, times are left out, names of children are sorted.
+Zxids are ranks among those that the run has seen: a session that begins twice, or expires, takes one that no znode has. Sessions are
+numbered, times are left out, names of children are sorted.
 """
 
 from __future__ import annotations
 
 import random
 import threading
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -51,7 +53,7 @@ class Run:
         self._connect = connect
         self.parties = [self._new_party() for _ in range(count)]
         self._owners: dict[int, int] = {}
-        self._zxid = self.parties[-1].client.last_zxid
+        self._zxids: list[int] = []  # that were seen, in order
 
     def _new_party(self) -> Party:
         client = KazooClient(hosts=self._connect, timeout=SESSION_S)
@@ -76,13 +78,19 @@ class Run:
     def comparable(self, value: Any) -> Any:
         if isinstance(value, ZnodeStat):
             owner = value.ephemeralOwner and self._number_of(value.ephemeralOwner)
-            zxids = {name: getattr(value, name) - self._zxid for name in ("czxid", "mzxid", "pzxid")}
-            return value._replace(**zxids, ctime=0, mtime=0, ephemeralOwner=owner)
+            ranks = {name: self._rank_of(getattr(value, name)) for name in ("czxid", "mzxid", "pzxid")}
+            return value._replace(**ranks, ctime=0, mtime=0, ephemeralOwner=owner)
         if isinstance(value, Exception):
             return type(value).__name__
         if isinstance(value, (list, tuple)):
             return [self.comparable(one) for one in value]
         return value
+
+    def _rank_of(self, zxid: int) -> int:
+        place = bisect_left(self._zxids, zxid)
+        if self._zxids[place : place + 1] != [zxid]:
+            self._zxids.insert(place, zxid)
+        return place
 
     def _number_of(self, session_id: int) -> int:
         ids = [party.client.client_id[0] for party in self.parties]
