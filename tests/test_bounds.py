@@ -1,8 +1,6 @@
 """Every bound is a setting or stands in headrace/limits.py, where bounds can be related to each other.
 
 What is called *_MAX or *_MIN elsewhere is a width of a format, not a choice of ours: it stands here, with its reason.
-
-Holds: headrace/limits.py
 """
 
 import ast

@@ -1,7 +1,4 @@
-"""What the compiled core does with memory is what Python does with it, errors included: a library of all of it, built here.
-
-Holds: headrace/memory.py
-"""
+"""What the compiled core does with memory is what Python does with it, errors included: a library of all of it, built here."""
 
 import importlib.util
 import os

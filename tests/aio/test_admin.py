@@ -1,7 +1,4 @@
-"""The admin of both APIs, by one scenario.
-
-Holds: client/kafka_admin.py, client/engine/administration.py
-"""
+"""The admin of both APIs, by one scenario."""
 
 import pytest
 

@@ -1,7 +1,4 @@
-"""What only an event loop brings: cancellation, tasks beside each other, Ctrl-C, a client that is left without a close.
-
-Holds: aio/kafka.py, client/driving/event_loop.py, client/forks.py
-"""
+"""What only an event loop brings: cancellation, tasks beside each other, Ctrl-C, a client that is left without a close."""
 
 import asyncio
 import os

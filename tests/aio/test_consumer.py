@@ -1,8 +1,4 @@
-"""Consumers of both APIs, by the same scenarios.
-
-Holds: aio/consumer_batch.py, client/kafka_consumer.py, client/consuming.py, client/consumer_batch.py,
-client/group_thread.py, client/reading.py, client/in_hand.py, client/records.py
-"""
+"""Consumers of both APIs, by the same scenarios."""
 
 import asyncio
 import uuid

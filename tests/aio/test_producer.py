@@ -1,8 +1,4 @@
-"""Producers of both APIs, by the same scenarios.
-
-Holds: aio/delivery.py, client/kafka.py, client/kafka_producer.py, client/sending.py, client/delivery.py, client/steps.py,
-client/engine/routes.py, client/driving/blocking.py
-"""
+"""Producers of both APIs, by the same scenarios."""
 
 import asyncio
 

@@ -1,7 +1,4 @@
-"""A node that is killed and started again under clients of both APIs: nothing is lost, nothing is doubled, the order is kept.
-
-Holds: aio/producer.py, aio/consumer.py
-"""
+"""A node that is killed and started again under clients of both APIs: nothing is lost, nothing is doubled, the order is kept."""
 
 import asyncio
 import contextlib

@@ -1,7 +1,4 @@
-"""Serializers of a registry, and dead letters, in both APIs and over a node.
-
-Holds: client/lookups.py, client/decoding.py, client/dead_letters.py, client/sending.py, client/schemas/registry.py
-"""
+"""Serializers of a registry, and dead letters, in both APIs and over a node."""
 
 import asyncio
 import dataclasses

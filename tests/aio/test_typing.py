@@ -1,7 +1,4 @@
-"""A user's program passes `mypy --strict`, and a mistake in it does not.
-
-Holds: client/serializers.py
-"""
+"""A user's program passes `mypy --strict`, and a mistake in it does not."""
 
 import subprocess
 import sys

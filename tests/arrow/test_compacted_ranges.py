@@ -1,7 +1,4 @@
-"""Spark over compacted segments: batches without records, offsets with holes, segments swapped between two reads.
-
-Holds: arrow/local_range.py
-"""
+"""Spark over compacted segments: batches without records, offsets with holes, segments swapped between two reads."""
 
 import itertools
 from dataclasses import replace

@@ -1,8 +1,6 @@
 """The walk as readers call it: by the kernel or by Python, without a compiler in any process, without a copy where none is needed.
 
 Which bytes both are held against: `walk_cases.py`, run by `tests/protocol/test_record_kernel.py`.
-
-Holds: arrow/python_walk.py, arrow/target.py
 """
 
 import dataclasses

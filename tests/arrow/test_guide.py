@@ -1,7 +1,4 @@
-"""docs/arrow.md names what `open` takes, with its defaults, and its filter runs.
-
-Holds: arrow/reader.py
-"""
+"""docs/arrow.md names what `open` takes, with its defaults, and its filter runs."""
 
 import inspect
 import re

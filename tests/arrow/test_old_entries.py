@@ -1,7 +1,4 @@
-"""Segments that an older Kafka left: a range reads v0, v1 and v2 alike, from files and over the network.
-
-Holds: protocol/old_run.py, arrow/rows.py
-"""
+"""Segments that an older Kafka left: a range reads v0, v1 and v2 alike, from files and over the network."""
 
 import numpy as np
 import pytest

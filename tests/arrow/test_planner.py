@@ -1,7 +1,4 @@
-"""Ranges: frozen ends, splits, hosts, and offsets that are not there.
-
-Holds: arrow/scan_options.py
-"""
+"""Ranges: frozen ends, splits, hosts, and offsets that are not there."""
 
 import contextlib
 import itertools

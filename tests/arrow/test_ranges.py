@@ -1,8 +1,4 @@
-"""A range read from segment files and over the network: the same records as the plain reader finds.
-
-Holds: arrow/local_range.py, arrow/remote_range.py, arrow/rows.py, arrow/columns.py, arrow/column_types.py, arrow/gathered.py,
-arrow/errors.py
-"""
+"""A range read from segment files and over the network: the same records as the plain reader finds."""
 
 import contextlib
 import dataclasses

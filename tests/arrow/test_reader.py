@@ -1,7 +1,4 @@
-"""The log as Arrow: what comes, where its bytes lie, and what DuckDB, Polars and pandas make of it.
-
-Holds: arrow/read_places.py
-"""
+"""The log as Arrow: what comes, where its bytes lie, and what DuckDB, Polars and pandas make of it."""
 
 import mmap
 import random

@@ -1,7 +1,4 @@
-"""The judge of queries over a table, and a short campaign of them.
-
-Holds: load/table_scan.py, load/live_table.py, load/commits.py
-"""
+"""The judge of queries over a table, and a short campaign of them."""
 
 import pytest
 

@@ -1,7 +1,4 @@
-"""The queue of an async producer, its send thread, and the hooks of each stage: P4, P5, P6, P7.
-
-Holds: classic/handlers.py
-"""
+"""The queue of an async producer, its send thread, and the hooks of each stage: P4, P5, P6, P7."""
 
 import threading
 

@@ -1,7 +1,4 @@
-"""Configs: keys of both generations, the nearest name of an unknown one, values refused with key, value and reason.
-
-Holds: classic/config_table.py
-"""
+"""Configs: keys of both generations, the nearest name of an unknown one, values refused with key, value and reason."""
 
 import pytest
 

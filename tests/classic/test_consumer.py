@@ -1,7 +1,4 @@
-"""The high-level consumer against a node and its ZooKeeper: H1 to H6, Z1 to Z6, and a group that changes by seed.
-
-Holds: classic/fetchers.py, classic/kafka_stream.py, classic/membership.py, classic/offsets.py
-"""
+"""The high-level consumer against a node and its ZooKeeper: H1 to H6, Z1 to Z6, and a group that changes by seed."""
 
 import json
 import random

@@ -1,8 +1,4 @@
-"""The producer against a node: P1, P2, P3, P8 to P14, and compression from end to end (P16).
-
-Holds: classic/broker_pool.py, classic/discovery.py, classic/sync_producer.py, classic/zookeeper.py,
-classic/old_brokers.py, classic/errors.py
-"""
+"""The producer against a node: P1, P2, P3, P8 to P14, and compression from end to end (P16)."""
 
 import socket
 import threading

@@ -1,7 +1,4 @@
-"""P8: encoders and decoders, by Kafka's names and by our own.
-
-Holds: classic/plugins.py
-"""
+"""P8: encoders and decoders, by Kafka's names and by our own."""
 
 import pytest
 

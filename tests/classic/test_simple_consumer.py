@@ -1,7 +1,4 @@
-"""The low-level consumer against a node: L1 to L9.
-
-Holds: classic/message_set_reader.py, classic/offset_requests.py
-"""
+"""The low-level consumer against a node: L1 to L9."""
 
 import random
 

@@ -1,7 +1,4 @@
-"""`headrace cluster describe --held` and `accept-loss` against a node, with a replica that another broker holds.
-
-Holds: node/held_replicas.py, controller/zookeeper/held_reader.py
-"""
+"""`headrace cluster describe --held` and `accept-loss` against a node, with a replica that another broker holds."""
 
 import json
 

@@ -1,7 +1,4 @@
-"""The demo's node: it comes up, or its log is shown in time; nothing outlives the demo.
-
-Holds: cli/demo.py
-"""
+"""The demo's node: it comes up, or its log is shown in time; nothing outlives the demo."""
 
 import os
 import signal

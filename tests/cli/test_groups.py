@@ -1,7 +1,4 @@
-"""`headrace groups` and `headrace consume --group` against a node, and against Apache Kafka.
-
-Holds: cli/offset_reset.py
-"""
+"""`headrace groups` and `headrace consume --group` against a node, and against Apache Kafka."""
 
 import json
 import signal

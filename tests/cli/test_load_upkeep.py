@@ -1,7 +1,4 @@
-"""`headrace load expire|delete|vacuum`, and what all of `headrace load` prints for programs.
-
-Holds: cli/load_arguments.py
-"""
+"""`headrace load expire|delete|vacuum`, and what all of `headrace load` prints for programs."""
 
 import json
 

@@ -1,7 +1,4 @@
-"""dump-log and verify from outside: output for people, lines of JSON, exit codes, progress.
-
-Holds: cli/dump_log.py, cli/dump_text.py, cli/verify.py, cli/verify_run.py, cli/progress.py
-"""
+"""dump-log and verify from outside: output for people, lines of JSON, exit codes, progress."""
 
 import json
 import os

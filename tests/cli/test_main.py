@@ -1,7 +1,4 @@
-"""The command line from outside: what it prints, how it ends, what it costs to start.
-
-Holds: cli/application.py, cli/outcome.py, cli/standard_streams.py, cli/version.py
-"""
+"""The command line from outside: what it prints, how it ends, what it costs to start."""
 
 import gc
 import os

@@ -1,7 +1,4 @@
-"""`headrace produce` and `headrace consume` against a node.
-
-Holds: cli/consume.py, cli/sent_records.py
-"""
+"""`headrace produce` and `headrace consume` against a node."""
 
 import json
 import os

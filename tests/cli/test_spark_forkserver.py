@@ -1,7 +1,4 @@
-"""The fork server of a local session: daemons begin there with their imports done, and begin by themselves where it can't serve.
-
-Holds: cli/spark_launch.py, spark/fork_server.py
-"""
+"""The fork server of a local session: daemons begin there with their imports done, and begin by themselves where it can't serve."""
 
 import os
 import signal

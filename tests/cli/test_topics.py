@@ -1,7 +1,4 @@
-"""`headrace topics` from outside: what it prints, what it refuses, what advice an error has.
-
-Holds: cli/client_options.py
-"""
+"""`headrace topics` from outside: what it prints, what it refuses, what advice an error has."""
 
 import json
 import uuid

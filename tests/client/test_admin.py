@@ -1,8 +1,4 @@
-"""The admin, a producer and a consumer against a node as users run it; what a controller does not answer, or not any more.
-
-Holds: client/engine/administration.py, client/engine/controller_requests.py, client/engine/group_administration.py,
-client/kafka_admin.py
-"""
+"""The admin, a producer and a consumer against a node as users run it; what a controller does not answer, or not any more."""
 
 import threading
 import uuid

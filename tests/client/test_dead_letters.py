@@ -1,7 +1,4 @@
-"""Undecodable records in another topic: what is there, that no position passes one before, and what a failure does.
-
-Holds: client/decoding.py
-"""
+"""Undecodable records in another topic: what is there, that no position passes one before, and what a failure does."""
 
 import pytest
 

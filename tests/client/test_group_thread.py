@@ -1,7 +1,4 @@
-"""Our group members against a node and against Apache Kafka: alone, together, beside other clients; offsets from outside.
-
-Holds: client/offset_store.py, client/group_protocol.py, client/engine/coordinator.py, client/engine/group_administration.py
-"""
+"""Our group members against a node and against Apache Kafka: alone, together, beside other clients; offsets from outside."""
 
 import re
 import threading

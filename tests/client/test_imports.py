@@ -1,7 +1,4 @@
-"""What a program imports with the client: the way in alone, and each half when one is made. Counted in modules, not in time.
-
-Holds: client/client_id.py
-"""
+"""What a program imports with the client: the way in alone, and each half when one is made. Counted in modules, not in time."""
 
 import subprocess
 import sys

@@ -1,8 +1,4 @@
-"""A blocking consumer over one broker: what it commits is what was done, whatever raises, is skipped, moved or paused.
-
-Holds: client/consuming.py, client/chunk_reader.py, client/in_hand.py, client/reading.py,
-client/consumer_options.py, client/records.py, client/serializers.py, client/driving/blocking.py
-"""
+"""A blocking consumer over one broker: what it commits is what was done, whatever raises, is skipped, moved or paused."""
 
 import time
 

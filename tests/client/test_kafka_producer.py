@@ -1,8 +1,4 @@
-"""A blocking producer: records whole, in order and once; values that it refuses, what fails and how it says so, closing, forks.
-
-Holds: client/sending.py, client/send_path.py, client/forks.py, client/delivery.py, client/kafka.py,
-client/addresses.py, client/failures.py, client/producer_options.py, client/driving/blocking.py
-"""
+"""A blocking producer: records whole, in order and once; values that it refuses, what fails and how it says so, closing, forks."""
 
 import contextlib
 import functools

@@ -1,7 +1,4 @@
-"""A broker of Kafka 0.10: the versions it has are spoken, and no topic is created by asking for it.
-
-Holds: client/offset_store.py
-"""
+"""A broker of Kafka 0.10: the versions it has are spoken, and no topic is created by asking for it."""
 
 import pytest
 

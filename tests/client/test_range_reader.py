@@ -1,7 +1,4 @@
-"""Records between two offsets: all of them, in order, of every format; what can't be read is named, and others come first.
-
-Holds: client/reading.py, client/chunk_reader.py
-"""
+"""Records between two offsets: all of them, in order, of every format; what can't be read is named, and others come first."""
 
 import pytest
 

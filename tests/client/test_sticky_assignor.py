@@ -1,7 +1,4 @@
-"""The sticky assignors by chance: every partition once, balanced, as few moved as can be, and never owned twice in two phases.
-
-Holds: client/group_protocol.py
-"""
+"""The sticky assignors by chance: every partition once, balanced, as few moved as can be, and never owned twice in two phases."""
 
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,4 @@
-"""A topic that is not there, or not any more, ends a consumer without a group by name.
-
-Holds: client/consuming.py
-"""
+"""A topic that is not there, or not any more, ends a consumer without a group by name."""
 
 import pytest
 

@@ -5,8 +5,6 @@ The world of `test_interleavings.py`, with the real channels. In the end each br
     knows every partition as ZooKeeper has it, and no other one
     follows and leads what it is assigned, and has no files of anything else
     was never told to follow a broker that it does not know
-
-Holds: controller/active/broker_channels.py, controller/active/broker_channel.py, controller/own_line.py
 """
 
 import os

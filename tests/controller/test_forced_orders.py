@@ -1,7 +1,4 @@
-"""Orders of calls and replies that are rare by lot: what moved over an await, and who notices.
-
-Holds: controller/agent/agent.py, controller/active/active_controller.py, controller/active/reconciliation.py
-"""
+"""Orders of calls and replies that are rare by lot: what moved over an await, and who notices."""
 
 import pytest
 

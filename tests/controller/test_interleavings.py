@@ -8,8 +8,6 @@ session expires, the process is killed and started again. In the end everything 
     what was acknowledged stands, under the id that was told; what was deleted is gone, and so are its files
     the view, the rows and ZooKeeper say the same
     every write of what the cluster shares checked the controller epoch, and no leader epoch ever went back
-
-Holds: controller/agent/area.py, controller/cluster/events.py, controller/active/active_controller.py
 """
 
 import os

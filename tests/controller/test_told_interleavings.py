@@ -3,8 +3,6 @@
 The controller writes first, then tells, one request on its way at a time; what gets no answer it sends again. Requests come late, twice,
 and from a controller that was replaced; the node's reads of ZooKeeper come late as well, its session expires, its process is killed.
 In the end the node has what the controller has, and only the files of its own replicas.
-
-Holds: controller/agent/orders.py, controller/agent/departures.py, controller/cluster/known_cluster.py
 """
 
 import os

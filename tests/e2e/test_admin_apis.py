@@ -1,14 +1,6 @@
 """What a Kafka without authorizer, quotas, tiered storage and transactions answers to those who ask for them.
 
 Versions and codes are those that Kafka 3.9.0 answered to the same requests.
-
-Holds: workers/network/authorized_operations.py, workers/network/handlers/a17_sasl_handshake.py,
-workers/network/handlers/a29_describe_acls.py, workers/network/handlers/a30_create_acls.py,
-workers/network/handlers/a31_delete_acls.py, workers/network/handlers/a36_sasl_authenticate.py,
-workers/network/handlers/a48_describe_client_quotas.py,
-workers/network/handlers/a50_describe_user_scram_credentials.py, workers/network/handlers/a60_describe_cluster.py,
-workers/network/handlers/a61_describe_producers.py, workers/network/handlers/a65_describe_transactions.py,
-workers/network/handlers/a66_list_transactions.py
 """
 
 import uuid

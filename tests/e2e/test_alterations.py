@@ -1,7 +1,4 @@
-"""Topics changed under clients: more partitions, other settings; and what refusals look like on the wire.
-
-Holds: workers/network/forwarded.py
-"""
+"""Topics changed under clients: more partitions, other settings; and what refusals look like on the wire."""
 
 import uuid
 

@@ -2,8 +2,6 @@
 
 Each gives the range that was frozen when it began, or an error that names what happened: never another row, never a SIGBUS. The
 batches are views into the segments, and are compared only when the whole range was read, when many of its files are gone.
-
-Holds: arrow/reader.py
 """
 
 import contextlib

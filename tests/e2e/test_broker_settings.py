@@ -1,7 +1,4 @@
-"""Settings of the node as clients see and change them: defaults of topics while it runs, the others by its file alone.
-
-Holds: workers/network/handlers/a32_describe_configs.py
-"""
+"""Settings of the node as clients see and change them: defaults of topics while it runs, the others by its file alone."""
 
 import uuid
 

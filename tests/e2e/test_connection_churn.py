@@ -1,7 +1,4 @@
-"""Connections that come and go while answers are on their way: none is taken for another, none is forgotten.
-
-Holds: workers/network/handlers/a18_api_versions.py
-"""
+"""Connections that come and go while answers are on their way: none is taken for another, none is forgotten."""
 
 import os
 import resource

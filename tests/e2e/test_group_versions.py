@@ -1,8 +1,4 @@
-"""Every version of the group requests against a node, from the first JoinGroup to the deleted group.
-
-Holds: workers/network/handlers/a08_offset_commit.py, workers/network/handlers/a11_join_group.py,
-workers/network/handlers/a16_list_groups.py
-"""
+"""Every version of the group requests against a node, from the first JoinGroup to the deleted group."""
 
 import struct
 import uuid

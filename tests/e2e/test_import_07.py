@@ -1,7 +1,4 @@
-"""import-07 against a node: killed again and again, everything arrives once; the topic is made; too few partitions are named.
-
-Holds: cli/import_07.py, cli/import_07_report.py
-"""
+"""import-07 against a node: killed again and again, everything arrives once; the topic is made; too few partitions are named."""
 
 import json
 import random

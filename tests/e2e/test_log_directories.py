@@ -1,7 +1,4 @@
-"""A node whose log directories fail, are full, or can't be read at the start; and where leader epochs ended.
-
-Holds: workers/network/handlers/a35_describe_log_dirs.py
-"""
+"""A node whose log directories fail, are full, or can't be read at the start; and where leader epochs ended."""
 
 import os
 import shutil

@@ -1,7 +1,4 @@
-"""Thousands of connections to one node: all are served, what they took is given back, one too many is told so.
-
-Holds: workers/network/heap.py, workers/network/worker.py
-"""
+"""Thousands of connections to one node: all are served, what they took is given back, one too many is told so."""
 
 import os
 import re

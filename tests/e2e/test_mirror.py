@@ -1,9 +1,4 @@
-"""A mirror between two nodes: each record once and in order, whatever is killed; groups continue at exactly the next record.
-
-Holds: mirror/appender.py, mirror/copier.py, mirror/group_sync.py, mirror/journal.py, mirror/partition_copy.py, mirror/process.py,
-mirror/source_reader.py, mirror/status.py, mirror/steward.py, mirror/target_tail.py, mirror/target_writer.py, mirror/topic_sync.py,
-cli/mirror.py
-"""
+"""A mirror between two nodes: each record once and in order, whatever is killed; groups continue at exactly the next record."""
 
 import random
 import time

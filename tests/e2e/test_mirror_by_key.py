@@ -1,7 +1,4 @@
-"""A mirror between nodes whose topics have other numbers of partitions: each record once, in order by key, whatever is killed.
-
-Holds: mirror/keyed_copies.py
-"""
+"""A mirror between nodes whose topics have other numbers of partitions: each record once, in order by key, whatever is killed."""
 
 import random
 import time

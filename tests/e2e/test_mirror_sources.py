@@ -1,7 +1,4 @@
-"""A mirror of two sources, of which one is away: the other one is copied all the same, and the first one when it is back.
-
-Holds: mirror/source.py, mirror/steward.py, mirror/copier.py
-"""
+"""A mirror of two sources, of which one is away: the other one is copied all the same, and the first one when it is back."""
 
 import signal
 

@@ -1,7 +1,4 @@
-"""Replicas that move between three nodes while records are written, and what tools and the command line say of it.
-
-Holds: client/engine/replica_administration.py, cli/cluster_moves.py
-"""
+"""Replicas that move between three nodes while records are written, and what tools and the command line say of it."""
 
 import json
 import subprocess

@@ -1,7 +1,4 @@
-"""Requests that name the same thing again and again: the answer and the work grow with what there is, not with what is said.
-
-Holds: workers/network/handlers/a23_offset_for_leader_epoch.py
-"""
+"""Requests that name the same thing again and again: the answer and the work grow with what there is, not with what is said."""
 
 import uuid
 

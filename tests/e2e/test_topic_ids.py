@@ -1,7 +1,4 @@
-"""Topics by id: made with one, described by it, deleted by it, and by nothing else that is.
-
-Holds: workers/network/forwarded.py
-"""
+"""Topics by id: made with one, described by it, deleted by it, and by nothing else that is."""
 
 import asyncio
 import uuid

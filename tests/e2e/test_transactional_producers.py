@@ -1,7 +1,4 @@
-"""Transactions aren't served yet: a producer that asks for them is told at once, with the reason, by an error that it takes for final.
-
-Holds: workers/network/forwarded.py
-"""
+"""Transactions aren't served yet: a producer that asks for them is told at once, with the reason, by an error that it takes for final."""
 
 import asyncio
 import uuid

@@ -1,8 +1,6 @@
 """Confluent's serializers and ours write the same bytes for one registry, and each reads what the other wrote.
 
 Confluent's run in a virtual environment of their own in the user's cache, made once.
-
-Holds: client/schemas/registered.py
 """
 
 import base64

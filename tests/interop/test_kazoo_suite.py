@@ -2,8 +2,6 @@
 
 The suite runs in a virtual environment of its own in the user's cache, made once. Left out are the tests of gevent, eventlet and SASL,
 which are not about a server.
-
-Holds: testing/zookeeper/server.py
 """
 
 import hashlib

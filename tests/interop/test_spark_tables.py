@@ -1,8 +1,6 @@
 """Spark's own Delta and Iceberg as programs that maintain what a load writes: rows of the matrix in tests/load/maintained_table.py.
 
 Delta by path, Iceberg by a catalog in SQLite that pyiceberg and Spark share. One JVM for all cells.
-
-Holds: load/delta_features.py, load/iceberg_columns.py, load/table_columns.py
 """
 
 import os

@@ -1,7 +1,4 @@
-"""Small files merged in one commit, while others read and load; a table taken back.
-
-Holds: load/rewinding.py, load/audit_report.py, load/committed_rows.py
-"""
+"""Small files merged in one commit, while others read and load; a table taken back."""
 
 import itertools
 import random

@@ -1,7 +1,4 @@
-"""Loads into a Delta table: one version a commit, which no other writer can have made.
-
-Holds: load/manifest_chain.py
-"""
+"""Loads into a Delta table: one version a commit, which no other writer can have made."""
 
 import json as json_text
 

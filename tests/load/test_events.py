@@ -1,7 +1,4 @@
-"""What a load says of itself to programs, also of rounds that fail; and its health file.
-
-Holds: load/health_file.py
-"""
+"""What a load says of itself to programs, also of rounds that fail; and its health file."""
 
 import json
 import logging

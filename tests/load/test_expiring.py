@@ -1,7 +1,4 @@
-"""Hours that ended long ago are dropped, in one commit, and nothing of them comes back.
-
-Holds: load/partial_copy.py, load/row_removal.py
-"""
+"""Hours that ended long ago are dropped, in one commit, and nothing of them comes back."""
 
 import time
 from datetime import timedelta

@@ -1,7 +1,4 @@
-"""The Python of docs/loading.md runs as it stands.
-
-Holds: load/history.py
-"""
+"""The Python of docs/loading.md runs as it stands."""
 
 import ast
 import re

@@ -1,7 +1,4 @@
-"""The files of an attempt: an hour each, bounded, whole or not there.
-
-Holds: load/data_file_writer.py
-"""
+"""The files of an attempt: an hour each, bounded, whole or not there."""
 
 import pyarrow as pa
 import pyarrow.parquet as pq

@@ -1,7 +1,4 @@
-"""Loads into an Iceberg table: one snapshot a commit, fenced by the snapshot before it.
-
-Holds: load/manifest_chain.py, load/iceberg_files.py
-"""
+"""Loads into an Iceberg table: one snapshot a commit, fenced by the snapshot before it."""
 
 from datetime import UTC, datetime
 

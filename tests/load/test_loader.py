@@ -1,7 +1,4 @@
-"""Loads of a log into a Parquet directory: each record once, whatever dies; what is refused.
-
-Holds: load/task.py, load/round_plan.py, load/options.py, load/progress.py, load/parquet_target.py, load/history.py, load/target.py
-"""
+"""Loads of a log into a Parquet directory: each record once, whatever dies; what is refused."""
 
 import pytest
 

@@ -1,7 +1,4 @@
-"""Tables whose own history no longer goes back to a load: snapshots that expired, versions that were cleaned.
-
-Holds: load/manifest_chain.py, load/iceberg_target.py, load/delta_target.py
-"""
+"""Tables whose own history no longer goes back to a load: snapshots that expired, versions that were cleaned."""
 
 import datetime as dt
 

@@ -1,8 +1,6 @@
 """Tables that other programs maintain: what they delete stays deleted, what they rewrite is there once, and the load goes on.
 
 Each operation at each moment is in test_table_matrix.py; here is what a cell of that does not show.
-
-Holds: load/delta_actions.py, load/delta_history.py, load/iceberg_columns.py
 """
 
 import datetime

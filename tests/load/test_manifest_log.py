@@ -1,7 +1,4 @@
-"""The commit log of a directory: one winner for each number, checkpoints, what a late writer finds.
-
-Holds: load/commits.py, load/durable.py, load/errors.py
-"""
+"""The commit log of a directory: one winner for each number, checkpoints, what a late writer finds."""
 
 import os
 

@@ -1,7 +1,4 @@
-"""Whose files are removed, and whose are not.
-
-Holds: load/runs.py, load/data_files.py
-"""
+"""Whose files are removed, and whose are not."""
 
 import fcntl
 import json

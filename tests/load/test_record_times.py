@@ -1,7 +1,4 @@
-"""Records whose time a table's column can't hold: dead letters, null, the nearest time, or the end of the load.
-
-Holds: load/contents.py
-"""
+"""Records whose time a table's column can't hold: dead letters, null, the nearest time, or the end of the load."""
 
 import numpy as np
 import pyarrow as pa

@@ -4,8 +4,6 @@ The history has files of ours, small and merged, of a time when a column was nar
 goes on after them. Values are null, NaN, at the ends of their types, and beside each other.
 
     python -m pytest -m heavy tests/load/test_scans_differ_in_nothing.py     # thousands of cases
-
-Holds: load/pruning.py
 """
 
 import datetime

@@ -1,7 +1,4 @@
-"""What columns a table may get, and what rows are.
-
-Holds: load/contents.py
-"""
+"""What columns a table may get, and what rows are."""
 
 import pyarrow as pa
 import pytest

@@ -1,7 +1,4 @@
-"""On Spark: tasks by its executors, and one table past and present.
-
-Holds: load/spark_tasks.py
-"""
+"""On Spark: tasks by its executors, and one table past and present."""
 
 import pytest
 from deltalake import DeltaTable

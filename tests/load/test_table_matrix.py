@@ -1,9 +1,6 @@
 """Each operation of each program in Python that maintains a table, at each moment: `maintained_table.py` says what a cell has to show.
 
 Spark's own Delta and Iceberg: tests/interop/test_spark_tables.py.
-
-Holds: load/live_files.py, load/table_rows.py, load/others_rows.py, load/delta_history.py, load/table_columns.py, load/delta_features.py,
-load/iceberg_columns.py
 """
 
 import pytest

@@ -1,7 +1,4 @@
-"""Queries over a table: of one moment, and no more is read of history and log than they need.
-
-Holds: load/scanned_table.py, load/pruning.py, load/polars_scan.py
-"""
+"""Queries over a table: of one moment, and no more is read of history and log than they need."""
 
 import datetime
 import pickle

@@ -1,7 +1,4 @@
-"""Worker processes: results, deaths, retries, what is refused.
-
-Holds: load/task_worker.py, load/frames.py, load/task.py
-"""
+"""Worker processes: results, deaths, retries, what is refused."""
 
 import os
 import signal

@@ -1,7 +1,4 @@
-"""Logs that lost records which were loaded, and partitions without a leader: what a load, a rewind and a table do.
-
-Holds: load/round_plan.py, load/rewinding.py, load/live_table.py, load/last_records.py
-"""
+"""Logs that lost records which were loaded, and partitions without a leader: what a load, a rewind and a table do."""
 
 import json
 import logging

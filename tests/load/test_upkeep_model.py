@@ -1,8 +1,6 @@
 """Upkeep of ours and of others, loads and kills in any order, against a model that knows nothing of files.
 
 After each operation the table has the model's rows, and the audit against the log has no fault: nothing is lost, revived or doubled.
-
-Holds: load/row_removal.py, load/deleting.py, load/expiring.py, load/rewinding.py, load/vacuuming.py, load/log_audit.py
 """
 
 import random

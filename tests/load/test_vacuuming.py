@@ -1,7 +1,4 @@
-"""The bytes of what was deleted go, and nothing that a kept version, a loader or an open commit needs.
-
-Holds: load/delta_vacuum.py, load/iceberg_vacuum.py
-"""
+"""The bytes of what was deleted go, and nothing that a kept version, a loader or an open commit needs."""
 
 import os
 import time

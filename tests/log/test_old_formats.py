@@ -1,7 +1,4 @@
-"""Logs that an older Kafka wrote: v0, v1 and v2 one behind the other, recovered, indexed, read and appended to.
-
-Holds: log/writing/follower_append.py, log/writing/truncation.py, log/reading/reader.py, log/segments/time_index.py
-"""
+"""Logs that an older Kafka wrote: v0, v1 and v2 one behind the other, recovered, indexed, read and appended to."""
 
 import os
 import random

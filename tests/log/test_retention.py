@@ -1,7 +1,4 @@
-"""Retention: which segments go, that nothing uncommitted does, and that whoever reads meanwhile is not lied to.
-
-Holds: log/segments/segment_deletion.py, log/reading/segment_facts.py
-"""
+"""Retention: which segments go, that nothing uncommitted does, and that whoever reads meanwhile is not lied to."""
 
 import os
 

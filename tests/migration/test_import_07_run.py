@@ -1,7 +1,4 @@
-"""An import that dies anywhere and is run again: everything arrives once, in order, and the report says so.
-
-Holds: migration/import_07_state.py, migration/import_topic.py
-"""
+"""An import that dies anywhere and is run again: everything arrives once, in order, and the report says so."""
 
 import dataclasses
 import json

@@ -1,7 +1,4 @@
-"""Each record once and in order, whatever is killed, however many lives of a mirror write at once, and while the source is compacted.
-
-Holds: mirror/lane.py, mirror/recovery.py
-"""
+"""Each record once and in order, whatever is killed, however many lives of a mirror write at once, and while the source is compacted."""
 
 import random
 

@@ -1,7 +1,4 @@
-"""Records of the journal: what is written is read back, and what no mirror wrote is refused by name.
-
-Holds: mirror/identity.py
-"""
+"""Records of the journal: what is written is read back, and what no mirror wrote is refused by name."""
 
 import pytest
 from hypothesis import given

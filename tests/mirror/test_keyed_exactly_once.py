@@ -1,7 +1,4 @@
-"""By key: each record once and in order, whatever is killed or late, however many lives write at once, and while the source is compacted.
-
-Holds: mirror/keyed_lane.py, mirror/keyed_recovery.py
-"""
+"""By key: each record once and in order, whatever is killed or late, however many lives write at once, and while the source is compacted."""
 
 import random
 

@@ -1,7 +1,4 @@
-"""A partition that can't be fetched waits by itself, the others of its source go on. A source that does not respond is left alone.
-
-Holds: mirror/outage.py, mirror/source.py
-"""
+"""A partition that can't be fetched waits by itself, the others of its source go on. A source that does not respond is left alone."""
 
 from types import SimpleNamespace
 

@@ -2,8 +2,6 @@
 
 Each oracle reads what we wrote, and writes it again; the bytes have to be ours, and the fields it found have to
 be called what we call them and hold what we put in.
-
-Holds: protocol/codec.py
 """
 
 import dataclasses

@@ -1,8 +1,6 @@
 """The record kernel finds what the Python walkers find, over bytes that are right and bytes that are not.
 
 What is compared with what, case by case: `kernel_cases.py`, which a longer run takes as a program.
-
-Holds: headrace/kernel_build.py, headrace/compiled_kernel.py
 """
 
 import random

@@ -1,7 +1,4 @@
-"""What Apache Kafka 3.9 brokers said to each other, read and written again, byte by byte; and in what versions.
-
-Holds: protocol/broker_versions.py
-"""
+"""What Apache Kafka 3.9 brokers said to each other, read and written again, byte by byte; and in what versions."""
 
 import pytest
 

@@ -1,7 +1,4 @@
-"""The cycle of every process: its order, its sleeps, its states, its exit codes. Wake-ups: `tests/shm/test_mutants.py`.
-
-Holds: headrace/exit_codes.py
-"""
+"""The cycle of every process: its order, its sleeps, its states, its exit codes. Wake-ups: `tests/shm/test_mutants.py`."""
 
 import ast
 import logging

@@ -1,7 +1,4 @@
-"""Each pair of roles, and the other end is killed with requests in flight: the asked one, then the asker.
-
-Holds: runtime/mailbox.py
-"""
+"""Each pair of roles, and the other end is killed with requests in flight: the asked one, then the asker."""
 
 import os
 import signal

@@ -1,7 +1,4 @@
-"""A connection to another node: what is asked is told, once, whatever the node does; nothing blocks.
-
-Holds: runtime/peers.py, runtime/peer_states.py, runtime/peer_request.py, runtime/peer_options.py, runtime/wire.py
-"""
+"""A connection to another node: what is asked is told, once, whatever the node does; nothing blocks."""
 
 import errno
 import os

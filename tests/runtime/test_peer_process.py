@@ -1,7 +1,4 @@
-"""A process of a node that holds peers: its duty cycle sleeps on the doorbell and on them, and works for whichever comes.
-
-Holds: runtime/peers.py
-"""
+"""A process of a node that holds peers: its duty cycle sleeps on the doorbell and on them, and works for whichever comes."""
 
 import logging
 import os

@@ -1,7 +1,4 @@
-"""A peer and a node that do whatever comes by lot: what the peer says of a request is what the node knows of it.
-
-Holds: runtime/peer.py, runtime/wire.py
-"""
+"""A peer and a node that do whatever comes by lot: what the peer says of a request is what the node knows of it."""
 
 import random
 from collections import Counter

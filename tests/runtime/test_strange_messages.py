@@ -1,7 +1,4 @@
-"""Each role's own cycle, and on each of its rings hostile messages: refused and logged, and no process ends.
-
-Holds: runtime/mailbox.py
-"""
+"""Each role's own cycle, and on each of its rings hostile messages: refused and logged, and no process ends."""
 
 import random
 import resource

@@ -1,7 +1,4 @@
-"""The snapshot: what goes in comes out, in one piece, and outlives its writer.
-
-Holds: shm/view_reader.py, shm/view_writer.py, shm/view_log.py
-"""
+"""The snapshot: what goes in comes out, in one piece, and outlives its writer."""
 
 import itertools
 import random

@@ -1,9 +1,6 @@
 """The checks would notice: every mutation of the publish path makes one of them fail.
 
 The real modules pass the same checks at the head of each list (no edits).
-
-Holds: shm/ring.py, shm/doorbell.py, shm/partition_table.py, shm/cluster_table.py, shm/view_reader.py,
-shm/view_writer.py, runtime/duty_cycle.py
 """
 
 import pytest

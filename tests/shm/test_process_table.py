@@ -1,7 +1,4 @@
-"""Who runs: rows, generations, counters.
-
-Holds: shm/counters.py
-"""
+"""Who runs: rows, generations, counters."""
 
 import pytest
 

@@ -1,7 +1,4 @@
-"""The writer or the reader dies at every single bytecode; what it leaves is whole messages.
-
-Holds: shm/ring.py
-"""
+"""The writer or the reader dies at every single bytecode; what it leaves is whole messages."""
 
 import os
 import random

@@ -1,7 +1,4 @@
-"""Two processes, one ring, as fast as they can: order, content, wraparound, full and empty ring.
-
-Holds: shm/ring.py
-"""
+"""Two processes, one ring, as fast as they can: order, content, wraparound, full and empty ring."""
 
 import random
 import time

@@ -1,7 +1,4 @@
-"""A process's own ends: what it may write, what it notices, how it leaves.
-
-Holds: shm/arena.py
-"""
+"""A process's own ends: what it may write, what it notices, how it leaves."""
 
 import os
 import threading

@@ -1,7 +1,4 @@
-"""`.format("headrace")` stands where `.format("kafka")` stood.
-
-Holds: spark/column_types.py
-"""
+"""`.format("headrace")` stands where `.format("kafka")` stood."""
 
 import pytest
 from pyspark.errors import PySparkException

@@ -1,7 +1,4 @@
-"""`decode=` in scan and as options: typed columns leave the worker, bad records go by the mode.
-
-Holds: spark/reading.py, spark/explain.py, spark/decoding/decode_plan.py
-"""
+"""`decode=` in scan and as options: typed columns leave the worker, bad records go by the mode."""
 
 import pyarrow as pa
 import pyarrow.compute as pc

@@ -1,7 +1,4 @@
-"""Which interpreter Spark's workers run: ours, unless somebody said another.
-
-Holds: cli/spark_python.py
-"""
+"""Which interpreter Spark's workers run: ours, unless somebody said another."""
 
 import subprocess
 import sys

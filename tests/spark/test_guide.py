@@ -1,7 +1,4 @@
-"""The cookbook of docs/spark.md runs as it stands.
-
-Holds: spark/refresh.py
-"""
+"""The cookbook of docs/spark.md runs as it stands."""
 
 import ast
 import re

@@ -1,7 +1,4 @@
-"""What a host reads from its own files, and what the doctor says of the rest.
-
-Holds: spark/host_checks.py, spark/submission.py, cli/spark.py
-"""
+"""What a host reads from its own files, and what the doctor says of the rest."""
 
 import json
 import os

@@ -1,7 +1,4 @@
-"""The kafka source's options: what is taken, what is refused and why.
-
-Holds: spark/consumer_properties.py
-"""
+"""The kafka source's options: what is taken, what is refused and why."""
 
 import pytest
 

@@ -1,7 +1,4 @@
-"""`scan`: what crosses to the JVM is what was asked for.
-
-Holds: arrow/tally.py, spark/errors.py, spark/read_counts.py, spark/result_schema.py
-"""
+"""`scan`: what crosses to the JVM is what was asked for."""
 
 import os
 from dataclasses import replace

@@ -1,7 +1,4 @@
-"""A DataFrame into topics: as it was given, at least once, errors where they arise.
-
-Holds: spark/stream_sink.py
-"""
+"""A DataFrame into topics: as it was given, at least once, errors where they arise."""
 
 import pyarrow as pa
 import pytest

@@ -1,8 +1,4 @@
-"""A row of an exactly-once sink is stored once: whoever dies, whoever wakes up late, and what can't be known is said.
-
-Holds: spark/sink_acknowledged.py, spark/sink_found.py, spark/sink_floors.py, spark/sink_repeats.py, spark/sink_task.py,
-spark/row_digest.py, spark/foreign_rows.py
-"""
+"""A row of an exactly-once sink is stored once: whoever dies, whoever wakes up late, and what can't be known is said."""
 
 import json
 import time

@@ -1,7 +1,4 @@
-"""Leader epochs of a stream: kept with its offsets, compared before a micro-batch is read.
-
-Holds: spark/stream_reader.py
-"""
+"""Leader epochs of a stream: kept with its offsets, compared before a micro-batch is read."""
 
 import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable

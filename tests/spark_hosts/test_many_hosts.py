@@ -1,7 +1,4 @@
-"""Three hosts with a node and a Spark worker each: bytes read locally are counted, and a node or a whole host is lost in mid-job.
-
-Holds: spark/read_counts.py, spark/scan.py
-"""
+"""Three hosts with a node and a Spark worker each: bytes read locally are counted, and a node or a whole host is lost in mid-job."""
 
 import json
 import subprocess

@@ -1,7 +1,4 @@
-"""Batches: the same options over the same records give the same rows, and tasks of the same offsets.
-
-Holds: spark/datasource.py, spark/options.py, arrow/planner.py
-"""
+"""Batches: the same options over the same records give the same rows, and tasks of the same offsets."""
 
 import pytest
 

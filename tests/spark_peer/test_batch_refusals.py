@@ -1,7 +1,4 @@
-"""Batches: what the connector refuses, we refuse alike, at the latest when the rows are asked for.
-
-Holds: spark/consumer_properties.py, spark/options.py
-"""
+"""Batches: what the connector refuses, we refuse alike, at the latest when the rows are asked for."""
 
 import pytest
 

@@ -1,7 +1,4 @@
-"""A checkpoint goes from the connector to us and back: a query changes its format and nothing else.
-
-Holds: spark/stream_offsets.py, spark/stream_planner.py
-"""
+"""A checkpoint goes from the connector to us and back: a query changes its format and nothing else."""
 
 import json
 

@@ -1,7 +1,4 @@
-"""Sinks: the same DataFrames become the same records, and what the connector refuses to write we refuse.
-
-Holds: spark/sink.py, spark/sink_options.py, spark/stream_sink.py
-"""
+"""Sinks: the same DataFrames become the same records, and what the connector refuses to write we refuse."""
 
 import pytest
 

@@ -1,7 +1,4 @@
-"""Streams with state: windows under a watermark, joins of two streams, deduplication, transformWithState; micro-batch by micro-batch.
-
-Holds: spark/stream_reader.py
-"""
+"""Streams with state: windows under a watermark, joins of two streams, deduplication, transformWithState; micro-batch by micro-batch."""
 
 import pytest
 

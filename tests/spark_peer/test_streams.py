@@ -1,7 +1,4 @@
-"""Streams: the same options give the same micro-batches, over restarts, new partitions, new topics and lost records.
-
-Holds: spark/stream_planner.py, spark/stream_options.py, spark/stream_offsets.py, spark/stream_reader.py
-"""
+"""Streams: the same options give the same micro-batches, over restarts, new partitions, new topics and lost records."""
 
 import json
 from contextlib import ExitStack

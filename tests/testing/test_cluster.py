@@ -1,7 +1,4 @@
-"""Clusters of real nodes for tests: what a test does to them, with clients of ours and of others.
-
-Holds: testing/keeper.py, testing/keeper_client.py, testing/node_process.py, testing/processes.py, testing/settings.py
-"""
+"""Clusters of real nodes for tests: what a test does to them, with clients of ours and of others."""
 
 import os
 import socket

@@ -1,7 +1,4 @@
-"""The generated files are what the schema and the settings say, and one command makes them so again.
-
-Holds: tools/codec/files.py
-"""
+"""The generated files are what the schema and the settings say, and one command makes them so again."""
 
 import sys
 

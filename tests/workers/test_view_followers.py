@@ -1,7 +1,4 @@
-"""What the processes make of a view by following its changes is what they would make of it afresh.
-
-Holds: workers/network/routes.py, workers/partition/owned_partitions.py, workers/housekeeper/hosted.py
-"""
+"""What the processes make of a view by following its changes is what they would make of it afresh."""
 
 import random
 import uuid

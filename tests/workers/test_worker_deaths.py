@@ -2,9 +2,6 @@
 
 The child works on files and rows that its parent made; what it answered comes through a pipe. Then a reader goes by the
 row that it left, and a successor takes over.
-
-Holds: workers/partition/replicas.py, workers/partition/replica.py, workers/partition/coordinator_host.py,
-workers/partition/upkeep.py
 """
 
 import json

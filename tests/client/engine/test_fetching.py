@@ -1,7 +1,4 @@
-"""A consumer's reading over a model cluster: resets, truncation, replicas, sessions, and what the caller moves meanwhile.
-
-Holds: client/engine/subjects.py, client/engine/offsets.py
-"""
+"""A consumer's reading over a model cluster: resets, truncation, replicas, sessions, and what the caller moves meanwhile."""
 
 import pytest
 

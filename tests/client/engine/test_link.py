@@ -1,7 +1,4 @@
-"""A link as its requests see it, and which link they take: each request is answered once, whatever the bytes and the sockets do.
-
-Holds: client/engine/requests.py
-"""
+"""A link as its requests see it, and which link they take: each request is answered once, whatever the bytes and the sockets do."""
 
 import random
 import struct

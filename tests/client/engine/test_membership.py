@@ -1,7 +1,4 @@
-"""Members of groups over a model coordinator: who owns what, and what a consumer is asked to do, under faults by seed.
-
-Holds: client/engine/coordinator.py, client/group_protocol.py
-"""
+"""Members of groups over a model coordinator: who owns what, and what a consumer is asked to do, under faults by seed."""
 
 import re
 

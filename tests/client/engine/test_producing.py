@@ -1,8 +1,4 @@
-"""A producer over a model cluster: order, idempotence, failures; what it counts comes back to nothing on every path.
-
-Holds: client/engine/batches.py, client/engine/identity.py, client/engine/routes.py, client/engine/produce_request.py,
-client/engine/producing_options.py, client/delivery.py
-"""
+"""A producer over a model cluster: order, idempotence, failures; what it counts comes back to nothing on every path."""
 
 import pytest
 

@@ -1,7 +1,4 @@
-"""Reassignments, elections and sizes against one node, whose replicas have nowhere to go. Three are in `e2e/test_reassignments.py`.
-
-Holds: client/engine/controller_requests.py
-"""
+"""Reassignments, elections and sizes against one node, whose replicas have nowhere to go. Three are in `e2e/test_reassignments.py`."""
 
 import uuid
 

@@ -1,8 +1,6 @@
 """A model cluster with faults by chance: what an idempotent producer leaves, what a consumer reads, and that nothing hangs.
 
 The seed is in the test's name.
-
-Holds: client/engine/producing.py, client/engine/fetching.py, client/engine/metadata.py, client/engine/requests.py, client/engine/engine.py
 """
 
 import pytest

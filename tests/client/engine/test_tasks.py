@@ -1,7 +1,4 @@
-"""Procedures: what they wait for, how they end, and that none outlives its engine.
-
-Holds: client/engine/engine.py
-"""
+"""Procedures: what they wait for, how they end, and that none outlives its engine."""
 
 import pytest
 

@@ -1,7 +1,4 @@
-"""Plain Avro: values there and back, and what is refused.
-
-Holds: client/schemas/avro_codec.py
-"""
+"""Plain Avro: values there and back, and what is refused."""
 
 import dataclasses
 import datetime

@@ -1,9 +1,6 @@
 """Serializers of a registry: what they write, whom they ask, what they say of what is wrong.
 
 The bytes are those that Confluent's serializers write (`tests/interop/test_confluent_serializers.py`).
-
-Holds: client/schemas/registered.py, client/schemas/form.py, client/schemas/subjects.py, client/schemas/json_form.py,
-client/schemas/protobuf_descriptors.py
 """
 
 import dataclasses

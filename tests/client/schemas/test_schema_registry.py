@@ -1,7 +1,4 @@
-"""The registry over HTTP: what is kept, retried, refused.
-
-Holds: client/schemas/failures.py
-"""
+"""The registry over HTTP: what is kept, retried, refused."""
 
 import base64
 import socket

@@ -1,7 +1,4 @@
-"""What brokers are told, in which order, and until when.
-
-Holds: controller/active/broker_channels.py, controller/active/broker_requests.py, controller/active/notices.py
-"""
+"""What brokers are told, in which order, and until when."""
 
 from itertools import groupby
 

@@ -1,7 +1,4 @@
-"""Topics that go, from the mark to the last znode.
-
-Holds: controller/active/active_controller.py, controller/agent/departures.py
-"""
+"""Topics that go, from the mark to the last znode."""
 
 import pytest
 

@@ -1,7 +1,4 @@
-"""ISRs that leaders changed themselves, and what was told to the controller before.
-
-Holds: controller/zookeeper/notifications.py
-"""
+"""ISRs that leaders changed themselves, and what was told to the controller before."""
 
 import pytest
 

@@ -1,7 +1,4 @@
-"""Brokers that go and come, directories that fail: who leads then, what is written, and what brokers are told.
-
-Holds: controller/active/state_changes.py, controller/active/liveness.py
-"""
+"""Brokers that go and come, directories that fail: who leads then, what is written, and what brokers are told."""
 
 import pytest
 

@@ -1,7 +1,4 @@
-"""A broker tells that a log directory failed, and is asked which replicas are offline.
-
-Holds: controller/active/numbered_notes.py
-"""
+"""A broker tells that a log directory failed, and is asked which replicas are offline."""
 
 import json
 

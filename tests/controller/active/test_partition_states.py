@@ -1,7 +1,4 @@
-"""Each cell of the table of partitions: what Kafka allows, and what is done.
-
-Holds: controller/active/effects.py
-"""
+"""Each cell of the table of partitions: what Kafka allows, and what is done."""
 
 import pytest
 

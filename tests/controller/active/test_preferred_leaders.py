@@ -1,7 +1,4 @@
-"""Elections that are asked for, and those of the balance.
-
-Holds: controller/admin/a43_elect_leaders.py
-"""
+"""Elections that are asked for, and those of the balance."""
 
 import pytest
 

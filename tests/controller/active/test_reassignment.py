@@ -1,7 +1,4 @@
-"""The phases of one partition, pure.
-
-Holds: controller/cluster/partition_assignment.py
-"""
+"""The phases of one partition, pure."""
 
 import itertools
 

@@ -1,7 +1,4 @@
-"""Reassignments over a fake ZooKeeper: node 0 is the active controller, brokers 1 to 6 are znodes, and what they do the tests write.
-
-Holds: controller/zookeeper/admin_znodes.py, controller/active/wishes.py, controller/active/held_targets.py
-"""
+"""Reassignments over a fake ZooKeeper: node 0 is the active controller, brokers 1 to 6 are znodes, and what they do the tests write."""
 
 import json
 

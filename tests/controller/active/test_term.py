@@ -1,8 +1,4 @@
-"""A term: the order of a failover, who hears of what, and what every change tells the brokers.
-
-Holds: controller/active/active_controller.py, controller/active/leaders.py, controller/active/reservations.py,
-controller/active/deletions.py
-"""
+"""A term: the order of a failover, who hears of what, and what every change tells the brokers."""
 
 import pytest
 

@@ -1,7 +1,4 @@
-"""What may be asked of a new topic, and what is written.
-
-Holds: controller/cluster/topic_names.py
-"""
+"""What may be asked of a new topic, and what is written."""
 
 import random
 

@@ -1,8 +1,6 @@
 """A controller that another one has replaced, and has not heard of it: whatever it is asked, or finds by itself, changes nothing.
 
 And one that is killed at any write of a creation: the next one completes what stands in ZooKeeper, or nothing does.
-
-Holds: controller/active/term.py
 """
 
 import pytest

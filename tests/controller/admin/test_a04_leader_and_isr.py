@@ -1,8 +1,4 @@
-"""What a node does as another node's controller tells it: roles, and when it says that it has them.
-
-Holds: controller/admin/told_request.py, controller/agent/orders.py, controller/agent/hosted_rows.py, controller/cluster/topic.py,
-controller/agent/new_replicas.py
-"""
+"""What a node does as another node's controller tells it: roles, and when it says that it has them."""
 
 import pytest
 

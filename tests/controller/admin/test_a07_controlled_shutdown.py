@@ -1,7 +1,4 @@
-"""A broker asks to go: who leads then, what it is told, what is left.
-
-Holds: controller/active/controlled_shutdown.py
-"""
+"""A broker asks to go: who leads then, what it is told, what is left."""
 
 import pytest
 

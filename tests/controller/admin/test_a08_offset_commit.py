@@ -1,7 +1,4 @@
-"""Offsets of old consumers in ZooKeeper, written and read back; the offsets topic as it is made on demand.
-
-Holds: controller/admin/a09_offset_fetch.py, controller/active/internal_topics.py
-"""
+"""Offsets of old consumers in ZooKeeper, written and read back; the offsets topic as it is made on demand."""
 
 import pytest
 

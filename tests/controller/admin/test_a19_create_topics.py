@@ -1,7 +1,4 @@
-"""CreateTopics at the controller: what is checked, what is answered when, and what is refused with the rest made.
-
-Holds: controller/admin/failures.py, controller/admin/context.py, controller/cluster/view_room.py, controller/agent/hosted_rows.py
-"""
+"""CreateTopics at the controller: what is checked, what is answered when, and what is refused with the rest made."""
 
 import pytest
 

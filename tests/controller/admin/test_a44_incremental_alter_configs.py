@@ -1,7 +1,4 @@
-"""IncrementalAlterConfigs and AlterConfigs: what both do to overrides, and where they differ.
-
-Holds: controller/admin/a33_alter_configs.py, controller/admin/altered_resources.py
-"""
+"""IncrementalAlterConfigs and AlterConfigs: what both do to overrides, and where they differ."""
 
 import pytest
 

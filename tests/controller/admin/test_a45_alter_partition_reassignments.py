@@ -1,4 +1,4 @@
-"""Holds: controller/admin/a46_list_partition_reassignments.py"""
+"""AlterPartitionReassignments, and ListPartitionReassignments."""
 
 import pytest
 

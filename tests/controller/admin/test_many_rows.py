@@ -1,9 +1,4 @@
-"""Requests of many rows of which nothing is known: other requests have their turn between the rows.
-
-Holds: controller/admin/a20_delete_topics.py, controller/admin/a37_create_partitions.py, controller/admin/altered_resources.py,
-controller/admin/a45_alter_partition_reassignments.py, controller/admin/a43_elect_leaders.py, controller/admin/a08_offset_commit.py,
-controller/admin/a09_offset_fetch.py
-"""
+"""Requests of many rows of which nothing is known: other requests have their turn between the rows."""
 
 import pytest
 

@@ -1,7 +1,4 @@
-"""Who is elected, and what a zombie may not.
-
-Holds: controller/zookeeper/epoch_guard.py
-"""
+"""Who is elected, and what a zombie may not."""
 
 import pytest
 

@@ -1,7 +1,4 @@
-"""Replicas that are held as their log is missing, or can't be opened: what they are compared with, and when they give way.
-
-Holds: controller/agent/held_comparison.py
-"""
+"""Replicas that are held as their log is missing, or can't be opened: what they are compared with, and when they give way."""
 
 import pytest
 

@@ -1,7 +1,4 @@
-"""Replicas that may have lost what they acknowledged: which are held after a power loss, and which are not.
-
-Holds: controller/agent/holds.py, controller/agent/opened_report.py
-"""
+"""Replicas that may have lost what they acknowledged: which are held after a power loss, and which are not."""
 
 import pytest
 

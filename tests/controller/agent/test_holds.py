@@ -1,7 +1,4 @@
-"""Replicas that may have lost what they acknowledged: what the others are asked, and how a hold ends. Over a fake ZooKeeper.
-
-Holds: controller/agent/accepted_losses.py, controller/agent/hold_reports.py, controller/agent/other_ends.py
-"""
+"""Replicas that may have lost what they acknowledged: what the others are asked, and how a hold ends. Over a fake ZooKeeper."""
 
 import pytest
 

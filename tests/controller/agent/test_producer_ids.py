@@ -1,7 +1,4 @@
-"""Producer ids: unique over nodes, restarts, lost replies, and a ZooKeeper that was restored.
-
-Holds: controller/agent/producer_id_file.py
-"""
+"""Producer ids: unique over nodes, restarts, lost replies, and a ZooKeeper that was restored."""
 
 import random
 

@@ -1,7 +1,4 @@
-"""Znodes of holds that can't be read, and holds of partitions that are no more: kept, reported, and no end of anything else.
-
-Holds: controller/zookeeper/held_reader.py, controller/agent/held_comparison.py
-"""
+"""Znodes of holds that can't be read, and holds of partitions that are no more: kept, reported, and no end of anything else."""
 
 import pytest
 

@@ -1,7 +1,4 @@
-"""The cluster as the controller knows it: what ZooKeeper says, what each event changes of it, what of that is published.
-
-Holds: controller/cluster/released_topics.py, controller/agent/view_publisher.py, controller/agent/cluster_reader.py
-"""
+"""The cluster as the controller knows it: what ZooKeeper says, what each event changes of it, what of that is published."""
 
 import json
 

@@ -1,7 +1,4 @@
-"""The session against a real ZooKeeper: what the fake of the other tests has to be like.
-
-Holds: controller/zookeeper/blocking_session.py, controller/zookeeper/multi_read.py, controller/zookeeper/errors.py
-"""
+"""The session against a real ZooKeeper: what the fake of the other tests has to be like."""
 
 import json
 import os

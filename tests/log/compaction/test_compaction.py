@@ -1,8 +1,4 @@
-"""Compaction: what stays of a log, offset by offset; the scenarios of Kafka's LogCleaner.
-
-Holds: log/compaction/batch_cleaner.py, log/compaction/cleaned_segment.py, log/compaction/segment_chunks.py,
-log/compaction/transaction_scan.py
-"""
+"""Compaction: what stays of a log, offset by offset; the scenarios of Kafka's LogCleaner."""
 
 import os
 

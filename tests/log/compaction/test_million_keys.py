@@ -1,7 +1,4 @@
-"""A million keyed records, a tenth of them deletes, compacted while appends go on: what is left, and in how much memory.
-
-Holds: log/compaction/compaction.py, log/compaction/offset_map.py
-"""
+"""A million keyed records, a tenth of them deletes, compacted while appends go on: what is left, and in how much memory."""
 
 import random
 from pathlib import Path

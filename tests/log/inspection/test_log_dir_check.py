@@ -1,8 +1,4 @@
-"""A whole log directory judged: sound ones, damaged ones, one whose node runs, one that crashed; and nothing is written.
-
-Holds: log/inspection/partition_check.py, log/inspection/segment_check.py, log/inspection/index_audit.py,
-log/inspection/fault.py, log/index_layout.py
-"""
+"""A whole log directory judged: sound ones, damaged ones, one whose node runs, one that crashed; and nothing is written."""
 
 import fcntl
 import os

@@ -1,8 +1,4 @@
-"""What dump-log shows of each kind of file, and that nothing that lies in one ends it with a traceback.
-
-Holds: log/inspection/entry_scan.py, log/inspection/records.py, log/inspection/fault.py,
-log/inspection/state_files.py, log/inspection/index_entries.py
-"""
+"""What dump-log shows of each kind of file, and that nothing that lies in one ends it with a traceback."""
 
 import json
 import struct

@@ -1,7 +1,4 @@
-"""Segments of Kafka 0.7 read: from any place, around damage, up to what was being written.
-
-Holds: log/kafka07/segment_file_07.py
-"""
+"""Segments of Kafka 0.7 read: from any place, around damage, up to what was being written."""
 
 import random
 from itertools import pairwise

@@ -1,7 +1,4 @@
-"""read_committed across a compaction: at no step of a swap does a reader get an aborted record, or miss a committed one.
-
-Holds: log/reading/reader.py, log/reading/aborted_transactions.py
-"""
+"""read_committed across a compaction: at no step of a swap does a reader get an aborted record, or miss a committed one."""
 
 import os
 

@@ -1,7 +1,4 @@
-"""The reading side: every offset is found, ends are respected, times are looked up.
-
-Holds: log/reading/segment_file.py, log/reading/open_segments.py
-"""
+"""The reading side: every offset is found, ends are respected, times are looked up."""
 
 import os
 

@@ -1,7 +1,4 @@
-"""A search for a time gives the log's own answer, whatever headers say and however small the slices are.
-
-Holds: log/reading/batch_search.py, log/reading/work_share.py
-"""
+"""A search for a time gives the log's own answer, whatever headers say and however small the slices are."""
 
 import random
 import struct

@@ -1,8 +1,4 @@
-"""Damaged files of every kind: what is below the damage is served, nothing false is, and the log opens and goes on.
-
-Holds: log/recovery/log_loader.py, log/state/checkpoints.py, log/segments/offset_index.py, log/segments/time_index.py,
-log/segments/index_file.py
-"""
+"""Damaged files of every kind: what is below the damage is served, nothing false is, and the log opens and goes on."""
 
 import os
 import random

@@ -1,7 +1,4 @@
-"""A synced batch that the disk damaged: what follows it is not the torn end of a crash, and is kept.
-
-Holds: log/recovery/log_loader.py
-"""
+"""A synced batch that the disk damaged: what follows it is not the torn end of a crash, and is kept."""
 
 import errno
 import os

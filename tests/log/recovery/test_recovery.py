@@ -1,7 +1,4 @@
-"""Opening after a crash: whatever lies behind the last whole batch is cut, and nothing before it is lost.
-
-Holds: log/recovery/log_loader.py, log/recovery/replay.py, log/segments/stray.py, log/names.py
-"""
+"""Opening after a crash: whatever lies behind the last whole batch is cut, and nothing before it is lost."""
 
 import os
 import random

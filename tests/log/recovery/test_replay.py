@@ -1,7 +1,4 @@
-"""What an opening knows of producers after records were deleted: batches below the log's start count as long as they are there.
-
-Holds: log/state/producer_state.py
-"""
+"""What an opening knows of producers after records were deleted: batches below the log's start count as long as they are there."""
 
 import errno
 import os

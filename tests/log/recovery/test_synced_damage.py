@@ -1,7 +1,4 @@
-"""A log that was synced before each answer: what damage is, and what a torn end.
-
-Holds: log/recovery/log_loader.py, log/recovery/damaged_rest.py
-"""
+"""A log that was synced before each answer: what damage is, and what a torn end."""
 
 import random
 

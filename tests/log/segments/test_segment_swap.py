@@ -1,7 +1,5 @@
 """The swap of compacted segments: killed at every system call, in the swap and again in the recovery of it; and a power loss at
 each, after which names that were not synced are as they were before or after, in any mix.
-
-Holds: log/group_file.py
 """
 
 import os

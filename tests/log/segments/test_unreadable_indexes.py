@@ -1,7 +1,4 @@
-"""An index that the disk can't give: it is never mapped, for that would kill the process, and is made again from its segment.
-
-Holds: log/segments/index_file.py, log/segments/transaction_index.py
-"""
+"""An index that the disk can't give: it is never mapped, for that would kill the process, and is made again from its segment."""
 
 import errno
 import mmap

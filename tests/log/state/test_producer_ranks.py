@@ -1,8 +1,4 @@
-"""More producers in the snapshots of a worker than it may remember: those that were idle longest go, in whatever order logs are opened.
-
-Holds: log/state/producer_state.py, log/state/producer_snapshot.py, log/recovery/append_dates.py, log/recovery/replay.py,
-workers/partition/producer_expiry.py
-"""
+"""More producers in the snapshots of a worker than it may remember: those that were idle longest go, in whatever order logs are opened."""
 
 import os
 import random

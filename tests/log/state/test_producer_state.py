@@ -1,7 +1,4 @@
-"""Producers: sequences, epochs, transactions, expiry, snapshots; through the state itself and through a log that restarts.
-
-Holds: log/state/producer.py, log/state/producer_snapshot.py
-"""
+"""Producers: sequences, epochs, transactions, expiry, snapshots; through the state itself and through a log that restarts."""
 
 import random
 

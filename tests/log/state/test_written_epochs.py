@@ -1,7 +1,4 @@
-"""The epoch of a log's last record: what logs rank by. The latest one may be assigned, and have no record.
-
-Holds: log/state/leader_epochs.py
-"""
+"""The epoch of a log's last record: what logs rank by. The latest one may be assigned, and have no record."""
 
 import pytest
 

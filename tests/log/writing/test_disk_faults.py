@@ -1,7 +1,4 @@
-"""A disk that fails at each call in turn, and machines that crash: what was synced is kept, what is left is a prefix.
-
-Holds: log/disk.py, log/segments/segment.py
-"""
+"""A disk that fails at each call in turn, and machines that crash: what was synced is kept, what is left is a prefix."""
 
 import errno
 import random

@@ -1,7 +1,4 @@
-"""The markers that a leader appends for the coordinator, and what readers learn of them. Clients' batches: `test_partition_log.py`.
-
-Holds: log/segments/transaction_index.py, log/reading/aborted_transactions.py
-"""
+"""The markers that a leader appends for the coordinator, and what readers learn of them. Clients' batches: `test_partition_log.py`."""
 
 import pytest
 

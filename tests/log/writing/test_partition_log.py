@@ -1,7 +1,4 @@
-"""The append: what is taken, what is refused and with which error, when a segment rolls, and what a failing disk does.
-
-Holds: log/writing/log_environment.py, log/writing/validator.py, log/segments/segment.py
-"""
+"""The append: what is taken, what is refused and with which error, when a segment rolls, and what a failing disk does."""
 
 import errno
 import os

@@ -1,7 +1,4 @@
-"""Avro into columns, plain and in the wire format.
-
-Holds: spark/decoding/avro_schema.py, spark/decoding/python_rows.py
-"""
+"""Avro into columns, plain and in the wire format."""
 
 import io
 import json

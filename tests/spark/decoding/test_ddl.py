@@ -1,7 +1,4 @@
-"""DDL without a session gives what Spark's own parser gives.
-
-Holds: spark/decoding/spark_types.py
-"""
+"""DDL without a session gives what Spark's own parser gives."""
 
 import pyarrow as pa
 import pytest

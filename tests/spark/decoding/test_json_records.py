@@ -1,7 +1,4 @@
-"""JSON into columns: one row a record, whatever its neighbours hold; by the kernel, where it may be, and by pyarrow.json alone.
-
-Holds: spark/decoding/json_mismatch.py, spark/decoding/decoder.py, spark/decoding/flat_json.py
-"""
+"""JSON into columns: one row a record, whatever its neighbours hold; by the kernel, where it may be, and by pyarrow.json alone."""
 
 import json as python_json
 import math

@@ -1,7 +1,4 @@
-"""Protobuf into columns, plain and in the wire format; descriptors are made here, as protoc makes them.
-
-Holds: spark/decoding/protobuf_schema.py
-"""
+"""Protobuf into columns, plain and in the wire format; descriptors are made here, as protoc makes them."""
 
 import pickle
 from datetime import UTC, datetime

@@ -1,7 +1,4 @@
-"""Headers of Confluent's wire format, of many records at once.
-
-Holds: spark/decoding/registry.py
-"""
+"""Headers of Confluent's wire format, of many records at once."""
 
 import numpy as np
 import pyarrow as pa

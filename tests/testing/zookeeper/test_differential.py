@@ -1,9 +1,6 @@
 """The ZooKeeper in Python beside Apache's: the same operations bring the same answers, stats, errors and events.
 
 DIFFERENTIAL_STEPS=20000 takes some minutes, and finds more.
-
-Holds: testing/zookeeper/state/requests.py, testing/zookeeper/state/transaction.py, testing/zookeeper/state/watches.py,
-testing/zookeeper/state/identity.py, testing/zookeeper/state/paths.py, testing/zookeeper/state/znode.py, testing/zookeeper/state/codes.py
 """
 
 import os

@@ -1,7 +1,4 @@
-"""The server's sockets, with kazoo and bare ones; in a thread, and as a program.
-
-Holds: testing/zookeeper/thread.py, testing/zookeeper/__main__.py
-"""
+"""The server's sockets, with kazoo and bare ones; in a thread, and as a program."""
 
 import json
 import os

@@ -2,8 +2,6 @@
 
 What the operations say is compared with Apache's in `test_differential.py`; here is what needs a clock, a lost connection, or bytes
 that kazoo does not send.
-
-Holds: testing/zookeeper/state/table.py, testing/zookeeper/state/tree.py, testing/zookeeper/state/jute.py, headrace/testing_marker.py
 """
 
 import pytest

@@ -1,7 +1,4 @@
-"""What a decoder takes in memory and time: never more than its budget, whatever is announced.
-
-Holds: protocol/codec_primitives.py, tools/codec/function_source.py
-"""
+"""What a decoder takes in memory and time: never more than its budget, whatever is announced."""
 
 import random
 import tracemalloc

@@ -1,7 +1,4 @@
-"""The classes of messages as type checkers see them: what the schema says, as types.
-
-Holds: tools/codec/index_source.py
-"""
+"""The classes of messages as type checkers see them: what the schema says, as types."""
 
 import ast
 import importlib

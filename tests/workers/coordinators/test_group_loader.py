@@ -1,7 +1,4 @@
-"""The offsets log into memory: the last word on every key, transactions, and what can't be read.
-
-Holds: workers/coordinators/loader.py
-"""
+"""The offsets log into memory: the last word on every key, transactions, and what can't be read."""
 
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,4 @@
-"""A coordinator that loads or unloads; and a walk of random events that must leave every count right.
-
-Holds: workers/coordinators/group_coordinator.py, workers/coordinators/group.py, workers/coordinators/group_machine.py
-"""
+"""A coordinator that loads or unloads; and a walk of random events that must leave every count right."""
 
 import pytest
 from hypothesis import given, settings

@@ -1,9 +1,4 @@
-"""Scenarios of Kafka's GroupCoordinator: members and static members, their joins, sessions and assignments.
-
-Holds: workers/coordinators/membership.py, workers/coordinators/static_members.py, workers/coordinators/joining.py,
-workers/coordinators/syncing.py, workers/coordinators/rebalance.py, workers/coordinators/sessions.py,
-workers/coordinators/pending_ids.py, workers/coordinators/member_answers.py
-"""
+"""Scenarios of Kafka's GroupCoordinator: members and static members, their joins, sessions and assignments."""
 
 import logging
 

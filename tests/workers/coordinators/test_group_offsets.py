@@ -1,7 +1,4 @@
-"""Scenarios of Kafka's GroupCoordinator: committed offsets, those of transactions, expiry, deletion.
-
-Holds: workers/coordinators/commits.py, workers/coordinators/deletion.py, workers/coordinators/group_coordinator.py
-"""
+"""Scenarios of Kafka's GroupCoordinator: committed offsets, those of transactions, expiry, deletion."""
 
 import tracemalloc
 

@@ -1,7 +1,4 @@
-"""Whatever happened, a coordinator that reads the log knows what the one before it knew. (Transactions are not served yet.)
-
-Holds: workers/coordinators/loader.py, workers/coordinators/group.py
-"""
+"""Whatever happened, a coordinator that reads the log knows what the one before it knew. (Transactions are not served yet.)"""
 
 import random
 

@@ -1,7 +1,4 @@
-"""Every (state, event) cell of the group state machine: what is answered, what state follows.
-
-Holds: workers/coordinators/group.py, workers/coordinators/group_state.py, workers/coordinators/group_table.py
-"""
+"""Every (state, event) cell of the group state machine: what is answered, what state follows."""
 
 import pytest
 

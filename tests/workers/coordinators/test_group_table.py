@@ -1,8 +1,4 @@
-"""The table of the group coordinator: every cell is there, the scenarios of `test_group_states.py` say the same, effects are data.
-
-Holds: workers/coordinators/state_table.py, workers/coordinators/refusals.py, workers/coordinators/group_machine.py,
-workers/coordinators/group_events.py, workers/coordinators/effects.py
-"""
+"""The table of the group coordinator: every cell is there, the scenarios of `test_group_states.py` say the same, effects are data."""
 
 import itertools
 import types

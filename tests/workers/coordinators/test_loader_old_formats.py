@@ -1,7 +1,4 @@
-"""Committed offsets that a Kafka before 0.11 wrote as messages of v0 or v1 are loaded as those of today.
-
-Holds: workers/coordinators/loader.py
-"""
+"""Committed offsets that a Kafka before 0.11 wrote as messages of v0 or v1 are loaded as those of today."""
 
 import pytest
 

@@ -1,7 +1,4 @@
-"""A segment goes after a checkpoint on disk says that the log begins behind it, and by a date that nobody has just set.
-
-Holds: workers/housekeeper/retention_scan.py, workers/housekeeper/worker.py, workers/expiry_clock.py
-"""
+"""A segment goes after a checkpoint on disk says that the log begins behind it, and by a date that nobody has just set."""
 
 import errno
 import random

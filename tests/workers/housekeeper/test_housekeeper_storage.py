@@ -1,8 +1,4 @@
-"""The housekeeper over disks that fail, and over topics that come again under their name.
-
-Holds: workers/housekeeper/worker.py, workers/housekeeper/hosted.py, workers/housekeeper/segment_sync.py,
-workers/housekeeper/clean_marker.py, workers/housekeeper/checkpoints.py, workers/housekeeper/lag_scan.py
-"""
+"""The housekeeper over disks that fail, and over topics that come again under their name."""
 
 import errno
 import os

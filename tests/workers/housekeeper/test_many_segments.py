@@ -1,8 +1,4 @@
-"""Retention of a log with tens of thousands of segments: linear, with signs of life, and so many at a time that a request holds them.
-
-Holds: workers/housekeeper/retention_scan.py, log/reading/segment_facts.py, workers/housekeeper/lag_scan.py,
-workers/housekeeper/segment_sync.py, workers/housekeeper/cleaner.py
-"""
+"""Retention of a log with tens of thousands of segments: linear, with signs of life, and so many at a time that a request holds them."""
 
 import pytest
 

@@ -1,7 +1,4 @@
-"""A housekeeper without descriptors for a moment loses no directory, and does later what was due.
-
-Holds: workers/housekeeper/worker.py, workers/housekeeper/segment_sync.py
-"""
+"""A housekeeper without descriptors for a moment loses no directory, and does later what was due."""
 
 from headrace.ids import partition_key
 from headrace.shm.cluster_view import DoomedReplica

@@ -1,8 +1,4 @@
-"""What is deleted or compacted over time is decided again with each request: a setting that is set back ends it.
-
-Holds: workers/housekeeper/retention_scan.py, workers/housekeeper/hosted.py, workers/housekeeper/owners.py,
-workers/housekeeper/cleaner.py, workers/partition/segment_deletions.py, workers/partition/upkeep.py
-"""
+"""What is deleted or compacted over time is decided again with each request: a setting that is set back ends it."""
 
 from dataclasses import replace
 

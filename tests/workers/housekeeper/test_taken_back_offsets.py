@@ -1,7 +1,4 @@
-"""A truncation takes a log's start and its mark back: the checkpoints follow with the next pass over the rows, and not when they are due.
-
-Holds: workers/housekeeper/segment_sync.py
-"""
+"""A truncation takes a log's start and its mark back: the checkpoints follow with the next pass over the rows, and not when they are due."""
 
 import pytest
 

@@ -1,7 +1,4 @@
-"""A sector that the housekeeper can't read is its log directory's failure, whichever pass meets it.
-
-Holds: workers/housekeeper/cleaner.py, workers/housekeeper/retention_scan.py, workers/housekeeper/lag_scan.py, runtime/failed_directory.py
-"""
+"""A sector that the housekeeper can't read is its log directory's failure, whichever pass meets it."""
 
 import errno
 

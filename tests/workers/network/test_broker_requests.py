@@ -1,7 +1,4 @@
-"""Requests of other brokers: they go to the controller process as they came, and from nobody else.
-
-Holds: workers/network/forwarded.py, workers/network/router.py
-"""
+"""Requests of other brokers: they go to the controller process as they came, and from nobody else."""
 
 from types import SimpleNamespace
 

@@ -1,7 +1,4 @@
-"""The closest replica (KIP-392): a leader sends clients to a follower in their rack, and a follower serves what it knows to be committed.
-
-Holds: workers/network/partition_reads.py
-"""
+"""The closest replica (KIP-392): a leader sends clients to a follower in their rack, and a follower serves what it knows to be committed."""
 
 import pytest
 

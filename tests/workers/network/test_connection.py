@@ -1,7 +1,4 @@
-"""Frames out of bytes as they come, and responses in the order of the requests.
-
-Holds: workers/network/exchange.py, workers/network/outbox.py
-"""
+"""Frames out of bytes as they come, and responses in the order of the requests."""
 
 import gc
 import random

@@ -1,7 +1,4 @@
-"""A follower's Fetch: who gets what of which partition, what its owner is told, and when a fetch that waits is answered.
-
-Holds: workers/network/partition_reads.py, workers/network/epoch_files.py
-"""
+"""A follower's Fetch: who gets what of which partition, what its owner is told, and when a fetch that waits is answered."""
 
 import pytest
 

@@ -1,8 +1,4 @@
-"""Requests that name several groups, on their way to the owners and back.
-
-Holds: workers/network/group_owners.py, workers/network/handlers/a09_offset_fetch.py,
-workers/network/handlers/a15_describe_groups.py
-"""
+"""Requests that name several groups, on their way to the owners and back."""
 
 import tracemalloc
 from types import SimpleNamespace

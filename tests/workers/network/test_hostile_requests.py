@@ -1,8 +1,4 @@
-"""Requests that ask for the same again and again, or for what nobody should keep or can undo.
-
-Holds: workers/network/handlers/a00_produce.py, workers/network/handlers/a21_delete_records.py,
-workers/network/handlers/a34_alter_replica_log_dirs.py, workers/network/handlers/a42_delete_groups.py
-"""
+"""Requests that ask for the same again and again, or for what nobody should keep or can undo."""
 
 import os
 

@@ -1,7 +1,4 @@
-"""Look-ups that wait have nothing open, and what had too little time goes on when it is asked for again.
-
-Holds: workers/network/look_ups.py, workers/network/handlers/a02_list_offsets.py, log/reading/time_search.py
-"""
+"""Look-ups that wait have nothing open, and what had too little time goes on when it is asked for again."""
 
 import pytest
 

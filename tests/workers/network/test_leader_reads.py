@@ -1,8 +1,4 @@
-"""What a leader's row lets Fetch and ListOffsets answer: to whom, for which leader epoch, up to where, whatever was stored.
-
-Holds: workers/network/handlers/a01_fetch.py, workers/network/handlers/a02_list_offsets.py,
-workers/network/down_conversion.py
-"""
+"""What a leader's row lets Fetch and ListOffsets answer: to whom, for which leader epoch, up to where, whatever was stored."""
 
 from types import SimpleNamespace
 

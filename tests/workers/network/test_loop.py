@@ -1,8 +1,4 @@
-"""The network worker's cycle over real sockets, with rings and a clock that the test holds.
-
-Holds: workers/network/context.py, workers/network/outbox.py, workers/network/ring_sender.py,
-workers/network/router.py, workers/network/handlers/a03_metadata.py
-"""
+"""The network worker's cycle over real sockets, with rings and a clock that the test holds."""
 
 import contextlib
 import errno

@@ -1,7 +1,4 @@
-"""What a produce is told of a replica that another node leads, or nobody.
-
-Holds: workers/network/handlers/a00_produce.py
-"""
+"""What a produce is told of a replica that another node leads, or nobody."""
 
 from types import SimpleNamespace
 

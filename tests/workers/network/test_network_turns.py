@@ -1,8 +1,4 @@
-"""One cycle of a network worker: who pipelines waits for the others, and what fails ends its own connection only.
-
-Holds: workers/network/loop.py, workers/network/forwarder.py, workers/network/handlers/a00_produce.py,
-workers/network/handlers/a10_find_coordinator.py
-"""
+"""One cycle of a network worker: who pipelines waits for the others, and what fails ends its own connection only."""
 
 import socket
 

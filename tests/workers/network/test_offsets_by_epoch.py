@@ -1,7 +1,4 @@
-"""ListOffsets and OffsetForLeaderEpoch of a log of several leader epochs, for clients and for followers.
-
-Holds: workers/network/handlers/a23_offset_for_leader_epoch.py, workers/network/epoch_files.py
-"""
+"""ListOffsets and OffsetForLeaderEpoch of a log of several leader epochs, for clients and for followers."""
 
 import pytest
 

@@ -1,7 +1,4 @@
-"""Frames that are received in an arena: whole, where they stay while a partition worker appends from there.
-
-Holds: workers/network/connection.py
-"""
+"""Frames that are received in an arena: whole, where they stay while a partition worker appends from there."""
 
 import random
 import socket

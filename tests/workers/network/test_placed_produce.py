@@ -1,7 +1,4 @@
-"""Produce requests whose batches stay where they were received, and when that memory is received into again.
-
-Holds: workers/network/handlers/a00_produce.py, workers/network/produce_ledger.py, workers/network/loop.py
-"""
+"""Produce requests whose batches stay where they were received, and when that memory is received into again."""
 
 import struct
 

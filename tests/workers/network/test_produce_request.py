@@ -1,7 +1,4 @@
-"""The reader of Produce against the schema's codec: the same fields, the same refusals.
-
-Holds: protocol/numbers.py
-"""
+"""The reader of Produce against the schema's codec: the same fields, the same refusals."""
 
 import random
 import re

@@ -1,7 +1,4 @@
-"""Batches in flight after a refused one: the producer is told to send them again, and not that it lost its sequence.
-
-Holds: workers/network/produce_ledger.py
-"""
+"""Batches in flight after a refused one: the producer is told to send them again, and not that it lost its sequence."""
 
 import pytest
 

@@ -1,7 +1,4 @@
-"""One order on a connection: what comes after a produce is served once that has its results; an acks=0 that failed closes it.
-
-Holds: workers/network/router.py, workers/network/connection.py, workers/network/produce_ledger.py
-"""
+"""One order on a connection: what comes after a produce is served once that has its results; an acks=0 that failed closes it."""
 
 import pytest
 

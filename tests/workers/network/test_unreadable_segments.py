@@ -1,8 +1,4 @@
-"""A sector that the disk can't read: the log directory fails in all processes, so that another node leads; an index costs nothing but time.
-
-Holds: workers/network/context.py, workers/network/outbox.py, workers/network/down_conversion.py, log/reading/index_reader.py,
-log/reading/segment_facts.py
-"""
+"""A sector that the disk can't read: the log directory fails in all processes, so that another node leads; an index costs nothing but time."""
 
 import errno
 import os

@@ -1,7 +1,4 @@
-"""Logs that have more than the states in ZooKeeper know of, told to the controller; no role is taken before it has answered.
-
-Holds: workers/partition/ahead_log.py
-"""
+"""Logs that have more than the states in ZooKeeper know of, told to the controller; no role is taken before it has answered."""
 
 import pytest
 

@@ -1,7 +1,4 @@
-"""From the rings to the answers: what is refused with which error, and that nothing is acknowledged before it is synced.
-
-Holds: workers/partition/replica.py, workers/partition/refused_producers.py
-"""
+"""From the rings to the answers: what is refused with which error, and that nothing is acknowledged before it is synced."""
 
 import errno
 

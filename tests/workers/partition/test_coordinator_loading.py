@@ -1,7 +1,4 @@
-"""The log of a coordinator is read: in slices, between other work, past what is damaged or replaced.
-
-Holds: workers/partition/coordinator_host.py, workers/partition/log_slices.py
-"""
+"""The log of a coordinator is read: in slices, between other work, past what is damaged or replaced."""
 
 from headrace.log.config import LogConfig
 from headrace.protocol.record_batch import build_batch, iterate_batches

@@ -1,7 +1,4 @@
-"""A coordinator that fails: its partition alone is loaded again, and nothing that was answered is lost.
-
-Holds: workers/partition/coordinator_host.py, workers/partition/ticket.py
-"""
+"""A coordinator that fails: its partition alone is loaded again, and nothing that was answered is lost."""
 
 import errno
 

@@ -1,7 +1,4 @@
-"""A copy whose replica was given up is never deleted for that: it is compared with the log that is opened next, or kept.
-
-Holds: workers/partition/replica_moves.py, workers/partition/replica_copy.py, workers/partition/replicas.py
-"""
+"""A copy whose replica was given up is never deleted for that: it is compared with the log that is opened next, or kept."""
 
 import errno
 

@@ -1,7 +1,4 @@
-"""Committed offsets of topics that are deleted, that come back, or that another one has the name of.
-
-Holds: workers/coordinators/deleted_topics.py, workers/partition/known_topics.py
-"""
+"""Committed offsets of topics that are deleted, that come back, or that another one has the name of."""
 
 from headrace.shm.partition_table import RowState
 from headrace.workers.coordinators import deleted_topics

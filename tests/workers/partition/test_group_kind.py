@@ -1,7 +1,4 @@
-"""What group coordinators have beside their host: lag rows of what they commit, counters of rebalances.
-
-Holds: workers/partition/groups.py, workers/coordinators/rebalance_reason.py
-"""
+"""What group coordinators have beside their host: lag rows of what they commit, counters of rebalances."""
 
 from headrace.shm import counters
 from tests.workers.partition.host_rig import GONE, join

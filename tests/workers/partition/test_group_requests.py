@@ -1,7 +1,4 @@
-"""Requests about groups as their owner takes them: one group, several, too many.
-
-Holds: workers/coordinators/group_queries.py, workers/coordinators/config.py
-"""
+"""Requests about groups as their owner takes them: one group, several, too many."""
 
 import pytest
 

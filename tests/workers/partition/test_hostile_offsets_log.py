@@ -1,8 +1,6 @@
 """A log of `__consumer_offsets` that an enemy wrote: whatever stands there, the load ends, and the worker goes on to serve.
 
 Whoever calls itself `__admin_client` may write that log, as Kafka's tools do.
-
-Holds: workers/coordinators/loader.py, workers/partition/coordinator_batch.py
 """
 
 import random

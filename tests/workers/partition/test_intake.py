@@ -1,7 +1,4 @@
-"""What a partition worker takes from its rings, and when it does not.
-
-Holds: workers/partition/answers.py
-"""
+"""What a partition worker takes from its rings, and when it does not."""
 
 import pytest
 

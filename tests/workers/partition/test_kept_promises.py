@@ -1,7 +1,4 @@
-"""What an owner was killed over, or refused: its successor neither promises what is not synced, nor vouches for what it has only opened.
-
-Holds: log/writing/partition_log.py, log/writing/leader_append.py, log/writing/log_tail.py, workers/partition/replica_opener.py
-"""
+"""What an owner was killed over, or refused: its successor neither promises what is not synced, nor vouches for what it has only opened."""
 
 import errno
 import os

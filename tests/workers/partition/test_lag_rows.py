@@ -1,7 +1,4 @@
-"""The lag table: rows filled, moved, freed and read; lag is never negative, whatever moved between two looks.
-
-Holds: shm/lag_table.py
-"""
+"""The lag table: rows filled, moved, freed and read; lag is never negative, whatever moved between two looks."""
 
 from types import SimpleNamespace
 

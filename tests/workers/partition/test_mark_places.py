@@ -1,7 +1,4 @@
-"""Where the row says that a mark lies: never at the end of a segment that rolled, which compaction makes shorter.
-
-Holds: workers/partition/replica.py, workers/partition/upkeep.py
-"""
+"""Where the row says that a mark lies: never at the end of a segment that rolled, which compaction makes shorter."""
 
 import os
 

@@ -1,7 +1,4 @@
-"""A follower whose committed records are cut (an unclean election): its start and its mark stay as low as they were made.
-
-Holds: workers/partition/replica_opener.py, log/state/truncation_mark.py
-"""
+"""A follower whose committed records are cut (an unclean election): its start and its mark stay as low as they were made."""
 
 import pytest
 

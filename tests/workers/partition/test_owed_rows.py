@@ -1,7 +1,4 @@
-"""A row that can't be written for want of a descriptor is owed: what it was to say is told later, and is never lost.
-
-Holds: workers/partition/moved_replicas.py, workers/partition/replica.py
-"""
+"""A row that can't be written for want of a descriptor is owed: what it was to say is told later, and is never lost."""
 
 import errno
 import os

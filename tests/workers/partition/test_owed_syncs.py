@@ -1,7 +1,4 @@
-"""Logs that owe a sync under a new setting: some in each cycle, while the worker serves.
-
-Holds: workers/partition/replicas.py, workers/partition/worker.py
-"""
+"""Logs that owe a sync under a new setting: some in each cycle, while the worker serves."""
 
 import pytest
 

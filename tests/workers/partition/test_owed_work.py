@@ -1,8 +1,4 @@
-"""What a moment without descriptors, or without room, refuses a partition worker: no directory is lost for it, and it is done later.
-
-Holds: workers/partition/replicas.py, workers/partition/replica_closer.py, workers/partition/replica_opener.py,
-workers/partition/log_directories.py, workers/partition/known_checkpoints.py, workers/partition/storage_failures.py
-"""
+"""What a moment without descriptors, or without room, refuses a partition worker: no directory is lost for it, and it is done later."""
 
 import errno
 import os

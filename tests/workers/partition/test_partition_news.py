@@ -1,7 +1,4 @@
-"""What a partition worker tells the controller: rows have moved, a view is acted on to the end.
-
-Holds: workers/partition/worker.py
-"""
+"""What a partition worker tells the controller: rows have moved, a view is acted on to the end."""
 
 import pytest
 

@@ -1,7 +1,4 @@
-"""A log that is opened again for want of room is judged like any other: it may have lost meanwhile what was published.
-
-Holds: workers/partition/storage_failures.py, workers/partition/replica_opener.py, workers/partition/replicas.py
-"""
+"""A log that is opened again for want of room is judged like any other: it may have lost meanwhile what was published."""
 
 import errno
 

@@ -1,7 +1,4 @@
-"""What a copy is worth: resumed before the log takes appends, kept where something else failed, and never in the way of others.
-
-Holds: workers/partition/replica_copy.py, workers/partition/log_directories.py
-"""
+"""What a copy is worth: resumed before the log takes appends, kept where something else failed, and never in the way of others."""
 
 import dataclasses
 import errno

@@ -1,7 +1,4 @@
-"""Replicas over disks that fail, fill up and come back.
-
-Holds: workers/partition/log_directories.py, workers/partition/storage_failures.py, workers/partition/replicas.py
-"""
+"""Replicas over disks that fail, fill up and come back."""
 
 import errno
 

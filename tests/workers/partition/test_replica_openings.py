@@ -1,7 +1,4 @@
-"""Logs are opened a slice at a time: in which order, what a log that does not open costs, and what a stop meanwhile leaves.
-
-Holds: workers/partition/replica_opener.py, workers/partition/replicas.py, workers/partition/opening_queue.py
-"""
+"""Logs are opened a slice at a time: in which order, what a log that does not open costs, and what a stop meanwhile leaves."""
 
 import pytest
 

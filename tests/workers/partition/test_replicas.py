@@ -1,8 +1,4 @@
-"""Replicas that come, change their role, are released and deleted; owners that are killed while they publish.
-
-Holds: workers/partition/replica_closer.py, workers/partition/replica_configs.py, workers/partition/log_opener.py,
-workers/partition/owned_partitions.py, workers/partition/known_checkpoints.py
-"""
+"""Replicas that come, change their role, are released and deleted; owners that are killed while they publish."""
 
 import errno
 import os

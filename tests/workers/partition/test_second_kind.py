@@ -1,8 +1,4 @@
-"""The host carries any coordinator: a toy one beside the groups, with a log, timers and answers of its own.
-
-Holds: workers/partition/coordinator_kind.py, workers/partition/coordinator_host.py,
-workers/coordinators/coordinator.py, workers/coordinators/effects.py
-"""
+"""The host carries any coordinator: a toy one beside the groups, with a log, timers and answers of its own."""
 
 from types import SimpleNamespace
 from typing import NamedTuple

@@ -1,7 +1,4 @@
-"""A log that was opened short: nobody goes by what its row said before, and no loss is forgotten until it was reported.
-
-Holds: workers/partition/replica_opener.py, workers/partition/replica.py, shm/partition_table.py
-"""
+"""A log that was opened short: nobody goes by what its row said before, and no loss is forgotten until it was reported."""
 
 import pytest
 

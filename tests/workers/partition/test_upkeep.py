@@ -1,7 +1,4 @@
-"""Deletions and swaps as the owner of a log decides them, and the housekeeper's side of the conversation.
-
-Holds: workers/housekeeper/owners.py, workers/housekeeper/retention_scan.py
-"""
+"""Deletions and swaps as the owner of a log decides them, and the housekeeper's side of the conversation."""
 
 import errno
 from dataclasses import replace

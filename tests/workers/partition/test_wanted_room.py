@@ -1,7 +1,4 @@
-"""A log whose opening wants room for a copy waits until there is so much: it is not read again each second.
-
-Holds: workers/partition/opening_queue.py, workers/partition/storage_failures.py, workers/partition/replica_opener.py
-"""
+"""A log whose opening wants room for a copy waits until there is so much: it is not read again each second."""
 
 import errno
 

@@ -1,7 +1,4 @@
-"""Logs of compacted topics, whose last batches and epochs are not the same on all replicas: that proves nothing of their histories.
-
-Holds: workers/partition/replication/followed.py
-"""
+"""Logs of compacted topics, whose last batches and epochs are not the same on all replicas: that proves nothing of their histories."""
 
 import pytest
 

@@ -2,8 +2,6 @@
 
 The faults of the seventh review: a leader whose log begins after the batch that is compared; an epoch given twice, in which we wrote
 nothing.
-
-Holds: workers/partition/replication/followed.py, workers/partition/replication/leader_questions.py
 """
 
 import pytest

@@ -1,9 +1,4 @@
-"""A follower takes what its leader sends, as it is, and nothing else; nothing waits.
-
-Holds: workers/partition/replication/fetchers.py, workers/partition/replication/followed.py,
-workers/partition/replication/fetch_options.py, workers/partition/replication/leader_errors.py,
-workers/partition/replication/leader_questions.py
-"""
+"""A follower takes what its leader sends, as it is, and nothing else; nothing waits."""
 
 import errno
 import logging

@@ -1,7 +1,4 @@
-"""What is known of followers, and what follows from it: the high watermark, who is late, the ISR as it should be.
-
-Holds: workers/partition/replication/live_brokers.py
-"""
+"""What is known of followers, and what follows from it: the high watermark, who is late, the ISR as it should be."""
 
 import random
 

@@ -1,7 +1,4 @@
-"""A leader and its followers: the mark moves by their fetches, the ISR by the controller, and those who wait are told.
-
-Holds: workers/partition/replica.py
-"""
+"""A leader and its followers: the mark moves by their fetches, the ISR by the controller, and those who wait are told."""
 
 import pytest
 

@@ -2,8 +2,6 @@
 
 The leader comes back with less, and with other records at the same offsets, under the same leader epoch: as a broker of another kind after
 a power loss does.
-
-Holds: workers/partition/replication/fetcher.py, workers/partition/replication/followed.py
 """
 
 import pytest

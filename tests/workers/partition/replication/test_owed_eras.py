@@ -1,7 +1,4 @@
-"""An era that found no room on the disk is written once there is some, though nothing else happens to the partition.
-
-Holds: workers/partition/storage_failures.py, log/state/known_era.py, workers/partition/log_opener.py
-"""
+"""An era that found no room on the disk is written once there is some, though nothing else happens to the partition."""
 
 import errno
 

@@ -1,7 +1,4 @@
-"""Our own last batch is damaged while the log is in service: that is reported, and is no proof.
-
-Holds: log/reading/reader.py, workers/partition/storage_failures.py, workers/partition/replication/followed.py
-"""
+"""Our own last batch is damaged while the log is in service: that is reported, and is no proof."""
 
 import errno
 import os

@@ -1,7 +1,4 @@
-"""Logs that part within an epoch, as where a restored ZooKeeper gave it twice: nothing is cut before somebody has decided.
-
-Holds: workers/partition/replication/followed.py
-"""
+"""Logs that part within an epoch, as where a restored ZooKeeper gave it twice: nothing is cut before somebody has decided."""
 
 import errno
 

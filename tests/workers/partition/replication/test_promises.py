@@ -1,7 +1,4 @@
-"""With `headrace.flush.before.ack` a leader takes the offset of a fetch for synced: no follower says one that is not.
-
-Holds: workers/partition/replication/fetcher.py, workers/partition/replica_opener.py, workers/partition/replicas.py
-"""
+"""With `headrace.flush.before.ack` a leader takes the offset of a fetch for synced: no follower says one that is not."""
 
 import errno
 

@@ -12,8 +12,6 @@ What is judged, at the end and all the way:
     committed    what was below the follower's mark is in its log, unless a leader of a later era follows, or its log start has passed it
     damaged      the controller was notified, or the replica is out of service
     unharmed     where no epoch was given twice, and only what was never committed differs, nobody is notified
-
-Holds: workers/partition/replication/followed.py, workers/partition/replication/fetcher.py
 """
 
 import errno

@@ -1,8 +1,6 @@
 """After any storm of roles a log's epoch file says what its batches say, but for one epoch without a record at its end.
 
 Three brokers lead in turns, often without a record; one of them is a real follower, which proves its log under each leader.
-
-Holds: workers/partition/replication/followed.py, log/writing/follower_append.py
 """
 
 import random

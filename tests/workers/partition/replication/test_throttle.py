@@ -1,7 +1,4 @@
-"""A throttled follower pays for what it took; one that is in sync, or not named, is never held back; a lifted throttle frees at once.
-
-Holds: headrace/throttled_replicas.py
-"""
+"""A throttled follower pays for what it took; one that is in sync, or not named, is never held back; a lifted throttle frees at once."""
 
 import pytest
 

@@ -1,8 +1,6 @@
 """Logs that part, re-enacted over real logs: KIP-101, KIP-279 and what Kafka's history adds to them.
 
 Each scenario runs by the fetch that tells of divergence (IBP 2.7 and later), and by OffsetForLeaderEpoch before the first fetch.
-
-Holds: log/writing/truncation.py
 """
 
 import dataclasses

@@ -1,7 +1,4 @@
-"""A partition worker's own cycle: it follows, sleeps, and takes a role before anything that a leader sent.
-
-Holds: workers/partition/worker.py
-"""
+"""A partition worker's own cycle: it follows, sleeps, and takes a role before anything that a leader sent."""
 
 import os
 
