@@ -1,7 +1,6 @@
 """ZooKeeper is put back to a backup, as docs/operations.md says: nobody loses what was acknowledged since, or it is held for an operator.
 
 The three nodes are `headrace dev --nodes 3`, whose ZooKeeper's data are copied while nothing runs.
-Holds: node/restored_zookeeper.py
 """
 
 import contextlib

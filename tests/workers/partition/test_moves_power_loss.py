@@ -7,7 +7,6 @@ is at its offset, in one directory, and no offset was given to two of them. Of t
 some; what is there after it, and what comes then, stays while the move that was under way comes to its end.
 
 HEADRACE_MOVES_POWER_LOSSES=N makes N rounds instead of some, each with the seed that it prints when it fails.
-Holds: workers/partition/replica_copy.py
 """
 
 import os
