@@ -1,4 +1,6 @@
-"""By key: each record once and in order, whatever is killed or late, however many lives write at once, and while the source is compacted."""
+"""By key: each record once and in order, whatever is killed or late, however many lives write at once, and while the
+source is compacted.
+"""
 
 import random
 

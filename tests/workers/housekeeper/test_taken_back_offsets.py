@@ -1,4 +1,6 @@
-"""A truncation takes a log's start and its mark back: the checkpoints follow with the next pass over the rows, and not when they are due."""
+"""A truncation takes a log's start and its mark back: the checkpoints follow with the next pass over the rows, and
+not when they are due.
+"""
 
 import pytest
 

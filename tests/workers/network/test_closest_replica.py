@@ -1,4 +1,6 @@
-"""The closest replica (KIP-392): a leader sends clients to a follower in their rack, and a follower serves what it knows to be committed."""
+"""The closest replica (KIP-392): a leader sends clients to a follower in their rack, and a follower serves what it
+knows to be committed.
+"""
 
 import pytest
 

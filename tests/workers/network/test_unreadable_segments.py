@@ -1,4 +1,6 @@
-"""A sector that the disk can't read: the log directory fails in all processes, so that another node leads; an index costs nothing but time."""
+"""A sector that the disk can't read: the log directory fails in all processes, so that another node leads; an index
+costs nothing but time.
+"""
 
 import errno
 import os
