@@ -18,11 +18,12 @@ import sys
 import pytest
 
 STARTS = frozenset({"os.fork", "os.forkpty", "os.posix_spawn", "os.system", "subprocess.Popen"})
-FOLDERS = (  # of tests/: every test there runs whole nodes or other programs
+FOLDERS = (  # of tests/: nearly every test there runs whole nodes, workers or other programs
     "aio/",
     "e2e/",
     "foreign/",
     "interop/",
+    "load/",
     "scenarios/",
     "spark_hosts/",
     "spark_peer/",
