@@ -90,7 +90,7 @@ test: $(STAMP) ## lint, types, and the suite but for interop, scenarios and chao
 
 # Neither lint nor the compiled core: what an edit breaks in one layer. tests/README.md says what is left out.
 test-quick: export PYTHONDONTWRITEBYTECODE :=
-test-quick: $(STAMP) ## for each edit: the tests that start no process (under 2 minutes on 2 cores)
+test-quick: $(STAMP) ## for each edit: the tests that start no process (some 3 minutes on 2 cores)
 	$(BIN)/python -m pytest -n $(SHARDS) --dist worksteal -m '$(IN_QUICK)'
 
 # HEAVY_FACTOR=5 on a machine with other work
