@@ -33,7 +33,7 @@ def decode_v0(buf: memoryview) -> AddPartitionsToTxnRequest:
     (n,) = unpack_h(buf, pos)
     pos += 2
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -44,7 +44,7 @@ def decode_v0(buf: memoryview) -> AddPartitionsToTxnRequest:
     # v3_and_below_topics
     pos += 14
     if v3_and_below_topics_count < 0:
-        raise Malformed(f"length {v3_and_below_topics_count}, which may not be")
+        raise Malformed(f"invalid length {v3_and_below_topics_count}")
     if v3_and_below_topics_count * 6 > end - pos:
         raise Malformed(f"{v3_and_below_topics_count} elements announced, {end - pos} bytes remain")
     budget -= v3_and_below_topics_count * 268
@@ -56,7 +56,7 @@ def decode_v0(buf: memoryview) -> AddPartitionsToTxnRequest:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -66,7 +66,7 @@ def decode_v0(buf: memoryview) -> AddPartitionsToTxnRequest:
         (partitions_count,) = unpack_i(buf, pos)
         pos += 4
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 4 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 52
@@ -96,7 +96,7 @@ def decode_v3(buf: memoryview) -> AddPartitionsToTxnRequest:
             raise Malformed(f"length {n - 1}")
     n -= 1
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -110,7 +110,7 @@ def decode_v3(buf: memoryview) -> AddPartitionsToTxnRequest:
         v3_and_below_topics_count, pos = read_uvarint(buf, pos - 1)
     v3_and_below_topics_count -= 1
     if v3_and_below_topics_count < 0:
-        raise Malformed(f"length {v3_and_below_topics_count}, which may not be")
+        raise Malformed(f"invalid length {v3_and_below_topics_count}")
     if v3_and_below_topics_count * 3 > end - pos:
         raise Malformed(f"{v3_and_below_topics_count} elements announced, {end - pos} bytes remain")
     budget -= v3_and_below_topics_count * 268
@@ -127,7 +127,7 @@ def decode_v3(buf: memoryview) -> AddPartitionsToTxnRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -140,7 +140,7 @@ def decode_v3(buf: memoryview) -> AddPartitionsToTxnRequest:
             partitions_count, pos = read_uvarint(buf, pos - 1)
         partitions_count -= 1
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 4 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 52
@@ -178,7 +178,7 @@ def decode_v4(buf: memoryview) -> AddPartitionsToTxnRequest:
         transactions_count, pos = read_uvarint(buf, pos - 1)
     transactions_count -= 1
     if transactions_count < 0:
-        raise Malformed(f"length {transactions_count}, which may not be")
+        raise Malformed(f"invalid length {transactions_count}")
     if transactions_count * 14 > end - pos:
         raise Malformed(f"{transactions_count} elements announced, {end - pos} bytes remain")
     budget -= transactions_count * 372
@@ -195,7 +195,7 @@ def decode_v4(buf: memoryview) -> AddPartitionsToTxnRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -209,7 +209,7 @@ def decode_v4(buf: memoryview) -> AddPartitionsToTxnRequest:
             topics_count, pos = read_uvarint(buf, pos - 1)
         topics_count -= 1
         if topics_count < 0:
-            raise Malformed(f"length {topics_count}, which may not be")
+            raise Malformed(f"invalid length {topics_count}")
         if topics_count * 3 > end - pos:
             raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
         budget -= topics_count * 268
@@ -226,7 +226,7 @@ def decode_v4(buf: memoryview) -> AddPartitionsToTxnRequest:
                     raise Malformed(f"length {n - 1}")
             n -= 1
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -239,7 +239,7 @@ def decode_v4(buf: memoryview) -> AddPartitionsToTxnRequest:
                 partitions_count, pos = read_uvarint(buf, pos - 1)
             partitions_count -= 1
             if partitions_count < 0:
-                raise Malformed(f"length {partitions_count}, which may not be")
+                raise Malformed(f"invalid length {partitions_count}")
             if partitions_count * 4 > end - pos:
                 raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
             budget -= partitions_count * 52

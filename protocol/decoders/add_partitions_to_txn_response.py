@@ -36,7 +36,7 @@ def decode_v0(buf: memoryview) -> AddPartitionsToTxnResponse:
     # results_by_topic_v3_and_below
     pos += 8
     if results_by_topic_v3_and_below_count < 0:
-        raise Malformed(f"length {results_by_topic_v3_and_below_count}, which may not be")
+        raise Malformed(f"invalid length {results_by_topic_v3_and_below_count}")
     if results_by_topic_v3_and_below_count * 6 > end - pos:
         raise Malformed(f"{results_by_topic_v3_and_below_count} elements announced, {end - pos} bytes remain")
     budget -= results_by_topic_v3_and_below_count * 268
@@ -48,7 +48,7 @@ def decode_v0(buf: memoryview) -> AddPartitionsToTxnResponse:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -58,7 +58,7 @@ def decode_v0(buf: memoryview) -> AddPartitionsToTxnResponse:
         (results_by_partition_count,) = unpack_i(buf, pos)
         pos += 4
         if results_by_partition_count < 0:
-            raise Malformed(f"length {results_by_partition_count}, which may not be")
+            raise Malformed(f"invalid length {results_by_partition_count}")
         if results_by_partition_count * 6 > end - pos:
             raise Malformed(f"{results_by_partition_count} elements announced, {end - pos} bytes remain")
         budget -= results_by_partition_count * 164
@@ -89,7 +89,7 @@ def decode_v3(buf: memoryview) -> AddPartitionsToTxnResponse:
         results_by_topic_v3_and_below_count, pos = read_uvarint(buf, pos - 1)
     results_by_topic_v3_and_below_count -= 1
     if results_by_topic_v3_and_below_count < 0:
-        raise Malformed(f"length {results_by_topic_v3_and_below_count}, which may not be")
+        raise Malformed(f"invalid length {results_by_topic_v3_and_below_count}")
     if results_by_topic_v3_and_below_count * 3 > end - pos:
         raise Malformed(f"{results_by_topic_v3_and_below_count} elements announced, {end - pos} bytes remain")
     budget -= results_by_topic_v3_and_below_count * 268
@@ -106,7 +106,7 @@ def decode_v3(buf: memoryview) -> AddPartitionsToTxnResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -119,7 +119,7 @@ def decode_v3(buf: memoryview) -> AddPartitionsToTxnResponse:
             results_by_partition_count, pos = read_uvarint(buf, pos - 1)
         results_by_partition_count -= 1
         if results_by_partition_count < 0:
-            raise Malformed(f"length {results_by_partition_count}, which may not be")
+            raise Malformed(f"invalid length {results_by_partition_count}")
         if results_by_partition_count * 7 > end - pos:
             raise Malformed(f"{results_by_partition_count} elements announced, {end - pos} bytes remain")
         budget -= results_by_partition_count * 164
@@ -163,7 +163,7 @@ def decode_v4(buf: memoryview) -> AddPartitionsToTxnResponse:
         results_by_transaction_count, pos = read_uvarint(buf, pos - 1)
     results_by_transaction_count -= 1
     if results_by_transaction_count < 0:
-        raise Malformed(f"length {results_by_transaction_count}, which may not be")
+        raise Malformed(f"invalid length {results_by_transaction_count}")
     if results_by_transaction_count * 3 > end - pos:
         raise Malformed(f"{results_by_transaction_count} elements announced, {end - pos} bytes remain")
     budget -= results_by_transaction_count * 268
@@ -180,7 +180,7 @@ def decode_v4(buf: memoryview) -> AddPartitionsToTxnResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -193,7 +193,7 @@ def decode_v4(buf: memoryview) -> AddPartitionsToTxnResponse:
             topic_results_count, pos = read_uvarint(buf, pos - 1)
         topic_results_count -= 1
         if topic_results_count < 0:
-            raise Malformed(f"length {topic_results_count}, which may not be")
+            raise Malformed(f"invalid length {topic_results_count}")
         if topic_results_count * 3 > end - pos:
             raise Malformed(f"{topic_results_count} elements announced, {end - pos} bytes remain")
         budget -= topic_results_count * 268
@@ -210,7 +210,7 @@ def decode_v4(buf: memoryview) -> AddPartitionsToTxnResponse:
                     raise Malformed(f"length {n - 1}")
             n -= 1
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -223,7 +223,7 @@ def decode_v4(buf: memoryview) -> AddPartitionsToTxnResponse:
                 results_by_partition_count, pos = read_uvarint(buf, pos - 1)
             results_by_partition_count -= 1
             if results_by_partition_count < 0:
-                raise Malformed(f"length {results_by_partition_count}, which may not be")
+                raise Malformed(f"invalid length {results_by_partition_count}")
             if results_by_partition_count * 7 > end - pos:
                 raise Malformed(f"{results_by_partition_count} elements announced, {end - pos} bytes remain")
             budget -= results_by_partition_count * 164

@@ -35,7 +35,7 @@ def decode_v0(buf: memoryview) -> AlterClientQuotasRequest:
     (entries_count,) = unpack_i(buf, pos)
     pos += 4
     if entries_count < 0:
-        raise Malformed(f"length {entries_count}, which may not be")
+        raise Malformed(f"invalid length {entries_count}")
     if entries_count * 8 > end - pos:
         raise Malformed(f"{entries_count} elements announced, {end - pos} bytes remain")
     budget -= entries_count * 276
@@ -47,7 +47,7 @@ def decode_v0(buf: memoryview) -> AlterClientQuotasRequest:
         (entity_count,) = unpack_i(buf, pos)
         pos += 4
         if entity_count < 0:
-            raise Malformed(f"length {entity_count}, which may not be")
+            raise Malformed(f"invalid length {entity_count}")
         if entity_count * 4 > end - pos:
             raise Malformed(f"{entity_count} elements announced, {end - pos} bytes remain")
         budget -= entity_count * 260
@@ -59,7 +59,7 @@ def decode_v0(buf: memoryview) -> AlterClientQuotasRequest:
             (n,) = unpack_h(buf, pos)
             pos += 2
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -84,7 +84,7 @@ def decode_v0(buf: memoryview) -> AlterClientQuotasRequest:
         (ops_count,) = unpack_i(buf, pos)
         pos += 4
         if ops_count < 0:
-            raise Malformed(f"length {ops_count}, which may not be")
+            raise Malformed(f"invalid length {ops_count}")
         if ops_count * 11 > end - pos:
             raise Malformed(f"{ops_count} elements announced, {end - pos} bytes remain")
         budget -= ops_count * 220
@@ -96,7 +96,7 @@ def decode_v0(buf: memoryview) -> AlterClientQuotasRequest:
             (n,) = unpack_h(buf, pos)
             pos += 2
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -127,7 +127,7 @@ def decode_v1(buf: memoryview) -> AlterClientQuotasRequest:
         entries_count, pos = read_uvarint(buf, pos - 1)
     entries_count -= 1
     if entries_count < 0:
-        raise Malformed(f"length {entries_count}, which may not be")
+        raise Malformed(f"invalid length {entries_count}")
     if entries_count * 3 > end - pos:
         raise Malformed(f"{entries_count} elements announced, {end - pos} bytes remain")
     budget -= entries_count * 276
@@ -142,7 +142,7 @@ def decode_v1(buf: memoryview) -> AlterClientQuotasRequest:
             entity_count, pos = read_uvarint(buf, pos - 1)
         entity_count -= 1
         if entity_count < 0:
-            raise Malformed(f"length {entity_count}, which may not be")
+            raise Malformed(f"invalid length {entity_count}")
         if entity_count * 3 > end - pos:
             raise Malformed(f"{entity_count} elements announced, {end - pos} bytes remain")
         budget -= entity_count * 260
@@ -159,7 +159,7 @@ def decode_v1(buf: memoryview) -> AlterClientQuotasRequest:
                     raise Malformed(f"length {n - 1}")
             n -= 1
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -195,7 +195,7 @@ def decode_v1(buf: memoryview) -> AlterClientQuotasRequest:
             ops_count, pos = read_uvarint(buf, pos - 1)
         ops_count -= 1
         if ops_count < 0:
-            raise Malformed(f"length {ops_count}, which may not be")
+            raise Malformed(f"invalid length {ops_count}")
         if ops_count * 11 > end - pos:
             raise Malformed(f"{ops_count} elements announced, {end - pos} bytes remain")
         budget -= ops_count * 220
@@ -212,7 +212,7 @@ def decode_v1(buf: memoryview) -> AlterClientQuotasRequest:
                     raise Malformed(f"length {n - 1}")
             n -= 1
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")

@@ -31,7 +31,7 @@ def decode_v0(buf: memoryview) -> AlterClientQuotasResponse:
     # entries
     pos += 8
     if entries_count < 0:
-        raise Malformed(f"length {entries_count}, which may not be")
+        raise Malformed(f"invalid length {entries_count}")
     if entries_count * 8 > end - pos:
         raise Malformed(f"{entries_count} elements announced, {end - pos} bytes remain")
     budget -= entries_count * 308
@@ -57,7 +57,7 @@ def decode_v0(buf: memoryview) -> AlterClientQuotasResponse:
         (entity_count,) = unpack_i(buf, pos)
         pos += 4
         if entity_count < 0:
-            raise Malformed(f"length {entity_count}, which may not be")
+            raise Malformed(f"invalid length {entity_count}")
         if entity_count * 4 > end - pos:
             raise Malformed(f"{entity_count} elements announced, {end - pos} bytes remain")
         budget -= entity_count * 260
@@ -69,7 +69,7 @@ def decode_v0(buf: memoryview) -> AlterClientQuotasResponse:
             (n,) = unpack_h(buf, pos)
             pos += 2
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -108,7 +108,7 @@ def decode_v1(buf: memoryview) -> AlterClientQuotasResponse:
         entries_count, pos = read_uvarint(buf, pos - 1)
     entries_count -= 1
     if entries_count < 0:
-        raise Malformed(f"length {entries_count}, which may not be")
+        raise Malformed(f"invalid length {entries_count}")
     if entries_count * 5 > end - pos:
         raise Malformed(f"{entries_count} elements announced, {end - pos} bytes remain")
     budget -= entries_count * 308
@@ -140,7 +140,7 @@ def decode_v1(buf: memoryview) -> AlterClientQuotasResponse:
             entity_count, pos = read_uvarint(buf, pos - 1)
         entity_count -= 1
         if entity_count < 0:
-            raise Malformed(f"length {entity_count}, which may not be")
+            raise Malformed(f"invalid length {entity_count}")
         if entity_count * 3 > end - pos:
             raise Malformed(f"{entity_count} elements announced, {end - pos} bytes remain")
         budget -= entity_count * 260
@@ -157,7 +157,7 @@ def decode_v1(buf: memoryview) -> AlterClientQuotasResponse:
                     raise Malformed(f"length {n - 1}")
             n -= 1
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")

@@ -30,7 +30,7 @@ def decode_v0(buf: memoryview) -> AlterConfigsRequest:
     (resources_count,) = unpack_i(buf, pos)
     pos += 4
     if resources_count < 0:
-        raise Malformed(f"length {resources_count}, which may not be")
+        raise Malformed(f"invalid length {resources_count}")
     if resources_count * 7 > end - pos:
         raise Malformed(f"{resources_count} elements announced, {end - pos} bytes remain")
     budget -= resources_count * 308
@@ -43,7 +43,7 @@ def decode_v0(buf: memoryview) -> AlterConfigsRequest:
         # resources.resource_name
         pos += 3
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -53,7 +53,7 @@ def decode_v0(buf: memoryview) -> AlterConfigsRequest:
         (configs_count,) = unpack_i(buf, pos)
         pos += 4
         if configs_count < 0:
-            raise Malformed(f"length {configs_count}, which may not be")
+            raise Malformed(f"invalid length {configs_count}")
         if configs_count * 4 > end - pos:
             raise Malformed(f"{configs_count} elements announced, {end - pos} bytes remain")
         budget -= configs_count * 260
@@ -65,7 +65,7 @@ def decode_v0(buf: memoryview) -> AlterConfigsRequest:
             (n,) = unpack_h(buf, pos)
             pos += 2
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -106,7 +106,7 @@ def decode_v2(buf: memoryview) -> AlterConfigsRequest:
         resources_count, pos = read_uvarint(buf, pos - 1)
     resources_count -= 1
     if resources_count < 0:
-        raise Malformed(f"length {resources_count}, which may not be")
+        raise Malformed(f"invalid length {resources_count}")
     if resources_count * 4 > end - pos:
         raise Malformed(f"{resources_count} elements announced, {end - pos} bytes remain")
     budget -= resources_count * 308
@@ -124,7 +124,7 @@ def decode_v2(buf: memoryview) -> AlterConfigsRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -137,7 +137,7 @@ def decode_v2(buf: memoryview) -> AlterConfigsRequest:
             configs_count, pos = read_uvarint(buf, pos - 1)
         configs_count -= 1
         if configs_count < 0:
-            raise Malformed(f"length {configs_count}, which may not be")
+            raise Malformed(f"invalid length {configs_count}")
         if configs_count * 3 > end - pos:
             raise Malformed(f"{configs_count} elements announced, {end - pos} bytes remain")
         budget -= configs_count * 260
@@ -154,7 +154,7 @@ def decode_v2(buf: memoryview) -> AlterConfigsRequest:
                     raise Malformed(f"length {n - 1}")
             n -= 1
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")

@@ -31,7 +31,7 @@ def decode_v0(buf: memoryview) -> AlterConfigsResponse:
     # responses
     pos += 8
     if responses_count < 0:
-        raise Malformed(f"length {responses_count}, which may not be")
+        raise Malformed(f"invalid length {responses_count}")
     if responses_count * 7 > end - pos:
         raise Malformed(f"{responses_count} elements announced, {end - pos} bytes remain")
     budget -= responses_count * 340
@@ -58,7 +58,7 @@ def decode_v0(buf: memoryview) -> AlterConfigsResponse:
         # responses.resource_name
         pos += 3
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -82,7 +82,7 @@ def decode_v2(buf: memoryview) -> AlterConfigsResponse:
         responses_count, pos = read_uvarint(buf, pos - 1)
     responses_count -= 1
     if responses_count < 0:
-        raise Malformed(f"length {responses_count}, which may not be")
+        raise Malformed(f"invalid length {responses_count}")
     if responses_count * 6 > end - pos:
         raise Malformed(f"{responses_count} elements announced, {end - pos} bytes remain")
     budget -= responses_count * 340
@@ -117,7 +117,7 @@ def decode_v2(buf: memoryview) -> AlterConfigsResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")

@@ -49,7 +49,7 @@ def decode_v0(buf: memoryview) -> AlterPartitionReassignmentsResponse:
         responses_count, pos = read_uvarint(buf, pos - 1)
     responses_count -= 1
     if responses_count < 0:
-        raise Malformed(f"length {responses_count}, which may not be")
+        raise Malformed(f"invalid length {responses_count}")
     if responses_count * 3 > end - pos:
         raise Malformed(f"{responses_count} elements announced, {end - pos} bytes remain")
     budget -= responses_count * 268
@@ -66,7 +66,7 @@ def decode_v0(buf: memoryview) -> AlterPartitionReassignmentsResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -79,7 +79,7 @@ def decode_v0(buf: memoryview) -> AlterPartitionReassignmentsResponse:
             partitions_count, pos = read_uvarint(buf, pos - 1)
         partitions_count -= 1
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 8 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 252

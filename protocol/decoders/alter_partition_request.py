@@ -39,7 +39,7 @@ def decode_v0(buf: memoryview) -> AlterPartitionRequest:
         topics_count, pos = read_uvarint(buf, pos - 1)
     topics_count -= 1
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 3 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 276
@@ -56,7 +56,7 @@ def decode_v0(buf: memoryview) -> AlterPartitionRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -69,7 +69,7 @@ def decode_v0(buf: memoryview) -> AlterPartitionRequest:
             partitions_count, pos = read_uvarint(buf, pos - 1)
         partitions_count -= 1
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 14 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 316
@@ -85,7 +85,7 @@ def decode_v0(buf: memoryview) -> AlterPartitionRequest:
                 new_isr_count, pos = read_uvarint(buf, pos - 1)
             new_isr_count -= 1
             if new_isr_count < 0:
-                raise Malformed(f"length {new_isr_count}, which may not be")
+                raise Malformed(f"invalid length {new_isr_count}")
             if new_isr_count * 4 > end - pos:
                 raise Malformed(f"{new_isr_count} elements announced, {end - pos} bytes remain")
             budget -= new_isr_count * 52
@@ -129,7 +129,7 @@ def decode_v1(buf: memoryview) -> AlterPartitionRequest:
         topics_count, pos = read_uvarint(buf, pos - 1)
     topics_count -= 1
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 3 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 276
@@ -146,7 +146,7 @@ def decode_v1(buf: memoryview) -> AlterPartitionRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -159,7 +159,7 @@ def decode_v1(buf: memoryview) -> AlterPartitionRequest:
             partitions_count, pos = read_uvarint(buf, pos - 1)
         partitions_count -= 1
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 15 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 348
@@ -175,7 +175,7 @@ def decode_v1(buf: memoryview) -> AlterPartitionRequest:
                 new_isr_count, pos = read_uvarint(buf, pos - 1)
             new_isr_count -= 1
             if new_isr_count < 0:
-                raise Malformed(f"length {new_isr_count}, which may not be")
+                raise Malformed(f"invalid length {new_isr_count}")
             if new_isr_count * 4 > end - pos:
                 raise Malformed(f"{new_isr_count} elements announced, {end - pos} bytes remain")
             budget -= new_isr_count * 52
@@ -221,7 +221,7 @@ def decode_v2(buf: memoryview) -> AlterPartitionRequest:
         topics_count, pos = read_uvarint(buf, pos - 1)
     topics_count -= 1
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 18 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 260
@@ -237,7 +237,7 @@ def decode_v2(buf: memoryview) -> AlterPartitionRequest:
             partitions_count, pos = read_uvarint(buf, pos - 1)
         partitions_count -= 1
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 15 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 348
@@ -253,7 +253,7 @@ def decode_v2(buf: memoryview) -> AlterPartitionRequest:
                 new_isr_count, pos = read_uvarint(buf, pos - 1)
             new_isr_count -= 1
             if new_isr_count < 0:
-                raise Malformed(f"length {new_isr_count}, which may not be")
+                raise Malformed(f"invalid length {new_isr_count}")
             if new_isr_count * 4 > end - pos:
                 raise Malformed(f"{new_isr_count} elements announced, {end - pos} bytes remain")
             budget -= new_isr_count * 52
@@ -299,7 +299,7 @@ def decode_v3(buf: memoryview) -> AlterPartitionRequest:
         topics_count, pos = read_uvarint(buf, pos - 1)
     topics_count -= 1
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 18 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 260
@@ -315,7 +315,7 @@ def decode_v3(buf: memoryview) -> AlterPartitionRequest:
             partitions_count, pos = read_uvarint(buf, pos - 1)
         partitions_count -= 1
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 15 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 348
@@ -331,7 +331,7 @@ def decode_v3(buf: memoryview) -> AlterPartitionRequest:
                 new_isr_with_epochs_count, pos = read_uvarint(buf, pos - 1)
             new_isr_with_epochs_count -= 1
             if new_isr_with_epochs_count < 0:
-                raise Malformed(f"length {new_isr_with_epochs_count}, which may not be")
+                raise Malformed(f"invalid length {new_isr_with_epochs_count}")
             if new_isr_with_epochs_count * 13 > end - pos:
                 raise Malformed(f"{new_isr_with_epochs_count} elements announced, {end - pos} bytes remain")
             budget -= new_isr_with_epochs_count * 180

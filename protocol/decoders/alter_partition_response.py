@@ -34,7 +34,7 @@ def decode_v0(buf: memoryview) -> AlterPartitionResponse:
         topics_count, pos = read_uvarint(buf, pos - 1)
     topics_count -= 1
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 3 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 276
@@ -51,7 +51,7 @@ def decode_v0(buf: memoryview) -> AlterPartitionResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -64,7 +64,7 @@ def decode_v0(buf: memoryview) -> AlterPartitionResponse:
             partitions_count, pos = read_uvarint(buf, pos - 1)
         partitions_count -= 1
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 20 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 388
@@ -80,7 +80,7 @@ def decode_v0(buf: memoryview) -> AlterPartitionResponse:
                 isr_count, pos = read_uvarint(buf, pos - 1)
             isr_count -= 1
             if isr_count < 0:
-                raise Malformed(f"length {isr_count}, which may not be")
+                raise Malformed(f"invalid length {isr_count}")
             if isr_count * 4 > end - pos:
                 raise Malformed(f"{isr_count} elements announced, {end - pos} bytes remain")
             budget -= isr_count * 52
@@ -126,7 +126,7 @@ def decode_v1(buf: memoryview) -> AlterPartitionResponse:
         topics_count, pos = read_uvarint(buf, pos - 1)
     topics_count -= 1
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 3 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 276
@@ -143,7 +143,7 @@ def decode_v1(buf: memoryview) -> AlterPartitionResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -156,7 +156,7 @@ def decode_v1(buf: memoryview) -> AlterPartitionResponse:
             partitions_count, pos = read_uvarint(buf, pos - 1)
         partitions_count -= 1
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 21 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 420
@@ -172,7 +172,7 @@ def decode_v1(buf: memoryview) -> AlterPartitionResponse:
                 isr_count, pos = read_uvarint(buf, pos - 1)
             isr_count -= 1
             if isr_count < 0:
-                raise Malformed(f"length {isr_count}, which may not be")
+                raise Malformed(f"invalid length {isr_count}")
             if isr_count * 4 > end - pos:
                 raise Malformed(f"{isr_count} elements announced, {end - pos} bytes remain")
             budget -= isr_count * 52
@@ -229,7 +229,7 @@ def decode_v2(buf: memoryview) -> AlterPartitionResponse:
         topics_count, pos = read_uvarint(buf, pos - 1)
     topics_count -= 1
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 18 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 260
@@ -245,7 +245,7 @@ def decode_v2(buf: memoryview) -> AlterPartitionResponse:
             partitions_count, pos = read_uvarint(buf, pos - 1)
         partitions_count -= 1
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 21 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 420
@@ -261,7 +261,7 @@ def decode_v2(buf: memoryview) -> AlterPartitionResponse:
                 isr_count, pos = read_uvarint(buf, pos - 1)
             isr_count -= 1
             if isr_count < 0:
-                raise Malformed(f"length {isr_count}, which may not be")
+                raise Malformed(f"invalid length {isr_count}")
             if isr_count * 4 > end - pos:
                 raise Malformed(f"{isr_count} elements announced, {end - pos} bytes remain")
             budget -= isr_count * 52

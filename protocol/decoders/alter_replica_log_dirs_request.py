@@ -30,7 +30,7 @@ def decode_v0(buf: memoryview) -> AlterReplicaLogDirsRequest:
     (dirs_count,) = unpack_i(buf, pos)
     pos += 4
     if dirs_count < 0:
-        raise Malformed(f"length {dirs_count}, which may not be")
+        raise Malformed(f"invalid length {dirs_count}")
     if dirs_count * 6 > end - pos:
         raise Malformed(f"{dirs_count} elements announced, {end - pos} bytes remain")
     budget -= dirs_count * 268
@@ -42,7 +42,7 @@ def decode_v0(buf: memoryview) -> AlterReplicaLogDirsRequest:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -52,7 +52,7 @@ def decode_v0(buf: memoryview) -> AlterReplicaLogDirsRequest:
         (topics_count,) = unpack_i(buf, pos)
         pos += 4
         if topics_count < 0:
-            raise Malformed(f"length {topics_count}, which may not be")
+            raise Malformed(f"invalid length {topics_count}")
         if topics_count * 6 > end - pos:
             raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
         budget -= topics_count * 268
@@ -64,7 +64,7 @@ def decode_v0(buf: memoryview) -> AlterReplicaLogDirsRequest:
             (n,) = unpack_h(buf, pos)
             pos += 2
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -74,7 +74,7 @@ def decode_v0(buf: memoryview) -> AlterReplicaLogDirsRequest:
             (partitions_count,) = unpack_i(buf, pos)
             pos += 4
             if partitions_count < 0:
-                raise Malformed(f"length {partitions_count}, which may not be")
+                raise Malformed(f"invalid length {partitions_count}")
             if partitions_count * 4 > end - pos:
                 raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
             budget -= partitions_count * 52
@@ -101,7 +101,7 @@ def decode_v2(buf: memoryview) -> AlterReplicaLogDirsRequest:
         dirs_count, pos = read_uvarint(buf, pos - 1)
     dirs_count -= 1
     if dirs_count < 0:
-        raise Malformed(f"length {dirs_count}, which may not be")
+        raise Malformed(f"invalid length {dirs_count}")
     if dirs_count * 3 > end - pos:
         raise Malformed(f"{dirs_count} elements announced, {end - pos} bytes remain")
     budget -= dirs_count * 268
@@ -118,7 +118,7 @@ def decode_v2(buf: memoryview) -> AlterReplicaLogDirsRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -131,7 +131,7 @@ def decode_v2(buf: memoryview) -> AlterReplicaLogDirsRequest:
             topics_count, pos = read_uvarint(buf, pos - 1)
         topics_count -= 1
         if topics_count < 0:
-            raise Malformed(f"length {topics_count}, which may not be")
+            raise Malformed(f"invalid length {topics_count}")
         if topics_count * 3 > end - pos:
             raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
         budget -= topics_count * 268
@@ -148,7 +148,7 @@ def decode_v2(buf: memoryview) -> AlterReplicaLogDirsRequest:
                     raise Malformed(f"length {n - 1}")
             n -= 1
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -161,7 +161,7 @@ def decode_v2(buf: memoryview) -> AlterReplicaLogDirsRequest:
                 partitions_count, pos = read_uvarint(buf, pos - 1)
             partitions_count -= 1
             if partitions_count < 0:
-                raise Malformed(f"length {partitions_count}, which may not be")
+                raise Malformed(f"invalid length {partitions_count}")
             if partitions_count * 4 > end - pos:
                 raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
             budget -= partitions_count * 52

@@ -33,7 +33,7 @@ def decode_v0(buf: memoryview) -> AlterUserScramCredentialsRequest:
         deletions_count, pos = read_uvarint(buf, pos - 1)
     deletions_count -= 1
     if deletions_count < 0:
-        raise Malformed(f"length {deletions_count}, which may not be")
+        raise Malformed(f"invalid length {deletions_count}")
     if deletions_count * 3 > end - pos:
         raise Malformed(f"{deletions_count} elements announced, {end - pos} bytes remain")
     budget -= deletions_count * 212
@@ -50,7 +50,7 @@ def decode_v0(buf: memoryview) -> AlterUserScramCredentialsRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -71,7 +71,7 @@ def decode_v0(buf: memoryview) -> AlterUserScramCredentialsRequest:
         upsertions_count, pos = read_uvarint(buf, pos - 1)
     upsertions_count -= 1
     if upsertions_count < 0:
-        raise Malformed(f"length {upsertions_count}, which may not be")
+        raise Malformed(f"invalid length {upsertions_count}")
     if upsertions_count * 9 > end - pos:
         raise Malformed(f"{upsertions_count} elements announced, {end - pos} bytes remain")
     budget -= upsertions_count * 396
@@ -88,7 +88,7 @@ def decode_v0(buf: memoryview) -> AlterUserScramCredentialsRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -102,7 +102,7 @@ def decode_v0(buf: memoryview) -> AlterUserScramCredentialsRequest:
             n, pos = read_uvarint(buf, pos - 1)
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -115,7 +115,7 @@ def decode_v0(buf: memoryview) -> AlterUserScramCredentialsRequest:
             n, pos = read_uvarint(buf, pos - 1)
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")

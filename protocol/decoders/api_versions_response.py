@@ -39,7 +39,7 @@ def decode_v0(buf: memoryview) -> ApiVersionsResponse:
     # api_keys
     pos += 6
     if api_keys_count < 0:
-        raise Malformed(f"length {api_keys_count}, which may not be")
+        raise Malformed(f"invalid length {api_keys_count}")
     if api_keys_count * 6 > end - pos:
         raise Malformed(f"{api_keys_count} elements announced, {end - pos} bytes remain")
     budget -= api_keys_count * 204
@@ -65,7 +65,7 @@ def decode_v1(buf: memoryview) -> ApiVersionsResponse:
     # api_keys
     pos += 6
     if api_keys_count < 0:
-        raise Malformed(f"length {api_keys_count}, which may not be")
+        raise Malformed(f"invalid length {api_keys_count}")
     if api_keys_count * 6 > end - pos:
         raise Malformed(f"{api_keys_count} elements announced, {end - pos} bytes remain")
     budget -= api_keys_count * 204
@@ -97,7 +97,7 @@ def decode_v3(buf: memoryview) -> ApiVersionsResponse:
         api_keys_count, pos = read_uvarint(buf, pos - 1)
     api_keys_count -= 1
     if api_keys_count < 0:
-        raise Malformed(f"length {api_keys_count}, which may not be")
+        raise Malformed(f"invalid length {api_keys_count}")
     if api_keys_count * 7 > end - pos:
         raise Malformed(f"{api_keys_count} elements announced, {end - pos} bytes remain")
     budget -= api_keys_count * 204
@@ -144,7 +144,7 @@ def decode_v3(buf: memoryview) -> ApiVersionsResponse:
                     supported_features_count, pos = read_uvarint(buf, pos - 1)
                 supported_features_count -= 1
                 if supported_features_count < 0:
-                    raise Malformed(f"length {supported_features_count}, which may not be")
+                    raise Malformed(f"invalid length {supported_features_count}")
                 if supported_features_count * 6 > end - pos:
                     raise Malformed(f"{supported_features_count} elements announced, {end - pos} bytes remain")
                 budget -= supported_features_count * 252
@@ -161,7 +161,7 @@ def decode_v3(buf: memoryview) -> ApiVersionsResponse:
                             raise Malformed(f"length {n - 1}")
                     n -= 1
                     if n < 0:
-                        raise Malformed(f"length {n}, which may not be")
+                        raise Malformed(f"invalid length {n}")
                     stop = pos + n
                     if stop > end:
                         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -193,7 +193,7 @@ def decode_v3(buf: memoryview) -> ApiVersionsResponse:
                     finalized_features_count, pos = read_uvarint(buf, pos - 1)
                 finalized_features_count -= 1
                 if finalized_features_count < 0:
-                    raise Malformed(f"length {finalized_features_count}, which may not be")
+                    raise Malformed(f"invalid length {finalized_features_count}")
                 if finalized_features_count * 6 > end - pos:
                     raise Malformed(f"{finalized_features_count} elements announced, {end - pos} bytes remain")
                 budget -= finalized_features_count * 252
@@ -210,7 +210,7 @@ def decode_v3(buf: memoryview) -> ApiVersionsResponse:
                             raise Malformed(f"length {n - 1}")
                     n -= 1
                     if n < 0:
-                        raise Malformed(f"length {n}, which may not be")
+                        raise Malformed(f"invalid length {n}")
                     stop = pos + n
                     if stop > end:
                         raise Malformed(f"{n} bytes announced, {end - pos} remain")

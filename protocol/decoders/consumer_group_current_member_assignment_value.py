@@ -32,7 +32,7 @@ def decode_v0(buf: memoryview) -> ConsumerGroupCurrentMemberAssignmentValue:
         assigned_partitions_count, pos = read_uvarint(buf, pos - 1)
     assigned_partitions_count -= 1
     if assigned_partitions_count < 0:
-        raise Malformed(f"length {assigned_partitions_count}, which may not be")
+        raise Malformed(f"invalid length {assigned_partitions_count}")
     if assigned_partitions_count * 18 > end - pos:
         raise Malformed(f"{assigned_partitions_count} elements announced, {end - pos} bytes remain")
     budget -= assigned_partitions_count * 252
@@ -48,7 +48,7 @@ def decode_v0(buf: memoryview) -> ConsumerGroupCurrentMemberAssignmentValue:
             partitions_count, pos = read_uvarint(buf, pos - 1)
         partitions_count -= 1
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 4 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 52
@@ -70,7 +70,7 @@ def decode_v0(buf: memoryview) -> ConsumerGroupCurrentMemberAssignmentValue:
         partitions_pending_revocation_count, pos = read_uvarint(buf, pos - 1)
     partitions_pending_revocation_count -= 1
     if partitions_pending_revocation_count < 0:
-        raise Malformed(f"length {partitions_pending_revocation_count}, which may not be")
+        raise Malformed(f"invalid length {partitions_pending_revocation_count}")
     if partitions_pending_revocation_count * 18 > end - pos:
         raise Malformed(f"{partitions_pending_revocation_count} elements announced, {end - pos} bytes remain")
     budget -= partitions_pending_revocation_count * 252
@@ -86,7 +86,7 @@ def decode_v0(buf: memoryview) -> ConsumerGroupCurrentMemberAssignmentValue:
             partitions_count_2, pos = read_uvarint(buf, pos - 1)
         partitions_count_2 -= 1
         if partitions_count_2 < 0:
-            raise Malformed(f"length {partitions_count_2}, which may not be")
+            raise Malformed(f"invalid length {partitions_count_2}")
         if partitions_count_2 * 4 > end - pos:
             raise Malformed(f"{partitions_count_2} elements announced, {end - pos} bytes remain")
         budget -= partitions_count_2 * 52

@@ -28,7 +28,7 @@ def decode_v0(buf: memoryview) -> ConsumerGroupDescribeRequest:
         group_ids_count, pos = read_uvarint(buf, pos - 1)
     group_ids_count -= 1
     if group_ids_count < 0:
-        raise Malformed(f"length {group_ids_count}, which may not be")
+        raise Malformed(f"invalid length {group_ids_count}")
     if group_ids_count * 1 > end - pos:
         raise Malformed(f"{group_ids_count} elements announced, {end - pos} bytes remain")
     budget -= group_ids_count * 100
@@ -44,7 +44,7 @@ def decode_v0(buf: memoryview) -> ConsumerGroupDescribeRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")

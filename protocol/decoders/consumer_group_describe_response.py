@@ -38,7 +38,7 @@ def decode_v0(buf: memoryview) -> ConsumerGroupDescribeResponse:
         groups_count, pos = read_uvarint(buf, pos - 1)
     groups_count -= 1
     if groups_count < 0:
-        raise Malformed(f"length {groups_count}, which may not be")
+        raise Malformed(f"invalid length {groups_count}")
     if groups_count * 20 > end - pos:
         raise Malformed(f"{groups_count} elements announced, {end - pos} bytes remain")
     budget -= groups_count * 692
@@ -72,7 +72,7 @@ def decode_v0(buf: memoryview) -> ConsumerGroupDescribeResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -87,7 +87,7 @@ def decode_v0(buf: memoryview) -> ConsumerGroupDescribeResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -103,7 +103,7 @@ def decode_v0(buf: memoryview) -> ConsumerGroupDescribeResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -116,7 +116,7 @@ def decode_v0(buf: memoryview) -> ConsumerGroupDescribeResponse:
             members_count, pos = read_uvarint(buf, pos - 1)
         members_count -= 1
         if members_count < 0:
-            raise Malformed(f"length {members_count}, which may not be")
+            raise Malformed(f"invalid length {members_count}")
         if members_count * 16 > end - pos:
             raise Malformed(f"{members_count} elements announced, {end - pos} bytes remain")
         budget -= members_count * 1084
@@ -133,7 +133,7 @@ def decode_v0(buf: memoryview) -> ConsumerGroupDescribeResponse:
                     raise Malformed(f"length {n - 1}")
             n -= 1
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -181,7 +181,7 @@ def decode_v0(buf: memoryview) -> ConsumerGroupDescribeResponse:
                     raise Malformed(f"length {n - 1}")
             n -= 1
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -196,7 +196,7 @@ def decode_v0(buf: memoryview) -> ConsumerGroupDescribeResponse:
                     raise Malformed(f"length {n - 1}")
             n -= 1
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -209,7 +209,7 @@ def decode_v0(buf: memoryview) -> ConsumerGroupDescribeResponse:
                 subscribed_topic_names_count, pos = read_uvarint(buf, pos - 1)
             subscribed_topic_names_count -= 1
             if subscribed_topic_names_count < 0:
-                raise Malformed(f"length {subscribed_topic_names_count}, which may not be")
+                raise Malformed(f"invalid length {subscribed_topic_names_count}")
             if subscribed_topic_names_count * 1 > end - pos:
                 raise Malformed(f"{subscribed_topic_names_count} elements announced, {end - pos} bytes remain")
             budget -= subscribed_topic_names_count * 100
@@ -225,7 +225,7 @@ def decode_v0(buf: memoryview) -> ConsumerGroupDescribeResponse:
                         raise Malformed(f"length {n - 1}")
                 n -= 1
                 if n < 0:
-                    raise Malformed(f"length {n}, which may not be")
+                    raise Malformed(f"invalid length {n}")
                 stop = pos + n
                 if stop > end:
                     raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -255,7 +255,7 @@ def decode_v0(buf: memoryview) -> ConsumerGroupDescribeResponse:
                 topic_partitions_count, pos = read_uvarint(buf, pos - 1)
             topic_partitions_count -= 1
             if topic_partitions_count < 0:
-                raise Malformed(f"length {topic_partitions_count}, which may not be")
+                raise Malformed(f"invalid length {topic_partitions_count}")
             if topic_partitions_count * 19 > end - pos:
                 raise Malformed(f"{topic_partitions_count} elements announced, {end - pos} bytes remain")
             budget -= topic_partitions_count * 340
@@ -273,7 +273,7 @@ def decode_v0(buf: memoryview) -> ConsumerGroupDescribeResponse:
                         raise Malformed(f"length {n - 1}")
                 n -= 1
                 if n < 0:
-                    raise Malformed(f"length {n}, which may not be")
+                    raise Malformed(f"invalid length {n}")
                 stop = pos + n
                 if stop > end:
                     raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -286,7 +286,7 @@ def decode_v0(buf: memoryview) -> ConsumerGroupDescribeResponse:
                     partitions_count, pos = read_uvarint(buf, pos - 1)
                 partitions_count -= 1
                 if partitions_count < 0:
-                    raise Malformed(f"length {partitions_count}, which may not be")
+                    raise Malformed(f"invalid length {partitions_count}")
                 if partitions_count * 4 > end - pos:
                     raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
                 budget -= partitions_count * 52
@@ -315,7 +315,7 @@ def decode_v0(buf: memoryview) -> ConsumerGroupDescribeResponse:
                 topic_partitions_count_2, pos = read_uvarint(buf, pos - 1)
             topic_partitions_count_2 -= 1
             if topic_partitions_count_2 < 0:
-                raise Malformed(f"length {topic_partitions_count_2}, which may not be")
+                raise Malformed(f"invalid length {topic_partitions_count_2}")
             if topic_partitions_count_2 * 19 > end - pos:
                 raise Malformed(f"{topic_partitions_count_2} elements announced, {end - pos} bytes remain")
             budget -= topic_partitions_count_2 * 340
@@ -333,7 +333,7 @@ def decode_v0(buf: memoryview) -> ConsumerGroupDescribeResponse:
                         raise Malformed(f"length {n - 1}")
                 n -= 1
                 if n < 0:
-                    raise Malformed(f"length {n}, which may not be")
+                    raise Malformed(f"invalid length {n}")
                 stop = pos + n
                 if stop > end:
                     raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -346,7 +346,7 @@ def decode_v0(buf: memoryview) -> ConsumerGroupDescribeResponse:
                     partitions_count_2, pos = read_uvarint(buf, pos - 1)
                 partitions_count_2 -= 1
                 if partitions_count_2 < 0:
-                    raise Malformed(f"length {partitions_count_2}, which may not be")
+                    raise Malformed(f"invalid length {partitions_count_2}")
                 if partitions_count_2 * 4 > end - pos:
                     raise Malformed(f"{partitions_count_2} elements announced, {end - pos} bytes remain")
                 budget -= partitions_count_2 * 52

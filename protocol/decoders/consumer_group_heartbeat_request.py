@@ -31,7 +31,7 @@ def decode_v0(buf: memoryview) -> ConsumerGroupHeartbeatRequest:
             raise Malformed(f"length {n - 1}")
     n -= 1
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -46,7 +46,7 @@ def decode_v0(buf: memoryview) -> ConsumerGroupHeartbeatRequest:
             raise Malformed(f"length {n - 1}")
     n -= 1
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -112,7 +112,7 @@ def decode_v0(buf: memoryview) -> ConsumerGroupHeartbeatRequest:
                     raise Malformed(f"length {n - 1}")
             n -= 1
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -159,7 +159,7 @@ def decode_v0(buf: memoryview) -> ConsumerGroupHeartbeatRequest:
                 partitions_count, pos = read_uvarint(buf, pos - 1)
             partitions_count -= 1
             if partitions_count < 0:
-                raise Malformed(f"length {partitions_count}, which may not be")
+                raise Malformed(f"invalid length {partitions_count}")
             if partitions_count * 4 > end - pos:
                 raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
             budget -= partitions_count * 52

@@ -74,7 +74,7 @@ def decode_v0(buf: memoryview) -> ConsumerGroupHeartbeatResponse:
             topic_partitions_count, pos = read_uvarint(buf, pos - 1)
         topic_partitions_count -= 1
         if topic_partitions_count < 0:
-            raise Malformed(f"length {topic_partitions_count}, which may not be")
+            raise Malformed(f"invalid length {topic_partitions_count}")
         if topic_partitions_count * 18 > end - pos:
             raise Malformed(f"{topic_partitions_count} elements announced, {end - pos} bytes remain")
         budget -= topic_partitions_count * 252
@@ -90,7 +90,7 @@ def decode_v0(buf: memoryview) -> ConsumerGroupHeartbeatResponse:
                 partitions_count, pos = read_uvarint(buf, pos - 1)
             partitions_count -= 1
             if partitions_count < 0:
-                raise Malformed(f"length {partitions_count}, which may not be")
+                raise Malformed(f"invalid length {partitions_count}")
             if partitions_count * 4 > end - pos:
                 raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
             budget -= partitions_count * 52

@@ -67,7 +67,7 @@ def decode_v0(buf: memoryview) -> ConsumerGroupMemberMetadataValue:
             raise Malformed(f"length {n - 1}")
     n -= 1
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -82,7 +82,7 @@ def decode_v0(buf: memoryview) -> ConsumerGroupMemberMetadataValue:
             raise Malformed(f"length {n - 1}")
     n -= 1
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -95,7 +95,7 @@ def decode_v0(buf: memoryview) -> ConsumerGroupMemberMetadataValue:
         subscribed_topic_names_count, pos = read_uvarint(buf, pos - 1)
     subscribed_topic_names_count -= 1
     if subscribed_topic_names_count < 0:
-        raise Malformed(f"length {subscribed_topic_names_count}, which may not be")
+        raise Malformed(f"invalid length {subscribed_topic_names_count}")
     if subscribed_topic_names_count * 1 > end - pos:
         raise Malformed(f"{subscribed_topic_names_count} elements announced, {end - pos} bytes remain")
     budget -= subscribed_topic_names_count * 100
@@ -111,7 +111,7 @@ def decode_v0(buf: memoryview) -> ConsumerGroupMemberMetadataValue:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -185,7 +185,7 @@ def decode_v0(buf: memoryview) -> ConsumerGroupMemberMetadataValue:
                         supported_protocols_count, pos = read_uvarint(buf, pos - 1)
                     supported_protocols_count -= 1
                     if supported_protocols_count < 0:
-                        raise Malformed(f"length {supported_protocols_count}, which may not be")
+                        raise Malformed(f"invalid length {supported_protocols_count}")
                     if supported_protocols_count * 3 > end - pos:
                         raise Malformed(f"{supported_protocols_count} elements announced, {end - pos} bytes remain")
                     budget -= supported_protocols_count * 244
@@ -204,7 +204,7 @@ def decode_v0(buf: memoryview) -> ConsumerGroupMemberMetadataValue:
                                 raise Malformed(f"length {n - 1}")
                         n -= 1
                         if n < 0:
-                            raise Malformed(f"length {n}, which may not be")
+                            raise Malformed(f"invalid length {n}")
                         stop = pos + n
                         if stop > end:
                             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -217,7 +217,7 @@ def decode_v0(buf: memoryview) -> ConsumerGroupMemberMetadataValue:
                             n, pos = read_uvarint(buf, pos - 1)
                         n -= 1
                         if n < 0:
-                            raise Malformed(f"length {n}, which may not be")
+                            raise Malformed(f"invalid length {n}")
                         stop = pos + n
                         if stop > end:
                             raise Malformed(f"{n} bytes announced, {end - pos} remain")

@@ -33,7 +33,7 @@ def decode_v0(buf: memoryview) -> ConsumerGroupPartitionMetadataValue:
         topics_count, pos = read_uvarint(buf, pos - 1)
     topics_count -= 1
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 23 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 380
@@ -51,7 +51,7 @@ def decode_v0(buf: memoryview) -> ConsumerGroupPartitionMetadataValue:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -65,7 +65,7 @@ def decode_v0(buf: memoryview) -> ConsumerGroupPartitionMetadataValue:
             partition_metadata_count, pos = read_uvarint(buf, pos - 1)
         partition_metadata_count -= 1
         if partition_metadata_count < 0:
-            raise Malformed(f"length {partition_metadata_count}, which may not be")
+            raise Malformed(f"invalid length {partition_metadata_count}")
         if partition_metadata_count * 6 > end - pos:
             raise Malformed(f"{partition_metadata_count} elements announced, {end - pos} bytes remain")
         budget -= partition_metadata_count * 220
@@ -81,7 +81,7 @@ def decode_v0(buf: memoryview) -> ConsumerGroupPartitionMetadataValue:
                 racks_count, pos = read_uvarint(buf, pos - 1)
             racks_count -= 1
             if racks_count < 0:
-                raise Malformed(f"length {racks_count}, which may not be")
+                raise Malformed(f"invalid length {racks_count}")
             if racks_count * 1 > end - pos:
                 raise Malformed(f"{racks_count} elements announced, {end - pos} bytes remain")
             budget -= racks_count * 100
@@ -97,7 +97,7 @@ def decode_v0(buf: memoryview) -> ConsumerGroupPartitionMetadataValue:
                         raise Malformed(f"length {n - 1}")
                 n -= 1
                 if n < 0:
-                    raise Malformed(f"length {n}, which may not be")
+                    raise Malformed(f"invalid length {n}")
                 stop = pos + n
                 if stop > end:
                     raise Malformed(f"{n} bytes announced, {end - pos} remain")

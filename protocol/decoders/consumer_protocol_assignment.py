@@ -25,7 +25,7 @@ def decode_v0(buf: memoryview) -> ConsumerProtocolAssignment:
     (assigned_partitions_count,) = unpack_i(buf, pos)
     pos += 4
     if assigned_partitions_count < 0:
-        raise Malformed(f"length {assigned_partitions_count}, which may not be")
+        raise Malformed(f"invalid length {assigned_partitions_count}")
     if assigned_partitions_count * 6 > end - pos:
         raise Malformed(f"{assigned_partitions_count} elements announced, {end - pos} bytes remain")
     budget -= assigned_partitions_count * 268
@@ -37,7 +37,7 @@ def decode_v0(buf: memoryview) -> ConsumerProtocolAssignment:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -47,7 +47,7 @@ def decode_v0(buf: memoryview) -> ConsumerProtocolAssignment:
         (partitions_count,) = unpack_i(buf, pos)
         pos += 4
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 4 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 52

@@ -26,7 +26,7 @@ def decode_v0(buf: memoryview) -> ConsumerProtocolSubscription:
     (topics_count,) = unpack_i(buf, pos)
     pos += 4
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 2 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 100
@@ -37,7 +37,7 @@ def decode_v0(buf: memoryview) -> ConsumerProtocolSubscription:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -69,7 +69,7 @@ def decode_v1(buf: memoryview) -> ConsumerProtocolSubscription:
     (topics_count,) = unpack_i(buf, pos)
     pos += 4
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 2 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 100
@@ -80,7 +80,7 @@ def decode_v1(buf: memoryview) -> ConsumerProtocolSubscription:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -104,7 +104,7 @@ def decode_v1(buf: memoryview) -> ConsumerProtocolSubscription:
     (owned_partitions_count,) = unpack_i(buf, pos)
     pos += 4
     if owned_partitions_count < 0:
-        raise Malformed(f"length {owned_partitions_count}, which may not be")
+        raise Malformed(f"invalid length {owned_partitions_count}")
     if owned_partitions_count * 6 > end - pos:
         raise Malformed(f"{owned_partitions_count} elements announced, {end - pos} bytes remain")
     budget -= owned_partitions_count * 268
@@ -116,7 +116,7 @@ def decode_v1(buf: memoryview) -> ConsumerProtocolSubscription:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -126,7 +126,7 @@ def decode_v1(buf: memoryview) -> ConsumerProtocolSubscription:
         (partitions_count,) = unpack_i(buf, pos)
         pos += 4
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 4 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 52
@@ -148,7 +148,7 @@ def decode_v2(buf: memoryview) -> ConsumerProtocolSubscription:
     (topics_count,) = unpack_i(buf, pos)
     pos += 4
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 2 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 100
@@ -159,7 +159,7 @@ def decode_v2(buf: memoryview) -> ConsumerProtocolSubscription:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -183,7 +183,7 @@ def decode_v2(buf: memoryview) -> ConsumerProtocolSubscription:
     (owned_partitions_count,) = unpack_i(buf, pos)
     pos += 4
     if owned_partitions_count < 0:
-        raise Malformed(f"length {owned_partitions_count}, which may not be")
+        raise Malformed(f"invalid length {owned_partitions_count}")
     if owned_partitions_count * 6 > end - pos:
         raise Malformed(f"{owned_partitions_count} elements announced, {end - pos} bytes remain")
     budget -= owned_partitions_count * 268
@@ -195,7 +195,7 @@ def decode_v2(buf: memoryview) -> ConsumerProtocolSubscription:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -205,7 +205,7 @@ def decode_v2(buf: memoryview) -> ConsumerProtocolSubscription:
         (partitions_count,) = unpack_i(buf, pos)
         pos += 4
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 4 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 52
@@ -230,7 +230,7 @@ def decode_v3(buf: memoryview) -> ConsumerProtocolSubscription:
     (topics_count,) = unpack_i(buf, pos)
     pos += 4
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 2 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 100
@@ -241,7 +241,7 @@ def decode_v3(buf: memoryview) -> ConsumerProtocolSubscription:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -265,7 +265,7 @@ def decode_v3(buf: memoryview) -> ConsumerProtocolSubscription:
     (owned_partitions_count,) = unpack_i(buf, pos)
     pos += 4
     if owned_partitions_count < 0:
-        raise Malformed(f"length {owned_partitions_count}, which may not be")
+        raise Malformed(f"invalid length {owned_partitions_count}")
     if owned_partitions_count * 6 > end - pos:
         raise Malformed(f"{owned_partitions_count} elements announced, {end - pos} bytes remain")
     budget -= owned_partitions_count * 268
@@ -277,7 +277,7 @@ def decode_v3(buf: memoryview) -> ConsumerProtocolSubscription:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -287,7 +287,7 @@ def decode_v3(buf: memoryview) -> ConsumerProtocolSubscription:
         (partitions_count,) = unpack_i(buf, pos)
         pos += 4
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 4 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 52

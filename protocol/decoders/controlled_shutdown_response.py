@@ -30,7 +30,7 @@ def decode_v0(buf: memoryview) -> ControlledShutdownResponse:
     # remaining_partitions
     pos += 6
     if remaining_partitions_count < 0:
-        raise Malformed(f"length {remaining_partitions_count}, which may not be")
+        raise Malformed(f"invalid length {remaining_partitions_count}")
     if remaining_partitions_count * 6 > end - pos:
         raise Malformed(f"{remaining_partitions_count} elements announced, {end - pos} bytes remain")
     budget -= remaining_partitions_count * 212
@@ -42,7 +42,7 @@ def decode_v0(buf: memoryview) -> ControlledShutdownResponse:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -69,7 +69,7 @@ def decode_v3(buf: memoryview) -> ControlledShutdownResponse:
         remaining_partitions_count, pos = read_uvarint(buf, pos - 1)
     remaining_partitions_count -= 1
     if remaining_partitions_count < 0:
-        raise Malformed(f"length {remaining_partitions_count}, which may not be")
+        raise Malformed(f"invalid length {remaining_partitions_count}")
     if remaining_partitions_count * 6 > end - pos:
         raise Malformed(f"{remaining_partitions_count} elements announced, {end - pos} bytes remain")
     budget -= remaining_partitions_count * 212
@@ -86,7 +86,7 @@ def decode_v3(buf: memoryview) -> ControlledShutdownResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")

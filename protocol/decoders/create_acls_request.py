@@ -30,7 +30,7 @@ def decode_v0(buf: memoryview) -> CreateAclsRequest:
     (creations_count,) = unpack_i(buf, pos)
     pos += 4
     if creations_count < 0:
-        raise Malformed(f"length {creations_count}, which may not be")
+        raise Malformed(f"invalid length {creations_count}")
     if creations_count * 9 > end - pos:
         raise Malformed(f"{creations_count} elements announced, {end - pos} bytes remain")
     budget -= creations_count * 476
@@ -43,7 +43,7 @@ def decode_v0(buf: memoryview) -> CreateAclsRequest:
         # creations.resource_name
         pos += 3
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -53,7 +53,7 @@ def decode_v0(buf: memoryview) -> CreateAclsRequest:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -63,7 +63,7 @@ def decode_v0(buf: memoryview) -> CreateAclsRequest:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -88,7 +88,7 @@ def decode_v1(buf: memoryview) -> CreateAclsRequest:
     (creations_count,) = unpack_i(buf, pos)
     pos += 4
     if creations_count < 0:
-        raise Malformed(f"length {creations_count}, which may not be")
+        raise Malformed(f"invalid length {creations_count}")
     if creations_count * 10 > end - pos:
         raise Malformed(f"{creations_count} elements announced, {end - pos} bytes remain")
     budget -= creations_count * 508
@@ -101,7 +101,7 @@ def decode_v1(buf: memoryview) -> CreateAclsRequest:
         # creations.resource_name
         pos += 3
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -112,7 +112,7 @@ def decode_v1(buf: memoryview) -> CreateAclsRequest:
         # creations.principal
         pos += 3
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -122,7 +122,7 @@ def decode_v1(buf: memoryview) -> CreateAclsRequest:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -153,7 +153,7 @@ def decode_v2(buf: memoryview) -> CreateAclsRequest:
         creations_count, pos = read_uvarint(buf, pos - 1)
     creations_count -= 1
     if creations_count < 0:
-        raise Malformed(f"length {creations_count}, which may not be")
+        raise Malformed(f"invalid length {creations_count}")
     if creations_count * 8 > end - pos:
         raise Malformed(f"{creations_count} elements announced, {end - pos} bytes remain")
     budget -= creations_count * 508
@@ -171,7 +171,7 @@ def decode_v2(buf: memoryview) -> CreateAclsRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -187,7 +187,7 @@ def decode_v2(buf: memoryview) -> CreateAclsRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -202,7 +202,7 @@ def decode_v2(buf: memoryview) -> CreateAclsRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")

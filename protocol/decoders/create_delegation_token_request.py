@@ -28,7 +28,7 @@ def decode_v0(buf: memoryview) -> CreateDelegationTokenRequest:
     (renewers_count,) = unpack_i(buf, pos)
     pos += 4
     if renewers_count < 0:
-        raise Malformed(f"length {renewers_count}, which may not be")
+        raise Malformed(f"invalid length {renewers_count}")
     if renewers_count * 4 > end - pos:
         raise Malformed(f"{renewers_count} elements announced, {end - pos} bytes remain")
     budget -= renewers_count * 260
@@ -40,7 +40,7 @@ def decode_v0(buf: memoryview) -> CreateDelegationTokenRequest:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -50,7 +50,7 @@ def decode_v0(buf: memoryview) -> CreateDelegationTokenRequest:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -76,7 +76,7 @@ def decode_v2(buf: memoryview) -> CreateDelegationTokenRequest:
         renewers_count, pos = read_uvarint(buf, pos - 1)
     renewers_count -= 1
     if renewers_count < 0:
-        raise Malformed(f"length {renewers_count}, which may not be")
+        raise Malformed(f"invalid length {renewers_count}")
     if renewers_count * 3 > end - pos:
         raise Malformed(f"{renewers_count} elements announced, {end - pos} bytes remain")
     budget -= renewers_count * 260
@@ -93,7 +93,7 @@ def decode_v2(buf: memoryview) -> CreateDelegationTokenRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -108,7 +108,7 @@ def decode_v2(buf: memoryview) -> CreateDelegationTokenRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -174,7 +174,7 @@ def decode_v3(buf: memoryview) -> CreateDelegationTokenRequest:
         renewers_count, pos = read_uvarint(buf, pos - 1)
     renewers_count -= 1
     if renewers_count < 0:
-        raise Malformed(f"length {renewers_count}, which may not be")
+        raise Malformed(f"invalid length {renewers_count}")
     if renewers_count * 3 > end - pos:
         raise Malformed(f"{renewers_count} elements announced, {end - pos} bytes remain")
     budget -= renewers_count * 260
@@ -191,7 +191,7 @@ def decode_v3(buf: memoryview) -> CreateDelegationTokenRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -206,7 +206,7 @@ def decode_v3(buf: memoryview) -> CreateDelegationTokenRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")

@@ -34,7 +34,7 @@ def decode_v0(buf: memoryview) -> CreatePartitionsRequest:
     (topics_count,) = unpack_i(buf, pos)
     pos += 4
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 10 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 308
@@ -46,7 +46,7 @@ def decode_v0(buf: memoryview) -> CreatePartitionsRequest:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -72,7 +72,7 @@ def decode_v0(buf: memoryview) -> CreatePartitionsRequest:
                 (broker_ids_count,) = unpack_i(buf, pos)
                 pos += 4
                 if broker_ids_count < 0:
-                    raise Malformed(f"length {broker_ids_count}, which may not be")
+                    raise Malformed(f"invalid length {broker_ids_count}")
                 if broker_ids_count * 4 > end - pos:
                     raise Malformed(f"{broker_ids_count} elements announced, {end - pos} bytes remain")
                 budget -= broker_ids_count * 52
@@ -102,7 +102,7 @@ def decode_v2(buf: memoryview) -> CreatePartitionsRequest:
         topics_count, pos = read_uvarint(buf, pos - 1)
     topics_count -= 1
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 7 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 308
@@ -119,7 +119,7 @@ def decode_v2(buf: memoryview) -> CreatePartitionsRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -149,7 +149,7 @@ def decode_v2(buf: memoryview) -> CreatePartitionsRequest:
                     broker_ids_count, pos = read_uvarint(buf, pos - 1)
                 broker_ids_count -= 1
                 if broker_ids_count < 0:
-                    raise Malformed(f"length {broker_ids_count}, which may not be")
+                    raise Malformed(f"invalid length {broker_ids_count}")
                 if broker_ids_count * 4 > end - pos:
                     raise Malformed(f"{broker_ids_count} elements announced, {end - pos} bytes remain")
                 budget -= broker_ids_count * 52

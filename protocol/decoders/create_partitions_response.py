@@ -30,7 +30,7 @@ def decode_v0(buf: memoryview) -> CreatePartitionsResponse:
     # results
     pos += 8
     if results_count < 0:
-        raise Malformed(f"length {results_count}, which may not be")
+        raise Malformed(f"invalid length {results_count}")
     if results_count * 6 > end - pos:
         raise Malformed(f"{results_count} elements announced, {end - pos} bytes remain")
     budget -= results_count * 300
@@ -42,7 +42,7 @@ def decode_v0(buf: memoryview) -> CreatePartitionsResponse:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -80,7 +80,7 @@ def decode_v2(buf: memoryview) -> CreatePartitionsResponse:
         results_count, pos = read_uvarint(buf, pos - 1)
     results_count -= 1
     if results_count < 0:
-        raise Malformed(f"length {results_count}, which may not be")
+        raise Malformed(f"invalid length {results_count}")
     if results_count * 5 > end - pos:
         raise Malformed(f"{results_count} elements announced, {end - pos} bytes remain")
     budget -= results_count * 300
@@ -97,7 +97,7 @@ def decode_v2(buf: memoryview) -> CreatePartitionsResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")

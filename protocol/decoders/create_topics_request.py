@@ -37,7 +37,7 @@ def decode_v0(buf: memoryview) -> CreateTopicsRequest:
     (topics_count,) = unpack_i(buf, pos)
     pos += 4
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 16 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 444
@@ -49,7 +49,7 @@ def decode_v0(buf: memoryview) -> CreateTopicsRequest:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -60,7 +60,7 @@ def decode_v0(buf: memoryview) -> CreateTopicsRequest:
         # topics.assignments
         pos += 10
         if assignments_count < 0:
-            raise Malformed(f"length {assignments_count}, which may not be")
+            raise Malformed(f"invalid length {assignments_count}")
         if assignments_count * 8 > end - pos:
             raise Malformed(f"{assignments_count} elements announced, {end - pos} bytes remain")
         budget -= assignments_count * 220
@@ -73,7 +73,7 @@ def decode_v0(buf: memoryview) -> CreateTopicsRequest:
             # topics.assignments.broker_ids
             pos += 8
             if broker_ids_count < 0:
-                raise Malformed(f"length {broker_ids_count}, which may not be")
+                raise Malformed(f"invalid length {broker_ids_count}")
             if broker_ids_count * 4 > end - pos:
                 raise Malformed(f"{broker_ids_count} elements announced, {end - pos} bytes remain")
             budget -= broker_ids_count * 52
@@ -87,7 +87,7 @@ def decode_v0(buf: memoryview) -> CreateTopicsRequest:
         (configs_count,) = unpack_i(buf, pos)
         pos += 4
         if configs_count < 0:
-            raise Malformed(f"length {configs_count}, which may not be")
+            raise Malformed(f"invalid length {configs_count}")
         if configs_count * 4 > end - pos:
             raise Malformed(f"{configs_count} elements announced, {end - pos} bytes remain")
         budget -= configs_count * 260
@@ -99,7 +99,7 @@ def decode_v0(buf: memoryview) -> CreateTopicsRequest:
             (n,) = unpack_h(buf, pos)
             pos += 2
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -137,7 +137,7 @@ def decode_v1(buf: memoryview) -> CreateTopicsRequest:
     (topics_count,) = unpack_i(buf, pos)
     pos += 4
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 16 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 444
@@ -149,7 +149,7 @@ def decode_v1(buf: memoryview) -> CreateTopicsRequest:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -160,7 +160,7 @@ def decode_v1(buf: memoryview) -> CreateTopicsRequest:
         # topics.assignments
         pos += 10
         if assignments_count < 0:
-            raise Malformed(f"length {assignments_count}, which may not be")
+            raise Malformed(f"invalid length {assignments_count}")
         if assignments_count * 8 > end - pos:
             raise Malformed(f"{assignments_count} elements announced, {end - pos} bytes remain")
         budget -= assignments_count * 220
@@ -173,7 +173,7 @@ def decode_v1(buf: memoryview) -> CreateTopicsRequest:
             # topics.assignments.broker_ids
             pos += 8
             if broker_ids_count < 0:
-                raise Malformed(f"length {broker_ids_count}, which may not be")
+                raise Malformed(f"invalid length {broker_ids_count}")
             if broker_ids_count * 4 > end - pos:
                 raise Malformed(f"{broker_ids_count} elements announced, {end - pos} bytes remain")
             budget -= broker_ids_count * 52
@@ -187,7 +187,7 @@ def decode_v1(buf: memoryview) -> CreateTopicsRequest:
         (configs_count,) = unpack_i(buf, pos)
         pos += 4
         if configs_count < 0:
-            raise Malformed(f"length {configs_count}, which may not be")
+            raise Malformed(f"invalid length {configs_count}")
         if configs_count * 4 > end - pos:
             raise Malformed(f"{configs_count} elements announced, {end - pos} bytes remain")
         budget -= configs_count * 260
@@ -199,7 +199,7 @@ def decode_v1(buf: memoryview) -> CreateTopicsRequest:
             (n,) = unpack_h(buf, pos)
             pos += 2
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -240,7 +240,7 @@ def decode_v5(buf: memoryview) -> CreateTopicsRequest:
         topics_count, pos = read_uvarint(buf, pos - 1)
     topics_count -= 1
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 10 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 444
@@ -257,7 +257,7 @@ def decode_v5(buf: memoryview) -> CreateTopicsRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -271,7 +271,7 @@ def decode_v5(buf: memoryview) -> CreateTopicsRequest:
             assignments_count, pos = read_uvarint(buf, pos - 1)
         assignments_count -= 1
         if assignments_count < 0:
-            raise Malformed(f"length {assignments_count}, which may not be")
+            raise Malformed(f"invalid length {assignments_count}")
         if assignments_count * 6 > end - pos:
             raise Malformed(f"{assignments_count} elements announced, {end - pos} bytes remain")
         budget -= assignments_count * 220
@@ -287,7 +287,7 @@ def decode_v5(buf: memoryview) -> CreateTopicsRequest:
                 broker_ids_count, pos = read_uvarint(buf, pos - 1)
             broker_ids_count -= 1
             if broker_ids_count < 0:
-                raise Malformed(f"length {broker_ids_count}, which may not be")
+                raise Malformed(f"invalid length {broker_ids_count}")
             if broker_ids_count * 4 > end - pos:
                 raise Malformed(f"{broker_ids_count} elements announced, {end - pos} bytes remain")
             budget -= broker_ids_count * 52
@@ -309,7 +309,7 @@ def decode_v5(buf: memoryview) -> CreateTopicsRequest:
             configs_count, pos = read_uvarint(buf, pos - 1)
         configs_count -= 1
         if configs_count < 0:
-            raise Malformed(f"length {configs_count}, which may not be")
+            raise Malformed(f"invalid length {configs_count}")
         if configs_count * 3 > end - pos:
             raise Malformed(f"{configs_count} elements announced, {end - pos} bytes remain")
         budget -= configs_count * 260
@@ -326,7 +326,7 @@ def decode_v5(buf: memoryview) -> CreateTopicsRequest:
                     raise Malformed(f"length {n - 1}")
             n -= 1
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")

@@ -30,7 +30,7 @@ def decode_v0(buf: memoryview) -> DeleteAclsRequest:
     (filters_count,) = unpack_i(buf, pos)
     pos += 4
     if filters_count < 0:
-        raise Malformed(f"length {filters_count}, which may not be")
+        raise Malformed(f"invalid length {filters_count}")
     if filters_count * 9 > end - pos:
         raise Malformed(f"{filters_count} elements announced, {end - pos} bytes remain")
     budget -= filters_count * 476
@@ -108,7 +108,7 @@ def decode_v1(buf: memoryview) -> DeleteAclsRequest:
     (filters_count,) = unpack_i(buf, pos)
     pos += 4
     if filters_count < 0:
-        raise Malformed(f"length {filters_count}, which may not be")
+        raise Malformed(f"invalid length {filters_count}")
     if filters_count * 10 > end - pos:
         raise Malformed(f"{filters_count} elements announced, {end - pos} bytes remain")
     budget -= filters_count * 508
@@ -190,7 +190,7 @@ def decode_v2(buf: memoryview) -> DeleteAclsRequest:
         filters_count, pos = read_uvarint(buf, pos - 1)
     filters_count -= 1
     if filters_count < 0:
-        raise Malformed(f"length {filters_count}, which may not be")
+        raise Malformed(f"invalid length {filters_count}")
     if filters_count * 8 > end - pos:
         raise Malformed(f"{filters_count} elements announced, {end - pos} bytes remain")
     budget -= filters_count * 508

@@ -39,7 +39,7 @@ def decode_v0(buf: memoryview) -> DeleteAclsResponse:
     # filter_results
     pos += 8
     if filter_results_count < 0:
-        raise Malformed(f"length {filter_results_count}, which may not be")
+        raise Malformed(f"invalid length {filter_results_count}")
     if filter_results_count * 8 > end - pos:
         raise Malformed(f"{filter_results_count} elements announced, {end - pos} bytes remain")
     budget -= filter_results_count * 308
@@ -65,7 +65,7 @@ def decode_v0(buf: memoryview) -> DeleteAclsResponse:
         (matching_acls_count,) = unpack_i(buf, pos)
         pos += 4
         if matching_acls_count < 0:
-            raise Malformed(f"length {matching_acls_count}, which may not be")
+            raise Malformed(f"invalid length {matching_acls_count}")
         if matching_acls_count * 13 > end - pos:
             raise Malformed(f"{matching_acls_count} elements announced, {end - pos} bytes remain")
         budget -= matching_acls_count * 604
@@ -92,7 +92,7 @@ def decode_v0(buf: memoryview) -> DeleteAclsResponse:
             # filter_results.matching_acls.resource_name
             pos += 3
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -102,7 +102,7 @@ def decode_v0(buf: memoryview) -> DeleteAclsResponse:
             (n,) = unpack_h(buf, pos)
             pos += 2
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -112,7 +112,7 @@ def decode_v0(buf: memoryview) -> DeleteAclsResponse:
             (n,) = unpack_h(buf, pos)
             pos += 2
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -153,7 +153,7 @@ def decode_v1(buf: memoryview) -> DeleteAclsResponse:
     # filter_results
     pos += 8
     if filter_results_count < 0:
-        raise Malformed(f"length {filter_results_count}, which may not be")
+        raise Malformed(f"invalid length {filter_results_count}")
     if filter_results_count * 8 > end - pos:
         raise Malformed(f"{filter_results_count} elements announced, {end - pos} bytes remain")
     budget -= filter_results_count * 308
@@ -179,7 +179,7 @@ def decode_v1(buf: memoryview) -> DeleteAclsResponse:
         (matching_acls_count,) = unpack_i(buf, pos)
         pos += 4
         if matching_acls_count < 0:
-            raise Malformed(f"length {matching_acls_count}, which may not be")
+            raise Malformed(f"invalid length {matching_acls_count}")
         if matching_acls_count * 14 > end - pos:
             raise Malformed(f"{matching_acls_count} elements announced, {end - pos} bytes remain")
         budget -= matching_acls_count * 636
@@ -206,7 +206,7 @@ def decode_v1(buf: memoryview) -> DeleteAclsResponse:
             # filter_results.matching_acls.resource_name
             pos += 3
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -217,7 +217,7 @@ def decode_v1(buf: memoryview) -> DeleteAclsResponse:
             # filter_results.matching_acls.principal
             pos += 3
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -227,7 +227,7 @@ def decode_v1(buf: memoryview) -> DeleteAclsResponse:
             (n,) = unpack_h(buf, pos)
             pos += 2
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -271,7 +271,7 @@ def decode_v2(buf: memoryview) -> DeleteAclsResponse:
         filter_results_count, pos = read_uvarint(buf, pos - 1)
     filter_results_count -= 1
     if filter_results_count < 0:
-        raise Malformed(f"length {filter_results_count}, which may not be")
+        raise Malformed(f"invalid length {filter_results_count}")
     if filter_results_count * 5 > end - pos:
         raise Malformed(f"{filter_results_count} elements announced, {end - pos} bytes remain")
     budget -= filter_results_count * 308
@@ -303,7 +303,7 @@ def decode_v2(buf: memoryview) -> DeleteAclsResponse:
             matching_acls_count, pos = read_uvarint(buf, pos - 1)
         matching_acls_count -= 1
         if matching_acls_count < 0:
-            raise Malformed(f"length {matching_acls_count}, which may not be")
+            raise Malformed(f"invalid length {matching_acls_count}")
         if matching_acls_count * 11 > end - pos:
             raise Malformed(f"{matching_acls_count} elements announced, {end - pos} bytes remain")
         budget -= matching_acls_count * 636
@@ -338,7 +338,7 @@ def decode_v2(buf: memoryview) -> DeleteAclsResponse:
                     raise Malformed(f"length {n - 1}")
             n -= 1
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -354,7 +354,7 @@ def decode_v2(buf: memoryview) -> DeleteAclsResponse:
                     raise Malformed(f"length {n - 1}")
             n -= 1
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -369,7 +369,7 @@ def decode_v2(buf: memoryview) -> DeleteAclsResponse:
                     raise Malformed(f"length {n - 1}")
             n -= 1
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")

@@ -26,7 +26,7 @@ def decode_v0(buf: memoryview) -> DeleteGroupsRequest:
     (groups_names_count,) = unpack_i(buf, pos)
     pos += 4
     if groups_names_count < 0:
-        raise Malformed(f"length {groups_names_count}, which may not be")
+        raise Malformed(f"invalid length {groups_names_count}")
     if groups_names_count * 2 > end - pos:
         raise Malformed(f"{groups_names_count} elements announced, {end - pos} bytes remain")
     budget -= groups_names_count * 100
@@ -37,7 +37,7 @@ def decode_v0(buf: memoryview) -> DeleteGroupsRequest:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -59,7 +59,7 @@ def decode_v2(buf: memoryview) -> DeleteGroupsRequest:
         groups_names_count, pos = read_uvarint(buf, pos - 1)
     groups_names_count -= 1
     if groups_names_count < 0:
-        raise Malformed(f"length {groups_names_count}, which may not be")
+        raise Malformed(f"invalid length {groups_names_count}")
     if groups_names_count * 1 > end - pos:
         raise Malformed(f"{groups_names_count} elements announced, {end - pos} bytes remain")
     budget -= groups_names_count * 100
@@ -75,7 +75,7 @@ def decode_v2(buf: memoryview) -> DeleteGroupsRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")

@@ -28,7 +28,7 @@ def decode_v0(buf: memoryview) -> DeleteTopicsRequest:
     (topic_names_count,) = unpack_i(buf, pos)
     pos += 4
     if topic_names_count < 0:
-        raise Malformed(f"length {topic_names_count}, which may not be")
+        raise Malformed(f"invalid length {topic_names_count}")
     if topic_names_count * 2 > end - pos:
         raise Malformed(f"{topic_names_count} elements announced, {end - pos} bytes remain")
     budget -= topic_names_count * 100
@@ -39,7 +39,7 @@ def decode_v0(buf: memoryview) -> DeleteTopicsRequest:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -64,7 +64,7 @@ def decode_v4(buf: memoryview) -> DeleteTopicsRequest:
         topic_names_count, pos = read_uvarint(buf, pos - 1)
     topic_names_count -= 1
     if topic_names_count < 0:
-        raise Malformed(f"length {topic_names_count}, which may not be")
+        raise Malformed(f"invalid length {topic_names_count}")
     if topic_names_count * 1 > end - pos:
         raise Malformed(f"{topic_names_count} elements announced, {end - pos} bytes remain")
     budget -= topic_names_count * 100
@@ -80,7 +80,7 @@ def decode_v4(buf: memoryview) -> DeleteTopicsRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -108,7 +108,7 @@ def decode_v6(buf: memoryview) -> DeleteTopicsRequest:
         topics_count, pos = read_uvarint(buf, pos - 1)
     topics_count -= 1
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 18 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 244

@@ -31,7 +31,7 @@ def decode_v0(buf: memoryview) -> DeleteTopicsResponse:
     (responses_count,) = unpack_i(buf, pos)
     pos += 4
     if responses_count < 0:
-        raise Malformed(f"length {responses_count}, which may not be")
+        raise Malformed(f"invalid length {responses_count}")
     if responses_count * 4 > end - pos:
         raise Malformed(f"{responses_count} elements announced, {end - pos} bytes remain")
     budget -= responses_count * 228
@@ -43,7 +43,7 @@ def decode_v0(buf: memoryview) -> DeleteTopicsResponse:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -67,7 +67,7 @@ def decode_v1(buf: memoryview) -> DeleteTopicsResponse:
     # responses
     pos += 8
     if responses_count < 0:
-        raise Malformed(f"length {responses_count}, which may not be")
+        raise Malformed(f"invalid length {responses_count}")
     if responses_count * 4 > end - pos:
         raise Malformed(f"{responses_count} elements announced, {end - pos} bytes remain")
     budget -= responses_count * 228
@@ -79,7 +79,7 @@ def decode_v1(buf: memoryview) -> DeleteTopicsResponse:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -106,7 +106,7 @@ def decode_v4(buf: memoryview) -> DeleteTopicsResponse:
         responses_count, pos = read_uvarint(buf, pos - 1)
     responses_count -= 1
     if responses_count < 0:
-        raise Malformed(f"length {responses_count}, which may not be")
+        raise Malformed(f"invalid length {responses_count}")
     if responses_count * 4 > end - pos:
         raise Malformed(f"{responses_count} elements announced, {end - pos} bytes remain")
     budget -= responses_count * 228
@@ -123,7 +123,7 @@ def decode_v4(buf: memoryview) -> DeleteTopicsResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -158,7 +158,7 @@ def decode_v5(buf: memoryview) -> DeleteTopicsResponse:
         responses_count, pos = read_uvarint(buf, pos - 1)
     responses_count -= 1
     if responses_count < 0:
-        raise Malformed(f"length {responses_count}, which may not be")
+        raise Malformed(f"invalid length {responses_count}")
     if responses_count * 5 > end - pos:
         raise Malformed(f"{responses_count} elements announced, {end - pos} bytes remain")
     budget -= responses_count * 308
@@ -175,7 +175,7 @@ def decode_v5(buf: memoryview) -> DeleteTopicsResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -226,7 +226,7 @@ def decode_v6(buf: memoryview) -> DeleteTopicsResponse:
         responses_count, pos = read_uvarint(buf, pos - 1)
     responses_count -= 1
     if responses_count < 0:
-        raise Malformed(f"length {responses_count}, which may not be")
+        raise Malformed(f"invalid length {responses_count}")
     if responses_count * 21 > end - pos:
         raise Malformed(f"{responses_count} elements announced, {end - pos} bytes remain")
     budget -= responses_count * 372

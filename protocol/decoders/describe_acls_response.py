@@ -47,7 +47,7 @@ def decode_v0(buf: memoryview) -> DescribeAclsResponse:
     (resources_count,) = unpack_i(buf, pos)
     pos += 4
     if resources_count < 0:
-        raise Malformed(f"length {resources_count}, which may not be")
+        raise Malformed(f"invalid length {resources_count}")
     if resources_count * 7 > end - pos:
         raise Malformed(f"{resources_count} elements announced, {end - pos} bytes remain")
     budget -= resources_count * 316
@@ -60,7 +60,7 @@ def decode_v0(buf: memoryview) -> DescribeAclsResponse:
         # resources.resource_name
         pos += 3
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -70,7 +70,7 @@ def decode_v0(buf: memoryview) -> DescribeAclsResponse:
         (acls_count,) = unpack_i(buf, pos)
         pos += 4
         if acls_count < 0:
-            raise Malformed(f"length {acls_count}, which may not be")
+            raise Malformed(f"invalid length {acls_count}")
         if acls_count * 6 > end - pos:
             raise Malformed(f"{acls_count} elements announced, {end - pos} bytes remain")
         budget -= acls_count * 340
@@ -82,7 +82,7 @@ def decode_v0(buf: memoryview) -> DescribeAclsResponse:
             (n,) = unpack_h(buf, pos)
             pos += 2
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -92,7 +92,7 @@ def decode_v0(buf: memoryview) -> DescribeAclsResponse:
             (n,) = unpack_h(buf, pos)
             pos += 2
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -131,7 +131,7 @@ def decode_v1(buf: memoryview) -> DescribeAclsResponse:
     (resources_count,) = unpack_i(buf, pos)
     pos += 4
     if resources_count < 0:
-        raise Malformed(f"length {resources_count}, which may not be")
+        raise Malformed(f"invalid length {resources_count}")
     if resources_count * 8 > end - pos:
         raise Malformed(f"{resources_count} elements announced, {end - pos} bytes remain")
     budget -= resources_count * 348
@@ -144,7 +144,7 @@ def decode_v1(buf: memoryview) -> DescribeAclsResponse:
         # resources.resource_name
         pos += 3
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -155,7 +155,7 @@ def decode_v1(buf: memoryview) -> DescribeAclsResponse:
         # resources.acls
         pos += 5
         if acls_count < 0:
-            raise Malformed(f"length {acls_count}, which may not be")
+            raise Malformed(f"invalid length {acls_count}")
         if acls_count * 6 > end - pos:
             raise Malformed(f"{acls_count} elements announced, {end - pos} bytes remain")
         budget -= acls_count * 340
@@ -167,7 +167,7 @@ def decode_v1(buf: memoryview) -> DescribeAclsResponse:
             (n,) = unpack_h(buf, pos)
             pos += 2
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -177,7 +177,7 @@ def decode_v1(buf: memoryview) -> DescribeAclsResponse:
             (n,) = unpack_h(buf, pos)
             pos += 2
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -222,7 +222,7 @@ def decode_v2(buf: memoryview) -> DescribeAclsResponse:
         resources_count, pos = read_uvarint(buf, pos - 1)
     resources_count -= 1
     if resources_count < 0:
-        raise Malformed(f"length {resources_count}, which may not be")
+        raise Malformed(f"invalid length {resources_count}")
     if resources_count * 5 > end - pos:
         raise Malformed(f"{resources_count} elements announced, {end - pos} bytes remain")
     budget -= resources_count * 348
@@ -240,7 +240,7 @@ def decode_v2(buf: memoryview) -> DescribeAclsResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -254,7 +254,7 @@ def decode_v2(buf: memoryview) -> DescribeAclsResponse:
             acls_count, pos = read_uvarint(buf, pos - 1)
         acls_count -= 1
         if acls_count < 0:
-            raise Malformed(f"length {acls_count}, which may not be")
+            raise Malformed(f"invalid length {acls_count}")
         if acls_count * 5 > end - pos:
             raise Malformed(f"{acls_count} elements announced, {end - pos} bytes remain")
         budget -= acls_count * 340
@@ -271,7 +271,7 @@ def decode_v2(buf: memoryview) -> DescribeAclsResponse:
                     raise Malformed(f"length {n - 1}")
             n -= 1
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -286,7 +286,7 @@ def decode_v2(buf: memoryview) -> DescribeAclsResponse:
                     raise Malformed(f"length {n - 1}")
             n -= 1
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")

@@ -30,7 +30,7 @@ def decode_v0(buf: memoryview) -> DescribeClientQuotasRequest:
     (components_count,) = unpack_i(buf, pos)
     pos += 4
     if components_count < 0:
-        raise Malformed(f"length {components_count}, which may not be")
+        raise Malformed(f"invalid length {components_count}")
     if components_count * 5 > end - pos:
         raise Malformed(f"{components_count} elements announced, {end - pos} bytes remain")
     budget -= components_count * 300
@@ -42,7 +42,7 @@ def decode_v0(buf: memoryview) -> DescribeClientQuotasRequest:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -82,7 +82,7 @@ def decode_v1(buf: memoryview) -> DescribeClientQuotasRequest:
         components_count, pos = read_uvarint(buf, pos - 1)
     components_count -= 1
     if components_count < 0:
-        raise Malformed(f"length {components_count}, which may not be")
+        raise Malformed(f"invalid length {components_count}")
     if components_count * 4 > end - pos:
         raise Malformed(f"{components_count} elements announced, {end - pos} bytes remain")
     budget -= components_count * 300
@@ -99,7 +99,7 @@ def decode_v1(buf: memoryview) -> DescribeClientQuotasRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")

@@ -64,7 +64,7 @@ def decode_v0(buf: memoryview) -> DescribeClientQuotasResponse:
             (entity_count,) = unpack_i(buf, pos)
             pos += 4
             if entity_count < 0:
-                raise Malformed(f"length {entity_count}, which may not be")
+                raise Malformed(f"invalid length {entity_count}")
             if entity_count * 4 > end - pos:
                 raise Malformed(f"{entity_count} elements announced, {end - pos} bytes remain")
             budget -= entity_count * 260
@@ -76,7 +76,7 @@ def decode_v0(buf: memoryview) -> DescribeClientQuotasResponse:
                 (n,) = unpack_h(buf, pos)
                 pos += 2
                 if n < 0:
-                    raise Malformed(f"length {n}, which may not be")
+                    raise Malformed(f"invalid length {n}")
                 stop = pos + n
                 if stop > end:
                     raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -101,7 +101,7 @@ def decode_v0(buf: memoryview) -> DescribeClientQuotasResponse:
             (values_count,) = unpack_i(buf, pos)
             pos += 4
             if values_count < 0:
-                raise Malformed(f"length {values_count}, which may not be")
+                raise Malformed(f"invalid length {values_count}")
             if values_count * 10 > end - pos:
                 raise Malformed(f"{values_count} elements announced, {end - pos} bytes remain")
             budget -= values_count * 212
@@ -113,7 +113,7 @@ def decode_v0(buf: memoryview) -> DescribeClientQuotasResponse:
                 (n,) = unpack_h(buf, pos)
                 pos += 2
                 if n < 0:
-                    raise Malformed(f"length {n}, which may not be")
+                    raise Malformed(f"invalid length {n}")
                 stop = pos + n
                 if stop > end:
                     raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -174,7 +174,7 @@ def decode_v1(buf: memoryview) -> DescribeClientQuotasResponse:
                 entity_count, pos = read_uvarint(buf, pos - 1)
             entity_count -= 1
             if entity_count < 0:
-                raise Malformed(f"length {entity_count}, which may not be")
+                raise Malformed(f"invalid length {entity_count}")
             if entity_count * 3 > end - pos:
                 raise Malformed(f"{entity_count} elements announced, {end - pos} bytes remain")
             budget -= entity_count * 260
@@ -191,7 +191,7 @@ def decode_v1(buf: memoryview) -> DescribeClientQuotasResponse:
                         raise Malformed(f"length {n - 1}")
                 n -= 1
                 if n < 0:
-                    raise Malformed(f"length {n}, which may not be")
+                    raise Malformed(f"invalid length {n}")
                 stop = pos + n
                 if stop > end:
                     raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -227,7 +227,7 @@ def decode_v1(buf: memoryview) -> DescribeClientQuotasResponse:
                 values_count, pos = read_uvarint(buf, pos - 1)
             values_count -= 1
             if values_count < 0:
-                raise Malformed(f"length {values_count}, which may not be")
+                raise Malformed(f"invalid length {values_count}")
             if values_count * 10 > end - pos:
                 raise Malformed(f"{values_count} elements announced, {end - pos} bytes remain")
             budget -= values_count * 212
@@ -244,7 +244,7 @@ def decode_v1(buf: memoryview) -> DescribeClientQuotasResponse:
                         raise Malformed(f"length {n - 1}")
                 n -= 1
                 if n < 0:
-                    raise Malformed(f"length {n}, which may not be")
+                    raise Malformed(f"invalid length {n}")
                 stop = pos + n
                 if stop > end:
                     raise Malformed(f"{n} bytes announced, {end - pos} remain")

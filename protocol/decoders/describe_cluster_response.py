@@ -49,7 +49,7 @@ def decode_v0(buf: memoryview) -> DescribeClusterResponse:
             raise Malformed(f"length {n - 1}")
     n -= 1
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -63,7 +63,7 @@ def decode_v0(buf: memoryview) -> DescribeClusterResponse:
         brokers_count, pos = read_uvarint(buf, pos - 1)
     brokers_count -= 1
     if brokers_count < 0:
-        raise Malformed(f"length {brokers_count}, which may not be")
+        raise Malformed(f"invalid length {brokers_count}")
     if brokers_count * 11 > end - pos:
         raise Malformed(f"{brokers_count} elements announced, {end - pos} bytes remain")
     budget -= brokers_count * 340
@@ -81,7 +81,7 @@ def decode_v0(buf: memoryview) -> DescribeClusterResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -164,7 +164,7 @@ def decode_v1(buf: memoryview) -> DescribeClusterResponse:
             raise Malformed(f"length {n - 1}")
     n -= 1
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -178,7 +178,7 @@ def decode_v1(buf: memoryview) -> DescribeClusterResponse:
         brokers_count, pos = read_uvarint(buf, pos - 1)
     brokers_count -= 1
     if brokers_count < 0:
-        raise Malformed(f"length {brokers_count}, which may not be")
+        raise Malformed(f"invalid length {brokers_count}")
     if brokers_count * 11 > end - pos:
         raise Malformed(f"{brokers_count} elements announced, {end - pos} bytes remain")
     budget -= brokers_count * 340
@@ -196,7 +196,7 @@ def decode_v1(buf: memoryview) -> DescribeClusterResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")

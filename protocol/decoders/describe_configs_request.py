@@ -31,7 +31,7 @@ def decode_v0(buf: memoryview) -> DescribeConfigsRequest:
     (resources_count,) = unpack_i(buf, pos)
     pos += 4
     if resources_count < 0:
-        raise Malformed(f"length {resources_count}, which may not be")
+        raise Malformed(f"invalid length {resources_count}")
     if resources_count * 7 > end - pos:
         raise Malformed(f"{resources_count} elements announced, {end - pos} bytes remain")
     budget -= resources_count * 308
@@ -44,7 +44,7 @@ def decode_v0(buf: memoryview) -> DescribeConfigsRequest:
         # resources.resource_name
         pos += 3
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -70,7 +70,7 @@ def decode_v0(buf: memoryview) -> DescribeConfigsRequest:
                 (n,) = unpack_h(buf, pos)
                 pos += 2
                 if n < 0:
-                    raise Malformed(f"length {n}, which may not be")
+                    raise Malformed(f"invalid length {n}")
                 stop = pos + n
                 if stop > end:
                     raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -91,7 +91,7 @@ def decode_v1(buf: memoryview) -> DescribeConfigsRequest:
     (resources_count,) = unpack_i(buf, pos)
     pos += 4
     if resources_count < 0:
-        raise Malformed(f"length {resources_count}, which may not be")
+        raise Malformed(f"invalid length {resources_count}")
     if resources_count * 7 > end - pos:
         raise Malformed(f"{resources_count} elements announced, {end - pos} bytes remain")
     budget -= resources_count * 308
@@ -104,7 +104,7 @@ def decode_v1(buf: memoryview) -> DescribeConfigsRequest:
         # resources.resource_name
         pos += 3
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -130,7 +130,7 @@ def decode_v1(buf: memoryview) -> DescribeConfigsRequest:
                 (n,) = unpack_h(buf, pos)
                 pos += 2
                 if n < 0:
-                    raise Malformed(f"length {n}, which may not be")
+                    raise Malformed(f"invalid length {n}")
                 stop = pos + n
                 if stop > end:
                     raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -154,7 +154,7 @@ def decode_v3(buf: memoryview) -> DescribeConfigsRequest:
     (resources_count,) = unpack_i(buf, pos)
     pos += 4
     if resources_count < 0:
-        raise Malformed(f"length {resources_count}, which may not be")
+        raise Malformed(f"invalid length {resources_count}")
     if resources_count * 7 > end - pos:
         raise Malformed(f"{resources_count} elements announced, {end - pos} bytes remain")
     budget -= resources_count * 308
@@ -167,7 +167,7 @@ def decode_v3(buf: memoryview) -> DescribeConfigsRequest:
         # resources.resource_name
         pos += 3
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -193,7 +193,7 @@ def decode_v3(buf: memoryview) -> DescribeConfigsRequest:
                 (n,) = unpack_h(buf, pos)
                 pos += 2
                 if n < 0:
-                    raise Malformed(f"length {n}, which may not be")
+                    raise Malformed(f"invalid length {n}")
                 stop = pos + n
                 if stop > end:
                     raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -220,7 +220,7 @@ def decode_v4(buf: memoryview) -> DescribeConfigsRequest:
         resources_count, pos = read_uvarint(buf, pos - 1)
     resources_count -= 1
     if resources_count < 0:
-        raise Malformed(f"length {resources_count}, which may not be")
+        raise Malformed(f"invalid length {resources_count}")
     if resources_count * 4 > end - pos:
         raise Malformed(f"{resources_count} elements announced, {end - pos} bytes remain")
     budget -= resources_count * 308
@@ -238,7 +238,7 @@ def decode_v4(buf: memoryview) -> DescribeConfigsRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -270,7 +270,7 @@ def decode_v4(buf: memoryview) -> DescribeConfigsRequest:
                         raise Malformed(f"length {n - 1}")
                 n -= 1
                 if n < 0:
-                    raise Malformed(f"length {n}, which may not be")
+                    raise Malformed(f"invalid length {n}")
                 stop = pos + n
                 if stop > end:
                     raise Malformed(f"{n} bytes announced, {end - pos} remain")

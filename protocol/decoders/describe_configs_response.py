@@ -42,7 +42,7 @@ def decode_v0(buf: memoryview) -> DescribeConfigsResponse:
     # results
     pos += 8
     if results_count < 0:
-        raise Malformed(f"length {results_count}, which may not be")
+        raise Malformed(f"invalid length {results_count}")
     if results_count * 11 > end - pos:
         raise Malformed(f"{results_count} elements announced, {end - pos} bytes remain")
     budget -= results_count * 436
@@ -69,7 +69,7 @@ def decode_v0(buf: memoryview) -> DescribeConfigsResponse:
         # results.resource_name
         pos += 3
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -79,7 +79,7 @@ def decode_v0(buf: memoryview) -> DescribeConfigsResponse:
         (configs_count,) = unpack_i(buf, pos)
         pos += 4
         if configs_count < 0:
-            raise Malformed(f"length {configs_count}, which may not be")
+            raise Malformed(f"invalid length {configs_count}")
         if configs_count * 7 > end - pos:
             raise Malformed(f"{configs_count} elements announced, {end - pos} bytes remain")
         budget -= configs_count * 316
@@ -91,7 +91,7 @@ def decode_v0(buf: memoryview) -> DescribeConfigsResponse:
             (n,) = unpack_h(buf, pos)
             pos += 2
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -132,7 +132,7 @@ def decode_v1(buf: memoryview) -> DescribeConfigsResponse:
     # results
     pos += 8
     if results_count < 0:
-        raise Malformed(f"length {results_count}, which may not be")
+        raise Malformed(f"invalid length {results_count}")
     if results_count * 11 > end - pos:
         raise Malformed(f"{results_count} elements announced, {end - pos} bytes remain")
     budget -= results_count * 436
@@ -159,7 +159,7 @@ def decode_v1(buf: memoryview) -> DescribeConfigsResponse:
         # results.resource_name
         pos += 3
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -169,7 +169,7 @@ def decode_v1(buf: memoryview) -> DescribeConfigsResponse:
         (configs_count,) = unpack_i(buf, pos)
         pos += 4
         if configs_count < 0:
-            raise Malformed(f"length {configs_count}, which may not be")
+            raise Malformed(f"invalid length {configs_count}")
         if configs_count * 11 > end - pos:
             raise Malformed(f"{configs_count} elements announced, {end - pos} bytes remain")
         budget -= configs_count * 436
@@ -181,7 +181,7 @@ def decode_v1(buf: memoryview) -> DescribeConfigsResponse:
             (n,) = unpack_h(buf, pos)
             pos += 2
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -205,7 +205,7 @@ def decode_v1(buf: memoryview) -> DescribeConfigsResponse:
             # results.configs.synonyms
             pos += 7
             if synonyms_count < 0:
-                raise Malformed(f"length {synonyms_count}, which may not be")
+                raise Malformed(f"invalid length {synonyms_count}")
             if synonyms_count * 5 > end - pos:
                 raise Malformed(f"{synonyms_count} elements announced, {end - pos} bytes remain")
             budget -= synonyms_count * 300
@@ -217,7 +217,7 @@ def decode_v1(buf: memoryview) -> DescribeConfigsResponse:
                 (n,) = unpack_h(buf, pos)
                 pos += 2
                 if n < 0:
-                    raise Malformed(f"length {n}, which may not be")
+                    raise Malformed(f"invalid length {n}")
                 stop = pos + n
                 if stop > end:
                     raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -263,7 +263,7 @@ def decode_v3(buf: memoryview) -> DescribeConfigsResponse:
     # results
     pos += 8
     if results_count < 0:
-        raise Malformed(f"length {results_count}, which may not be")
+        raise Malformed(f"invalid length {results_count}")
     if results_count * 11 > end - pos:
         raise Malformed(f"{results_count} elements announced, {end - pos} bytes remain")
     budget -= results_count * 436
@@ -290,7 +290,7 @@ def decode_v3(buf: memoryview) -> DescribeConfigsResponse:
         # results.resource_name
         pos += 3
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -300,7 +300,7 @@ def decode_v3(buf: memoryview) -> DescribeConfigsResponse:
         (configs_count,) = unpack_i(buf, pos)
         pos += 4
         if configs_count < 0:
-            raise Malformed(f"length {configs_count}, which may not be")
+            raise Malformed(f"invalid length {configs_count}")
         if configs_count * 14 > end - pos:
             raise Malformed(f"{configs_count} elements announced, {end - pos} bytes remain")
         budget -= configs_count * 548
@@ -312,7 +312,7 @@ def decode_v3(buf: memoryview) -> DescribeConfigsResponse:
             (n,) = unpack_h(buf, pos)
             pos += 2
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -336,7 +336,7 @@ def decode_v3(buf: memoryview) -> DescribeConfigsResponse:
             # results.configs.synonyms
             pos += 7
             if synonyms_count < 0:
-                raise Malformed(f"length {synonyms_count}, which may not be")
+                raise Malformed(f"invalid length {synonyms_count}")
             if synonyms_count * 5 > end - pos:
                 raise Malformed(f"{synonyms_count} elements announced, {end - pos} bytes remain")
             budget -= synonyms_count * 300
@@ -348,7 +348,7 @@ def decode_v3(buf: memoryview) -> DescribeConfigsResponse:
                 (n,) = unpack_h(buf, pos)
                 pos += 2
                 if n < 0:
-                    raise Malformed(f"length {n}, which may not be")
+                    raise Malformed(f"invalid length {n}")
                 stop = pos + n
                 if stop > end:
                     raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -411,7 +411,7 @@ def decode_v4(buf: memoryview) -> DescribeConfigsResponse:
         results_count, pos = read_uvarint(buf, pos - 1)
     results_count -= 1
     if results_count < 0:
-        raise Malformed(f"length {results_count}, which may not be")
+        raise Malformed(f"invalid length {results_count}")
     if results_count * 7 > end - pos:
         raise Malformed(f"{results_count} elements announced, {end - pos} bytes remain")
     budget -= results_count * 436
@@ -446,7 +446,7 @@ def decode_v4(buf: memoryview) -> DescribeConfigsResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -459,7 +459,7 @@ def decode_v4(buf: memoryview) -> DescribeConfigsResponse:
             configs_count, pos = read_uvarint(buf, pos - 1)
         configs_count -= 1
         if configs_count < 0:
-            raise Malformed(f"length {configs_count}, which may not be")
+            raise Malformed(f"invalid length {configs_count}")
         if configs_count * 9 > end - pos:
             raise Malformed(f"{configs_count} elements announced, {end - pos} bytes remain")
         budget -= configs_count * 548
@@ -476,7 +476,7 @@ def decode_v4(buf: memoryview) -> DescribeConfigsResponse:
                     raise Malformed(f"length {n - 1}")
             n -= 1
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -506,7 +506,7 @@ def decode_v4(buf: memoryview) -> DescribeConfigsResponse:
                 synonyms_count, pos = read_uvarint(buf, pos - 1)
             synonyms_count -= 1
             if synonyms_count < 0:
-                raise Malformed(f"length {synonyms_count}, which may not be")
+                raise Malformed(f"invalid length {synonyms_count}")
             if synonyms_count * 4 > end - pos:
                 raise Malformed(f"{synonyms_count} elements announced, {end - pos} bytes remain")
             budget -= synonyms_count * 300
@@ -523,7 +523,7 @@ def decode_v4(buf: memoryview) -> DescribeConfigsResponse:
                         raise Malformed(f"length {n - 1}")
                 n -= 1
                 if n < 0:
-                    raise Malformed(f"length {n}, which may not be")
+                    raise Malformed(f"invalid length {n}")
                 stop = pos + n
                 if stop > end:
                     raise Malformed(f"{n} bytes announced, {end - pos} remain")

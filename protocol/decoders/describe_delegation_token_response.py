@@ -36,7 +36,7 @@ def decode_v0(buf: memoryview) -> DescribeDelegationTokenResponse:
     # tokens
     pos += 6
     if tokens_count < 0:
-        raise Malformed(f"length {tokens_count}, which may not be")
+        raise Malformed(f"invalid length {tokens_count}")
     if tokens_count * 38 > end - pos:
         raise Malformed(f"{tokens_count} elements announced, {end - pos} bytes remain")
     budget -= tokens_count * 700
@@ -48,7 +48,7 @@ def decode_v0(buf: memoryview) -> DescribeDelegationTokenResponse:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -58,7 +58,7 @@ def decode_v0(buf: memoryview) -> DescribeDelegationTokenResponse:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -69,7 +69,7 @@ def decode_v0(buf: memoryview) -> DescribeDelegationTokenResponse:
         # tokens.token_id
         pos += 26
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -79,7 +79,7 @@ def decode_v0(buf: memoryview) -> DescribeDelegationTokenResponse:
         (n,) = unpack_i(buf, pos)
         pos += 4
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -89,7 +89,7 @@ def decode_v0(buf: memoryview) -> DescribeDelegationTokenResponse:
         (renewers_count,) = unpack_i(buf, pos)
         pos += 4
         if renewers_count < 0:
-            raise Malformed(f"length {renewers_count}, which may not be")
+            raise Malformed(f"invalid length {renewers_count}")
         if renewers_count * 4 > end - pos:
             raise Malformed(f"{renewers_count} elements announced, {end - pos} bytes remain")
         budget -= renewers_count * 260
@@ -101,7 +101,7 @@ def decode_v0(buf: memoryview) -> DescribeDelegationTokenResponse:
             (n,) = unpack_h(buf, pos)
             pos += 2
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -111,7 +111,7 @@ def decode_v0(buf: memoryview) -> DescribeDelegationTokenResponse:
             (n,) = unpack_h(buf, pos)
             pos += 2
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -156,7 +156,7 @@ def decode_v2(buf: memoryview) -> DescribeDelegationTokenResponse:
         tokens_count, pos = read_uvarint(buf, pos - 1)
     tokens_count -= 1
     if tokens_count < 0:
-        raise Malformed(f"length {tokens_count}, which may not be")
+        raise Malformed(f"invalid length {tokens_count}")
     if tokens_count * 30 > end - pos:
         raise Malformed(f"{tokens_count} elements announced, {end - pos} bytes remain")
     budget -= tokens_count * 700
@@ -173,7 +173,7 @@ def decode_v2(buf: memoryview) -> DescribeDelegationTokenResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -188,7 +188,7 @@ def decode_v2(buf: memoryview) -> DescribeDelegationTokenResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -204,7 +204,7 @@ def decode_v2(buf: memoryview) -> DescribeDelegationTokenResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -217,7 +217,7 @@ def decode_v2(buf: memoryview) -> DescribeDelegationTokenResponse:
             n, pos = read_uvarint(buf, pos - 1)
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -230,7 +230,7 @@ def decode_v2(buf: memoryview) -> DescribeDelegationTokenResponse:
             renewers_count, pos = read_uvarint(buf, pos - 1)
         renewers_count -= 1
         if renewers_count < 0:
-            raise Malformed(f"length {renewers_count}, which may not be")
+            raise Malformed(f"invalid length {renewers_count}")
         if renewers_count * 3 > end - pos:
             raise Malformed(f"{renewers_count} elements announced, {end - pos} bytes remain")
         budget -= renewers_count * 260
@@ -247,7 +247,7 @@ def decode_v2(buf: memoryview) -> DescribeDelegationTokenResponse:
                     raise Malformed(f"length {n - 1}")
             n -= 1
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -262,7 +262,7 @@ def decode_v2(buf: memoryview) -> DescribeDelegationTokenResponse:
                     raise Malformed(f"length {n - 1}")
             n -= 1
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -320,7 +320,7 @@ def decode_v3(buf: memoryview) -> DescribeDelegationTokenResponse:
         tokens_count, pos = read_uvarint(buf, pos - 1)
     tokens_count -= 1
     if tokens_count < 0:
-        raise Malformed(f"length {tokens_count}, which may not be")
+        raise Malformed(f"invalid length {tokens_count}")
     if tokens_count * 32 > end - pos:
         raise Malformed(f"{tokens_count} elements announced, {end - pos} bytes remain")
     budget -= tokens_count * 860
@@ -337,7 +337,7 @@ def decode_v3(buf: memoryview) -> DescribeDelegationTokenResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -352,7 +352,7 @@ def decode_v3(buf: memoryview) -> DescribeDelegationTokenResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -367,7 +367,7 @@ def decode_v3(buf: memoryview) -> DescribeDelegationTokenResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -382,7 +382,7 @@ def decode_v3(buf: memoryview) -> DescribeDelegationTokenResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -398,7 +398,7 @@ def decode_v3(buf: memoryview) -> DescribeDelegationTokenResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -411,7 +411,7 @@ def decode_v3(buf: memoryview) -> DescribeDelegationTokenResponse:
             n, pos = read_uvarint(buf, pos - 1)
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -424,7 +424,7 @@ def decode_v3(buf: memoryview) -> DescribeDelegationTokenResponse:
             renewers_count, pos = read_uvarint(buf, pos - 1)
         renewers_count -= 1
         if renewers_count < 0:
-            raise Malformed(f"length {renewers_count}, which may not be")
+            raise Malformed(f"invalid length {renewers_count}")
         if renewers_count * 3 > end - pos:
             raise Malformed(f"{renewers_count} elements announced, {end - pos} bytes remain")
         budget -= renewers_count * 260
@@ -441,7 +441,7 @@ def decode_v3(buf: memoryview) -> DescribeDelegationTokenResponse:
                     raise Malformed(f"length {n - 1}")
             n -= 1
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -456,7 +456,7 @@ def decode_v3(buf: memoryview) -> DescribeDelegationTokenResponse:
                     raise Malformed(f"length {n - 1}")
             n -= 1
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")

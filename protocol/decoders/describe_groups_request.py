@@ -28,7 +28,7 @@ def decode_v0(buf: memoryview) -> DescribeGroupsRequest:
     (groups_count,) = unpack_i(buf, pos)
     pos += 4
     if groups_count < 0:
-        raise Malformed(f"length {groups_count}, which may not be")
+        raise Malformed(f"invalid length {groups_count}")
     if groups_count * 2 > end - pos:
         raise Malformed(f"{groups_count} elements announced, {end - pos} bytes remain")
     budget -= groups_count * 100
@@ -39,7 +39,7 @@ def decode_v0(buf: memoryview) -> DescribeGroupsRequest:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -58,7 +58,7 @@ def decode_v3(buf: memoryview) -> DescribeGroupsRequest:
     (groups_count,) = unpack_i(buf, pos)
     pos += 4
     if groups_count < 0:
-        raise Malformed(f"length {groups_count}, which may not be")
+        raise Malformed(f"invalid length {groups_count}")
     if groups_count * 2 > end - pos:
         raise Malformed(f"{groups_count} elements announced, {end - pos} bytes remain")
     budget -= groups_count * 100
@@ -69,7 +69,7 @@ def decode_v3(buf: memoryview) -> DescribeGroupsRequest:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -94,7 +94,7 @@ def decode_v5(buf: memoryview) -> DescribeGroupsRequest:
         groups_count, pos = read_uvarint(buf, pos - 1)
     groups_count -= 1
     if groups_count < 0:
-        raise Malformed(f"length {groups_count}, which may not be")
+        raise Malformed(f"invalid length {groups_count}")
     if groups_count * 1 > end - pos:
         raise Malformed(f"{groups_count} elements announced, {end - pos} bytes remain")
     budget -= groups_count * 100
@@ -110,7 +110,7 @@ def decode_v5(buf: memoryview) -> DescribeGroupsRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")

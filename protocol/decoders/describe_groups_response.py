@@ -34,7 +34,7 @@ def decode_v0(buf: memoryview) -> DescribeGroupsResponse:
     (groups_count,) = unpack_i(buf, pos)
     pos += 4
     if groups_count < 0:
-        raise Malformed(f"length {groups_count}, which may not be")
+        raise Malformed(f"invalid length {groups_count}")
     if groups_count * 14 > end - pos:
         raise Malformed(f"{groups_count} elements announced, {end - pos} bytes remain")
     budget -= groups_count * 580
@@ -47,7 +47,7 @@ def decode_v0(buf: memoryview) -> DescribeGroupsResponse:
         # groups.group_id
         pos += 4
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -57,7 +57,7 @@ def decode_v0(buf: memoryview) -> DescribeGroupsResponse:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -67,7 +67,7 @@ def decode_v0(buf: memoryview) -> DescribeGroupsResponse:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -77,7 +77,7 @@ def decode_v0(buf: memoryview) -> DescribeGroupsResponse:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -87,7 +87,7 @@ def decode_v0(buf: memoryview) -> DescribeGroupsResponse:
         (members_count,) = unpack_i(buf, pos)
         pos += 4
         if members_count < 0:
-            raise Malformed(f"length {members_count}, which may not be")
+            raise Malformed(f"invalid length {members_count}")
         if members_count * 14 > end - pos:
             raise Malformed(f"{members_count} elements announced, {end - pos} bytes remain")
         budget -= members_count * 500
@@ -99,7 +99,7 @@ def decode_v0(buf: memoryview) -> DescribeGroupsResponse:
             (n,) = unpack_h(buf, pos)
             pos += 2
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -109,7 +109,7 @@ def decode_v0(buf: memoryview) -> DescribeGroupsResponse:
             (n,) = unpack_h(buf, pos)
             pos += 2
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -119,7 +119,7 @@ def decode_v0(buf: memoryview) -> DescribeGroupsResponse:
             (n,) = unpack_h(buf, pos)
             pos += 2
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -129,7 +129,7 @@ def decode_v0(buf: memoryview) -> DescribeGroupsResponse:
             (n,) = unpack_i(buf, pos)
             pos += 4
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -139,7 +139,7 @@ def decode_v0(buf: memoryview) -> DescribeGroupsResponse:
             (n,) = unpack_i(buf, pos)
             pos += 4
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -166,7 +166,7 @@ def decode_v1(buf: memoryview) -> DescribeGroupsResponse:
     # groups
     pos += 8
     if groups_count < 0:
-        raise Malformed(f"length {groups_count}, which may not be")
+        raise Malformed(f"invalid length {groups_count}")
     if groups_count * 14 > end - pos:
         raise Malformed(f"{groups_count} elements announced, {end - pos} bytes remain")
     budget -= groups_count * 580
@@ -179,7 +179,7 @@ def decode_v1(buf: memoryview) -> DescribeGroupsResponse:
         # groups.group_id
         pos += 4
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -189,7 +189,7 @@ def decode_v1(buf: memoryview) -> DescribeGroupsResponse:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -199,7 +199,7 @@ def decode_v1(buf: memoryview) -> DescribeGroupsResponse:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -209,7 +209,7 @@ def decode_v1(buf: memoryview) -> DescribeGroupsResponse:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -219,7 +219,7 @@ def decode_v1(buf: memoryview) -> DescribeGroupsResponse:
         (members_count,) = unpack_i(buf, pos)
         pos += 4
         if members_count < 0:
-            raise Malformed(f"length {members_count}, which may not be")
+            raise Malformed(f"invalid length {members_count}")
         if members_count * 14 > end - pos:
             raise Malformed(f"{members_count} elements announced, {end - pos} bytes remain")
         budget -= members_count * 500
@@ -231,7 +231,7 @@ def decode_v1(buf: memoryview) -> DescribeGroupsResponse:
             (n,) = unpack_h(buf, pos)
             pos += 2
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -241,7 +241,7 @@ def decode_v1(buf: memoryview) -> DescribeGroupsResponse:
             (n,) = unpack_h(buf, pos)
             pos += 2
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -251,7 +251,7 @@ def decode_v1(buf: memoryview) -> DescribeGroupsResponse:
             (n,) = unpack_h(buf, pos)
             pos += 2
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -261,7 +261,7 @@ def decode_v1(buf: memoryview) -> DescribeGroupsResponse:
             (n,) = unpack_i(buf, pos)
             pos += 4
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -271,7 +271,7 @@ def decode_v1(buf: memoryview) -> DescribeGroupsResponse:
             (n,) = unpack_i(buf, pos)
             pos += 4
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -298,7 +298,7 @@ def decode_v3(buf: memoryview) -> DescribeGroupsResponse:
     # groups
     pos += 8
     if groups_count < 0:
-        raise Malformed(f"length {groups_count}, which may not be")
+        raise Malformed(f"invalid length {groups_count}")
     if groups_count * 18 > end - pos:
         raise Malformed(f"{groups_count} elements announced, {end - pos} bytes remain")
     budget -= groups_count * 612
@@ -311,7 +311,7 @@ def decode_v3(buf: memoryview) -> DescribeGroupsResponse:
         # groups.group_id
         pos += 4
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -321,7 +321,7 @@ def decode_v3(buf: memoryview) -> DescribeGroupsResponse:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -331,7 +331,7 @@ def decode_v3(buf: memoryview) -> DescribeGroupsResponse:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -341,7 +341,7 @@ def decode_v3(buf: memoryview) -> DescribeGroupsResponse:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -351,7 +351,7 @@ def decode_v3(buf: memoryview) -> DescribeGroupsResponse:
         (members_count,) = unpack_i(buf, pos)
         pos += 4
         if members_count < 0:
-            raise Malformed(f"length {members_count}, which may not be")
+            raise Malformed(f"invalid length {members_count}")
         if members_count * 14 > end - pos:
             raise Malformed(f"{members_count} elements announced, {end - pos} bytes remain")
         budget -= members_count * 500
@@ -363,7 +363,7 @@ def decode_v3(buf: memoryview) -> DescribeGroupsResponse:
             (n,) = unpack_h(buf, pos)
             pos += 2
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -373,7 +373,7 @@ def decode_v3(buf: memoryview) -> DescribeGroupsResponse:
             (n,) = unpack_h(buf, pos)
             pos += 2
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -383,7 +383,7 @@ def decode_v3(buf: memoryview) -> DescribeGroupsResponse:
             (n,) = unpack_h(buf, pos)
             pos += 2
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -393,7 +393,7 @@ def decode_v3(buf: memoryview) -> DescribeGroupsResponse:
             (n,) = unpack_i(buf, pos)
             pos += 4
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -403,7 +403,7 @@ def decode_v3(buf: memoryview) -> DescribeGroupsResponse:
             (n,) = unpack_i(buf, pos)
             pos += 4
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -436,7 +436,7 @@ def decode_v4(buf: memoryview) -> DescribeGroupsResponse:
     # groups
     pos += 8
     if groups_count < 0:
-        raise Malformed(f"length {groups_count}, which may not be")
+        raise Malformed(f"invalid length {groups_count}")
     if groups_count * 18 > end - pos:
         raise Malformed(f"{groups_count} elements announced, {end - pos} bytes remain")
     budget -= groups_count * 612
@@ -449,7 +449,7 @@ def decode_v4(buf: memoryview) -> DescribeGroupsResponse:
         # groups.group_id
         pos += 4
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -459,7 +459,7 @@ def decode_v4(buf: memoryview) -> DescribeGroupsResponse:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -469,7 +469,7 @@ def decode_v4(buf: memoryview) -> DescribeGroupsResponse:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -479,7 +479,7 @@ def decode_v4(buf: memoryview) -> DescribeGroupsResponse:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -489,7 +489,7 @@ def decode_v4(buf: memoryview) -> DescribeGroupsResponse:
         (members_count,) = unpack_i(buf, pos)
         pos += 4
         if members_count < 0:
-            raise Malformed(f"length {members_count}, which may not be")
+            raise Malformed(f"invalid length {members_count}")
         if members_count * 16 > end - pos:
             raise Malformed(f"{members_count} elements announced, {end - pos} bytes remain")
         budget -= members_count * 580
@@ -501,7 +501,7 @@ def decode_v4(buf: memoryview) -> DescribeGroupsResponse:
             (n,) = unpack_h(buf, pos)
             pos += 2
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -524,7 +524,7 @@ def decode_v4(buf: memoryview) -> DescribeGroupsResponse:
             (n,) = unpack_h(buf, pos)
             pos += 2
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -534,7 +534,7 @@ def decode_v4(buf: memoryview) -> DescribeGroupsResponse:
             (n,) = unpack_h(buf, pos)
             pos += 2
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -544,7 +544,7 @@ def decode_v4(buf: memoryview) -> DescribeGroupsResponse:
             (n,) = unpack_i(buf, pos)
             pos += 4
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -554,7 +554,7 @@ def decode_v4(buf: memoryview) -> DescribeGroupsResponse:
             (n,) = unpack_i(buf, pos)
             pos += 4
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -593,7 +593,7 @@ def decode_v5(buf: memoryview) -> DescribeGroupsResponse:
         groups_count, pos = read_uvarint(buf, pos - 1)
     groups_count -= 1
     if groups_count < 0:
-        raise Malformed(f"length {groups_count}, which may not be")
+        raise Malformed(f"invalid length {groups_count}")
     if groups_count * 12 > end - pos:
         raise Malformed(f"{groups_count} elements announced, {end - pos} bytes remain")
     budget -= groups_count * 612
@@ -611,7 +611,7 @@ def decode_v5(buf: memoryview) -> DescribeGroupsResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -626,7 +626,7 @@ def decode_v5(buf: memoryview) -> DescribeGroupsResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -641,7 +641,7 @@ def decode_v5(buf: memoryview) -> DescribeGroupsResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -656,7 +656,7 @@ def decode_v5(buf: memoryview) -> DescribeGroupsResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -669,7 +669,7 @@ def decode_v5(buf: memoryview) -> DescribeGroupsResponse:
             members_count, pos = read_uvarint(buf, pos - 1)
         members_count -= 1
         if members_count < 0:
-            raise Malformed(f"length {members_count}, which may not be")
+            raise Malformed(f"invalid length {members_count}")
         if members_count * 7 > end - pos:
             raise Malformed(f"{members_count} elements announced, {end - pos} bytes remain")
         budget -= members_count * 580
@@ -686,7 +686,7 @@ def decode_v5(buf: memoryview) -> DescribeGroupsResponse:
                     raise Malformed(f"length {n - 1}")
             n -= 1
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -717,7 +717,7 @@ def decode_v5(buf: memoryview) -> DescribeGroupsResponse:
                     raise Malformed(f"length {n - 1}")
             n -= 1
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -732,7 +732,7 @@ def decode_v5(buf: memoryview) -> DescribeGroupsResponse:
                     raise Malformed(f"length {n - 1}")
             n -= 1
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -745,7 +745,7 @@ def decode_v5(buf: memoryview) -> DescribeGroupsResponse:
                 n, pos = read_uvarint(buf, pos - 1)
             n -= 1
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -758,7 +758,7 @@ def decode_v5(buf: memoryview) -> DescribeGroupsResponse:
                 n, pos = read_uvarint(buf, pos - 1)
             n -= 1
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")

@@ -40,7 +40,7 @@ def decode_v0(buf: memoryview) -> DescribeLogDirsResponse:
     # results
     pos += 8
     if results_count < 0:
-        raise Malformed(f"length {results_count}, which may not be")
+        raise Malformed(f"invalid length {results_count}")
     if results_count * 8 > end - pos:
         raise Malformed(f"{results_count} elements announced, {end - pos} bytes remain")
     budget -= results_count * 324
@@ -53,7 +53,7 @@ def decode_v0(buf: memoryview) -> DescribeLogDirsResponse:
         # results.log_dir
         pos += 4
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -63,7 +63,7 @@ def decode_v0(buf: memoryview) -> DescribeLogDirsResponse:
         (topics_count,) = unpack_i(buf, pos)
         pos += 4
         if topics_count < 0:
-            raise Malformed(f"length {topics_count}, which may not be")
+            raise Malformed(f"invalid length {topics_count}")
         if topics_count * 6 > end - pos:
             raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
         budget -= topics_count * 268
@@ -75,7 +75,7 @@ def decode_v0(buf: memoryview) -> DescribeLogDirsResponse:
             (n,) = unpack_h(buf, pos)
             pos += 2
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -85,7 +85,7 @@ def decode_v0(buf: memoryview) -> DescribeLogDirsResponse:
             (partitions_count,) = unpack_i(buf, pos)
             pos += 4
             if partitions_count < 0:
-                raise Malformed(f"length {partitions_count}, which may not be")
+                raise Malformed(f"invalid length {partitions_count}")
             if partitions_count * 21 > end - pos:
                 raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
             budget -= partitions_count * 244
@@ -120,7 +120,7 @@ def decode_v2(buf: memoryview) -> DescribeLogDirsResponse:
         results_count, pos = read_uvarint(buf, pos - 1)
     results_count -= 1
     if results_count < 0:
-        raise Malformed(f"length {results_count}, which may not be")
+        raise Malformed(f"invalid length {results_count}")
     if results_count * 5 > end - pos:
         raise Malformed(f"{results_count} elements announced, {end - pos} bytes remain")
     budget -= results_count * 324
@@ -138,7 +138,7 @@ def decode_v2(buf: memoryview) -> DescribeLogDirsResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -151,7 +151,7 @@ def decode_v2(buf: memoryview) -> DescribeLogDirsResponse:
             topics_count, pos = read_uvarint(buf, pos - 1)
         topics_count -= 1
         if topics_count < 0:
-            raise Malformed(f"length {topics_count}, which may not be")
+            raise Malformed(f"invalid length {topics_count}")
         if topics_count * 3 > end - pos:
             raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
         budget -= topics_count * 268
@@ -168,7 +168,7 @@ def decode_v2(buf: memoryview) -> DescribeLogDirsResponse:
                     raise Malformed(f"length {n - 1}")
             n -= 1
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -181,7 +181,7 @@ def decode_v2(buf: memoryview) -> DescribeLogDirsResponse:
                 partitions_count, pos = read_uvarint(buf, pos - 1)
             partitions_count -= 1
             if partitions_count < 0:
-                raise Malformed(f"length {partitions_count}, which may not be")
+                raise Malformed(f"invalid length {partitions_count}")
             if partitions_count * 22 > end - pos:
                 raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
             budget -= partitions_count * 244
@@ -234,7 +234,7 @@ def decode_v3(buf: memoryview) -> DescribeLogDirsResponse:
         results_count, pos = read_uvarint(buf, pos - 1)
     results_count -= 1
     if results_count < 0:
-        raise Malformed(f"length {results_count}, which may not be")
+        raise Malformed(f"invalid length {results_count}")
     if results_count * 5 > end - pos:
         raise Malformed(f"{results_count} elements announced, {end - pos} bytes remain")
     budget -= results_count * 324
@@ -252,7 +252,7 @@ def decode_v3(buf: memoryview) -> DescribeLogDirsResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -265,7 +265,7 @@ def decode_v3(buf: memoryview) -> DescribeLogDirsResponse:
             topics_count, pos = read_uvarint(buf, pos - 1)
         topics_count -= 1
         if topics_count < 0:
-            raise Malformed(f"length {topics_count}, which may not be")
+            raise Malformed(f"invalid length {topics_count}")
         if topics_count * 3 > end - pos:
             raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
         budget -= topics_count * 268
@@ -282,7 +282,7 @@ def decode_v3(buf: memoryview) -> DescribeLogDirsResponse:
                     raise Malformed(f"length {n - 1}")
             n -= 1
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -295,7 +295,7 @@ def decode_v3(buf: memoryview) -> DescribeLogDirsResponse:
                 partitions_count, pos = read_uvarint(buf, pos - 1)
             partitions_count -= 1
             if partitions_count < 0:
-                raise Malformed(f"length {partitions_count}, which may not be")
+                raise Malformed(f"invalid length {partitions_count}")
             if partitions_count * 22 > end - pos:
                 raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
             budget -= partitions_count * 244
@@ -348,7 +348,7 @@ def decode_v4(buf: memoryview) -> DescribeLogDirsResponse:
         results_count, pos = read_uvarint(buf, pos - 1)
     results_count -= 1
     if results_count < 0:
-        raise Malformed(f"length {results_count}, which may not be")
+        raise Malformed(f"invalid length {results_count}")
     if results_count * 21 > end - pos:
         raise Malformed(f"{results_count} elements announced, {end - pos} bytes remain")
     budget -= results_count * 420
@@ -366,7 +366,7 @@ def decode_v4(buf: memoryview) -> DescribeLogDirsResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -379,7 +379,7 @@ def decode_v4(buf: memoryview) -> DescribeLogDirsResponse:
             topics_count, pos = read_uvarint(buf, pos - 1)
         topics_count -= 1
         if topics_count < 0:
-            raise Malformed(f"length {topics_count}, which may not be")
+            raise Malformed(f"invalid length {topics_count}")
         if topics_count * 3 > end - pos:
             raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
         budget -= topics_count * 268
@@ -396,7 +396,7 @@ def decode_v4(buf: memoryview) -> DescribeLogDirsResponse:
                     raise Malformed(f"length {n - 1}")
             n -= 1
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -409,7 +409,7 @@ def decode_v4(buf: memoryview) -> DescribeLogDirsResponse:
                 partitions_count, pos = read_uvarint(buf, pos - 1)
             partitions_count -= 1
             if partitions_count < 0:
-                raise Malformed(f"length {partitions_count}, which may not be")
+                raise Malformed(f"invalid length {partitions_count}")
             if partitions_count * 22 > end - pos:
                 raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
             budget -= partitions_count * 244

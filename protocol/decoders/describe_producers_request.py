@@ -27,7 +27,7 @@ def decode_v0(buf: memoryview) -> DescribeProducersRequest:
         topics_count, pos = read_uvarint(buf, pos - 1)
     topics_count -= 1
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 3 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 268
@@ -44,7 +44,7 @@ def decode_v0(buf: memoryview) -> DescribeProducersRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -57,7 +57,7 @@ def decode_v0(buf: memoryview) -> DescribeProducersRequest:
             partition_indexes_count, pos = read_uvarint(buf, pos - 1)
         partition_indexes_count -= 1
         if partition_indexes_count < 0:
-            raise Malformed(f"length {partition_indexes_count}, which may not be")
+            raise Malformed(f"invalid length {partition_indexes_count}")
         if partition_indexes_count * 4 > end - pos:
             raise Malformed(f"{partition_indexes_count} elements announced, {end - pos} bytes remain")
         budget -= partition_indexes_count * 52

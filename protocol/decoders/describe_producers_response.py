@@ -36,7 +36,7 @@ def decode_v0(buf: memoryview) -> DescribeProducersResponse:
         topics_count, pos = read_uvarint(buf, pos - 1)
     topics_count -= 1
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 3 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 268
@@ -53,7 +53,7 @@ def decode_v0(buf: memoryview) -> DescribeProducersResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -66,7 +66,7 @@ def decode_v0(buf: memoryview) -> DescribeProducersResponse:
             partitions_count, pos = read_uvarint(buf, pos - 1)
         partitions_count -= 1
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 9 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 348
@@ -98,7 +98,7 @@ def decode_v0(buf: memoryview) -> DescribeProducersResponse:
                 active_producers_count, pos = read_uvarint(buf, pos - 1)
             active_producers_count -= 1
             if active_producers_count < 0:
-                raise Malformed(f"length {active_producers_count}, which may not be")
+                raise Malformed(f"invalid length {active_producers_count}")
             if active_producers_count * 37 > end - pos:
                 raise Malformed(f"{active_producers_count} elements announced, {end - pos} bytes remain")
             budget -= active_producers_count * 372

@@ -26,7 +26,7 @@ def decode_v0(buf: memoryview) -> DescribeTransactionsRequest:
         transactional_ids_count, pos = read_uvarint(buf, pos - 1)
     transactional_ids_count -= 1
     if transactional_ids_count < 0:
-        raise Malformed(f"length {transactional_ids_count}, which may not be")
+        raise Malformed(f"invalid length {transactional_ids_count}")
     if transactional_ids_count * 1 > end - pos:
         raise Malformed(f"{transactional_ids_count} elements announced, {end - pos} bytes remain")
     budget -= transactional_ids_count * 100
@@ -42,7 +42,7 @@ def decode_v0(buf: memoryview) -> DescribeTransactionsRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")

@@ -35,7 +35,7 @@ def decode_v0(buf: memoryview) -> DescribeTransactionsResponse:
         transaction_states_count, pos = read_uvarint(buf, pos - 1)
     transaction_states_count -= 1
     if transaction_states_count < 0:
-        raise Malformed(f"length {transaction_states_count}, which may not be")
+        raise Malformed(f"invalid length {transaction_states_count}")
     if transaction_states_count * 28 > end - pos:
         raise Malformed(f"{transaction_states_count} elements announced, {end - pos} bytes remain")
     budget -= transaction_states_count * 588
@@ -53,7 +53,7 @@ def decode_v0(buf: memoryview) -> DescribeTransactionsResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -68,7 +68,7 @@ def decode_v0(buf: memoryview) -> DescribeTransactionsResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -84,7 +84,7 @@ def decode_v0(buf: memoryview) -> DescribeTransactionsResponse:
             topics_count, pos = read_uvarint(buf, pos - 1)
         topics_count -= 1
         if topics_count < 0:
-            raise Malformed(f"length {topics_count}, which may not be")
+            raise Malformed(f"invalid length {topics_count}")
         if topics_count * 3 > end - pos:
             raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
         budget -= topics_count * 268
@@ -101,7 +101,7 @@ def decode_v0(buf: memoryview) -> DescribeTransactionsResponse:
                     raise Malformed(f"length {n - 1}")
             n -= 1
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -114,7 +114,7 @@ def decode_v0(buf: memoryview) -> DescribeTransactionsResponse:
                 partitions_count, pos = read_uvarint(buf, pos - 1)
             partitions_count -= 1
             if partitions_count < 0:
-                raise Malformed(f"length {partitions_count}, which may not be")
+                raise Malformed(f"invalid length {partitions_count}")
             if partitions_count * 4 > end - pos:
                 raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
             budget -= partitions_count * 52

@@ -51,7 +51,7 @@ def decode_v0(buf: memoryview) -> DescribeUserScramCredentialsResponse:
         results_count, pos = read_uvarint(buf, pos - 1)
     results_count -= 1
     if results_count < 0:
-        raise Malformed(f"length {results_count}, which may not be")
+        raise Malformed(f"invalid length {results_count}")
     if results_count * 6 > end - pos:
         raise Malformed(f"{results_count} elements announced, {end - pos} bytes remain")
     budget -= results_count * 396
@@ -68,7 +68,7 @@ def decode_v0(buf: memoryview) -> DescribeUserScramCredentialsResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -98,7 +98,7 @@ def decode_v0(buf: memoryview) -> DescribeUserScramCredentialsResponse:
             credential_infos_count, pos = read_uvarint(buf, pos - 1)
         credential_infos_count -= 1
         if credential_infos_count < 0:
-            raise Malformed(f"length {credential_infos_count}, which may not be")
+            raise Malformed(f"invalid length {credential_infos_count}")
         if credential_infos_count * 6 > end - pos:
             raise Malformed(f"{credential_infos_count} elements announced, {end - pos} bytes remain")
         budget -= credential_infos_count * 164

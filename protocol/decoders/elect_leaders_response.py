@@ -35,7 +35,7 @@ def decode_v0(buf: memoryview) -> ElectLeadersResponse:
     # replica_election_results
     pos += 8
     if replica_election_results_count < 0:
-        raise Malformed(f"length {replica_election_results_count}, which may not be")
+        raise Malformed(f"invalid length {replica_election_results_count}")
     if replica_election_results_count * 6 > end - pos:
         raise Malformed(f"{replica_election_results_count} elements announced, {end - pos} bytes remain")
     budget -= replica_election_results_count * 268
@@ -47,7 +47,7 @@ def decode_v0(buf: memoryview) -> ElectLeadersResponse:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -57,7 +57,7 @@ def decode_v0(buf: memoryview) -> ElectLeadersResponse:
         (partition_result_count,) = unpack_i(buf, pos)
         pos += 4
         if partition_result_count < 0:
-            raise Malformed(f"length {partition_result_count}, which may not be")
+            raise Malformed(f"invalid length {partition_result_count}")
         if partition_result_count * 8 > end - pos:
             raise Malformed(f"{partition_result_count} elements announced, {end - pos} bytes remain")
         budget -= partition_result_count * 252
@@ -96,7 +96,7 @@ def decode_v1(buf: memoryview) -> ElectLeadersResponse:
     # replica_election_results
     pos += 10
     if replica_election_results_count < 0:
-        raise Malformed(f"length {replica_election_results_count}, which may not be")
+        raise Malformed(f"invalid length {replica_election_results_count}")
     if replica_election_results_count * 6 > end - pos:
         raise Malformed(f"{replica_election_results_count} elements announced, {end - pos} bytes remain")
     budget -= replica_election_results_count * 268
@@ -108,7 +108,7 @@ def decode_v1(buf: memoryview) -> ElectLeadersResponse:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -118,7 +118,7 @@ def decode_v1(buf: memoryview) -> ElectLeadersResponse:
         (partition_result_count,) = unpack_i(buf, pos)
         pos += 4
         if partition_result_count < 0:
-            raise Malformed(f"length {partition_result_count}, which may not be")
+            raise Malformed(f"invalid length {partition_result_count}")
         if partition_result_count * 8 > end - pos:
             raise Malformed(f"{partition_result_count} elements announced, {end - pos} bytes remain")
         budget -= partition_result_count * 252
@@ -160,7 +160,7 @@ def decode_v2(buf: memoryview) -> ElectLeadersResponse:
         replica_election_results_count, pos = read_uvarint(buf, pos - 1)
     replica_election_results_count -= 1
     if replica_election_results_count < 0:
-        raise Malformed(f"length {replica_election_results_count}, which may not be")
+        raise Malformed(f"invalid length {replica_election_results_count}")
     if replica_election_results_count * 3 > end - pos:
         raise Malformed(f"{replica_election_results_count} elements announced, {end - pos} bytes remain")
     budget -= replica_election_results_count * 268
@@ -177,7 +177,7 @@ def decode_v2(buf: memoryview) -> ElectLeadersResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -190,7 +190,7 @@ def decode_v2(buf: memoryview) -> ElectLeadersResponse:
             partition_result_count, pos = read_uvarint(buf, pos - 1)
         partition_result_count -= 1
         if partition_result_count < 0:
-            raise Malformed(f"length {partition_result_count}, which may not be")
+            raise Malformed(f"invalid length {partition_result_count}")
         if partition_result_count * 8 > end - pos:
             raise Malformed(f"{partition_result_count} elements announced, {end - pos} bytes remain")
         budget -= partition_result_count * 252

@@ -48,7 +48,7 @@ def decode_v0(buf: memoryview) -> FetchRequest:
     # topics
     pos += 16
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 6 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 276
@@ -60,7 +60,7 @@ def decode_v0(buf: memoryview) -> FetchRequest:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -70,7 +70,7 @@ def decode_v0(buf: memoryview) -> FetchRequest:
         (partitions_count,) = unpack_i(buf, pos)
         pos += 4
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 16 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 252
@@ -102,7 +102,7 @@ def decode_v3(buf: memoryview) -> FetchRequest:
     # topics
     pos += 20
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 6 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 276
@@ -114,7 +114,7 @@ def decode_v3(buf: memoryview) -> FetchRequest:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -124,7 +124,7 @@ def decode_v3(buf: memoryview) -> FetchRequest:
         (partitions_count,) = unpack_i(buf, pos)
         pos += 4
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 16 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 252
@@ -156,7 +156,7 @@ def decode_v4(buf: memoryview) -> FetchRequest:
     # topics
     pos += 21
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 6 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 276
@@ -168,7 +168,7 @@ def decode_v4(buf: memoryview) -> FetchRequest:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -178,7 +178,7 @@ def decode_v4(buf: memoryview) -> FetchRequest:
         (partitions_count,) = unpack_i(buf, pos)
         pos += 4
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 16 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 252
@@ -211,7 +211,7 @@ def decode_v5(buf: memoryview) -> FetchRequest:
     # topics
     pos += 21
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 6 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 276
@@ -223,7 +223,7 @@ def decode_v5(buf: memoryview) -> FetchRequest:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -233,7 +233,7 @@ def decode_v5(buf: memoryview) -> FetchRequest:
         (partitions_count,) = unpack_i(buf, pos)
         pos += 4
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 24 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 300
@@ -268,7 +268,7 @@ def decode_v7(buf: memoryview) -> FetchRequest:
     # topics
     pos += 29
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 6 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 276
@@ -280,7 +280,7 @@ def decode_v7(buf: memoryview) -> FetchRequest:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -290,7 +290,7 @@ def decode_v7(buf: memoryview) -> FetchRequest:
         (partitions_count,) = unpack_i(buf, pos)
         pos += 4
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 24 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 300
@@ -311,7 +311,7 @@ def decode_v7(buf: memoryview) -> FetchRequest:
     (forgotten_topics_data_count,) = unpack_i(buf, pos)
     pos += 4
     if forgotten_topics_data_count < 0:
-        raise Malformed(f"length {forgotten_topics_data_count}, which may not be")
+        raise Malformed(f"invalid length {forgotten_topics_data_count}")
     if forgotten_topics_data_count * 6 > end - pos:
         raise Malformed(f"{forgotten_topics_data_count} elements announced, {end - pos} bytes remain")
     budget -= forgotten_topics_data_count * 276
@@ -323,7 +323,7 @@ def decode_v7(buf: memoryview) -> FetchRequest:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -333,7 +333,7 @@ def decode_v7(buf: memoryview) -> FetchRequest:
         (partitions_count_2,) = unpack_i(buf, pos)
         pos += 4
         if partitions_count_2 < 0:
-            raise Malformed(f"length {partitions_count_2}, which may not be")
+            raise Malformed(f"invalid length {partitions_count_2}")
         if partitions_count_2 * 4 > end - pos:
             raise Malformed(f"{partitions_count_2} elements announced, {end - pos} bytes remain")
         budget -= partitions_count_2 * 52
@@ -374,7 +374,7 @@ def decode_v9(buf: memoryview) -> FetchRequest:
     # topics
     pos += 29
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 6 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 276
@@ -386,7 +386,7 @@ def decode_v9(buf: memoryview) -> FetchRequest:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -396,7 +396,7 @@ def decode_v9(buf: memoryview) -> FetchRequest:
         (partitions_count,) = unpack_i(buf, pos)
         pos += 4
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 28 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 332
@@ -430,7 +430,7 @@ def decode_v9(buf: memoryview) -> FetchRequest:
     (forgotten_topics_data_count,) = unpack_i(buf, pos)
     pos += 4
     if forgotten_topics_data_count < 0:
-        raise Malformed(f"length {forgotten_topics_data_count}, which may not be")
+        raise Malformed(f"invalid length {forgotten_topics_data_count}")
     if forgotten_topics_data_count * 6 > end - pos:
         raise Malformed(f"{forgotten_topics_data_count} elements announced, {end - pos} bytes remain")
     budget -= forgotten_topics_data_count * 276
@@ -442,7 +442,7 @@ def decode_v9(buf: memoryview) -> FetchRequest:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -452,7 +452,7 @@ def decode_v9(buf: memoryview) -> FetchRequest:
         (partitions_count_2,) = unpack_i(buf, pos)
         pos += 4
         if partitions_count_2 < 0:
-            raise Malformed(f"length {partitions_count_2}, which may not be")
+            raise Malformed(f"invalid length {partitions_count_2}")
         if partitions_count_2 * 4 > end - pos:
             raise Malformed(f"{partitions_count_2} elements announced, {end - pos} bytes remain")
         budget -= partitions_count_2 * 52
@@ -493,7 +493,7 @@ def decode_v11(buf: memoryview) -> FetchRequest:
     # topics
     pos += 29
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 6 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 276
@@ -505,7 +505,7 @@ def decode_v11(buf: memoryview) -> FetchRequest:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -515,7 +515,7 @@ def decode_v11(buf: memoryview) -> FetchRequest:
         (partitions_count,) = unpack_i(buf, pos)
         pos += 4
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 28 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 332
@@ -549,7 +549,7 @@ def decode_v11(buf: memoryview) -> FetchRequest:
     (forgotten_topics_data_count,) = unpack_i(buf, pos)
     pos += 4
     if forgotten_topics_data_count < 0:
-        raise Malformed(f"length {forgotten_topics_data_count}, which may not be")
+        raise Malformed(f"invalid length {forgotten_topics_data_count}")
     if forgotten_topics_data_count * 6 > end - pos:
         raise Malformed(f"{forgotten_topics_data_count} elements announced, {end - pos} bytes remain")
     budget -= forgotten_topics_data_count * 276
@@ -561,7 +561,7 @@ def decode_v11(buf: memoryview) -> FetchRequest:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -571,7 +571,7 @@ def decode_v11(buf: memoryview) -> FetchRequest:
         (partitions_count_2,) = unpack_i(buf, pos)
         pos += 4
         if partitions_count_2 < 0:
-            raise Malformed(f"length {partitions_count_2}, which may not be")
+            raise Malformed(f"invalid length {partitions_count_2}")
         if partitions_count_2 * 4 > end - pos:
             raise Malformed(f"{partitions_count_2} elements announced, {end - pos} bytes remain")
         budget -= partitions_count_2 * 52
@@ -585,7 +585,7 @@ def decode_v11(buf: memoryview) -> FetchRequest:
     (n,) = unpack_h(buf, pos)
     pos += 2
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -625,7 +625,7 @@ def decode_v12(buf: memoryview) -> FetchRequest:
         topics_count, pos = read_uvarint(buf, pos - 1)
     topics_count -= 1
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 3 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 276
@@ -642,7 +642,7 @@ def decode_v12(buf: memoryview) -> FetchRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -655,7 +655,7 @@ def decode_v12(buf: memoryview) -> FetchRequest:
             partitions_count, pos = read_uvarint(buf, pos - 1)
         partitions_count -= 1
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 33 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 364
@@ -706,7 +706,7 @@ def decode_v12(buf: memoryview) -> FetchRequest:
         forgotten_topics_data_count, pos = read_uvarint(buf, pos - 1)
     forgotten_topics_data_count -= 1
     if forgotten_topics_data_count < 0:
-        raise Malformed(f"length {forgotten_topics_data_count}, which may not be")
+        raise Malformed(f"invalid length {forgotten_topics_data_count}")
     if forgotten_topics_data_count * 3 > end - pos:
         raise Malformed(f"{forgotten_topics_data_count} elements announced, {end - pos} bytes remain")
     budget -= forgotten_topics_data_count * 276
@@ -723,7 +723,7 @@ def decode_v12(buf: memoryview) -> FetchRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -736,7 +736,7 @@ def decode_v12(buf: memoryview) -> FetchRequest:
             partitions_count_2, pos = read_uvarint(buf, pos - 1)
         partitions_count_2 -= 1
         if partitions_count_2 < 0:
-            raise Malformed(f"length {partitions_count_2}, which may not be")
+            raise Malformed(f"invalid length {partitions_count_2}")
         if partitions_count_2 * 4 > end - pos:
             raise Malformed(f"{partitions_count_2} elements announced, {end - pos} bytes remain")
         budget -= partitions_count_2 * 52
@@ -760,7 +760,7 @@ def decode_v12(buf: memoryview) -> FetchRequest:
             raise Malformed(f"length {n - 1}")
     n -= 1
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -840,7 +840,7 @@ def decode_v13(buf: memoryview) -> FetchRequest:
         topics_count, pos = read_uvarint(buf, pos - 1)
     topics_count -= 1
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 18 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 260
@@ -856,7 +856,7 @@ def decode_v13(buf: memoryview) -> FetchRequest:
             partitions_count, pos = read_uvarint(buf, pos - 1)
         partitions_count -= 1
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 33 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 364
@@ -907,7 +907,7 @@ def decode_v13(buf: memoryview) -> FetchRequest:
         forgotten_topics_data_count, pos = read_uvarint(buf, pos - 1)
     forgotten_topics_data_count -= 1
     if forgotten_topics_data_count < 0:
-        raise Malformed(f"length {forgotten_topics_data_count}, which may not be")
+        raise Malformed(f"invalid length {forgotten_topics_data_count}")
     if forgotten_topics_data_count * 18 > end - pos:
         raise Malformed(f"{forgotten_topics_data_count} elements announced, {end - pos} bytes remain")
     budget -= forgotten_topics_data_count * 260
@@ -923,7 +923,7 @@ def decode_v13(buf: memoryview) -> FetchRequest:
             partitions_count_2, pos = read_uvarint(buf, pos - 1)
         partitions_count_2 -= 1
         if partitions_count_2 < 0:
-            raise Malformed(f"length {partitions_count_2}, which may not be")
+            raise Malformed(f"invalid length {partitions_count_2}")
         if partitions_count_2 * 4 > end - pos:
             raise Malformed(f"{partitions_count_2} elements announced, {end - pos} bytes remain")
         budget -= partitions_count_2 * 52
@@ -947,7 +947,7 @@ def decode_v13(buf: memoryview) -> FetchRequest:
             raise Malformed(f"length {n - 1}")
     n -= 1
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -1027,7 +1027,7 @@ def decode_v15(buf: memoryview) -> FetchRequest:
         topics_count, pos = read_uvarint(buf, pos - 1)
     topics_count -= 1
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 18 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 260
@@ -1043,7 +1043,7 @@ def decode_v15(buf: memoryview) -> FetchRequest:
             partitions_count, pos = read_uvarint(buf, pos - 1)
         partitions_count -= 1
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 33 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 364
@@ -1094,7 +1094,7 @@ def decode_v15(buf: memoryview) -> FetchRequest:
         forgotten_topics_data_count, pos = read_uvarint(buf, pos - 1)
     forgotten_topics_data_count -= 1
     if forgotten_topics_data_count < 0:
-        raise Malformed(f"length {forgotten_topics_data_count}, which may not be")
+        raise Malformed(f"invalid length {forgotten_topics_data_count}")
     if forgotten_topics_data_count * 18 > end - pos:
         raise Malformed(f"{forgotten_topics_data_count} elements announced, {end - pos} bytes remain")
     budget -= forgotten_topics_data_count * 260
@@ -1110,7 +1110,7 @@ def decode_v15(buf: memoryview) -> FetchRequest:
             partitions_count_2, pos = read_uvarint(buf, pos - 1)
         partitions_count_2 -= 1
         if partitions_count_2 < 0:
-            raise Malformed(f"length {partitions_count_2}, which may not be")
+            raise Malformed(f"invalid length {partitions_count_2}")
         if partitions_count_2 * 4 > end - pos:
             raise Malformed(f"{partitions_count_2} elements announced, {end - pos} bytes remain")
         budget -= partitions_count_2 * 52
@@ -1134,7 +1134,7 @@ def decode_v15(buf: memoryview) -> FetchRequest:
             raise Malformed(f"length {n - 1}")
     n -= 1
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -1227,7 +1227,7 @@ def decode_v17(buf: memoryview) -> FetchRequest:
         topics_count, pos = read_uvarint(buf, pos - 1)
     topics_count -= 1
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 18 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 260
@@ -1243,7 +1243,7 @@ def decode_v17(buf: memoryview) -> FetchRequest:
             partitions_count, pos = read_uvarint(buf, pos - 1)
         partitions_count -= 1
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 33 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 428
@@ -1315,7 +1315,7 @@ def decode_v17(buf: memoryview) -> FetchRequest:
         forgotten_topics_data_count, pos = read_uvarint(buf, pos - 1)
     forgotten_topics_data_count -= 1
     if forgotten_topics_data_count < 0:
-        raise Malformed(f"length {forgotten_topics_data_count}, which may not be")
+        raise Malformed(f"invalid length {forgotten_topics_data_count}")
     if forgotten_topics_data_count * 18 > end - pos:
         raise Malformed(f"{forgotten_topics_data_count} elements announced, {end - pos} bytes remain")
     budget -= forgotten_topics_data_count * 260
@@ -1331,7 +1331,7 @@ def decode_v17(buf: memoryview) -> FetchRequest:
             partitions_count_2, pos = read_uvarint(buf, pos - 1)
         partitions_count_2 -= 1
         if partitions_count_2 < 0:
-            raise Malformed(f"length {partitions_count_2}, which may not be")
+            raise Malformed(f"invalid length {partitions_count_2}")
         if partitions_count_2 * 4 > end - pos:
             raise Malformed(f"{partitions_count_2} elements announced, {end - pos} bytes remain")
         budget -= partitions_count_2 * 52
@@ -1355,7 +1355,7 @@ def decode_v17(buf: memoryview) -> FetchRequest:
             raise Malformed(f"length {n - 1}")
     n -= 1
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")

@@ -53,7 +53,7 @@ def decode_v0(buf: memoryview) -> FetchResponse:
     (responses_count,) = unpack_i(buf, pos)
     pos += 4
     if responses_count < 0:
-        raise Malformed(f"length {responses_count}, which may not be")
+        raise Malformed(f"invalid length {responses_count}")
     if responses_count * 6 > end - pos:
         raise Malformed(f"{responses_count} elements announced, {end - pos} bytes remain")
     budget -= responses_count * 276
@@ -65,7 +65,7 @@ def decode_v0(buf: memoryview) -> FetchResponse:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -75,7 +75,7 @@ def decode_v0(buf: memoryview) -> FetchResponse:
         (partitions_count,) = unpack_i(buf, pos)
         pos += 4
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 18 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 484
@@ -131,7 +131,7 @@ def decode_v1(buf: memoryview) -> FetchResponse:
     # responses
     pos += 8
     if responses_count < 0:
-        raise Malformed(f"length {responses_count}, which may not be")
+        raise Malformed(f"invalid length {responses_count}")
     if responses_count * 6 > end - pos:
         raise Malformed(f"{responses_count} elements announced, {end - pos} bytes remain")
     budget -= responses_count * 276
@@ -143,7 +143,7 @@ def decode_v1(buf: memoryview) -> FetchResponse:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -153,7 +153,7 @@ def decode_v1(buf: memoryview) -> FetchResponse:
         (partitions_count,) = unpack_i(buf, pos)
         pos += 4
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 18 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 484
@@ -209,7 +209,7 @@ def decode_v4(buf: memoryview) -> FetchResponse:
     # responses
     pos += 8
     if responses_count < 0:
-        raise Malformed(f"length {responses_count}, which may not be")
+        raise Malformed(f"invalid length {responses_count}")
     if responses_count * 6 > end - pos:
         raise Malformed(f"{responses_count} elements announced, {end - pos} bytes remain")
     budget -= responses_count * 276
@@ -221,7 +221,7 @@ def decode_v4(buf: memoryview) -> FetchResponse:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -231,7 +231,7 @@ def decode_v4(buf: memoryview) -> FetchResponse:
         (partitions_count,) = unpack_i(buf, pos)
         pos += 4
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 30 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 620
@@ -309,7 +309,7 @@ def decode_v5(buf: memoryview) -> FetchResponse:
     # responses
     pos += 8
     if responses_count < 0:
-        raise Malformed(f"length {responses_count}, which may not be")
+        raise Malformed(f"invalid length {responses_count}")
     if responses_count * 6 > end - pos:
         raise Malformed(f"{responses_count} elements announced, {end - pos} bytes remain")
     budget -= responses_count * 276
@@ -321,7 +321,7 @@ def decode_v5(buf: memoryview) -> FetchResponse:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -331,7 +331,7 @@ def decode_v5(buf: memoryview) -> FetchResponse:
         (partitions_count,) = unpack_i(buf, pos)
         pos += 4
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 38 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 668
@@ -414,7 +414,7 @@ def decode_v7(buf: memoryview) -> FetchResponse:
     # responses
     pos += 14
     if responses_count < 0:
-        raise Malformed(f"length {responses_count}, which may not be")
+        raise Malformed(f"invalid length {responses_count}")
     if responses_count * 6 > end - pos:
         raise Malformed(f"{responses_count} elements announced, {end - pos} bytes remain")
     budget -= responses_count * 276
@@ -426,7 +426,7 @@ def decode_v7(buf: memoryview) -> FetchResponse:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -436,7 +436,7 @@ def decode_v7(buf: memoryview) -> FetchResponse:
         (partitions_count,) = unpack_i(buf, pos)
         pos += 4
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 38 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 668
@@ -519,7 +519,7 @@ def decode_v11(buf: memoryview) -> FetchResponse:
     # responses
     pos += 14
     if responses_count < 0:
-        raise Malformed(f"length {responses_count}, which may not be")
+        raise Malformed(f"invalid length {responses_count}")
     if responses_count * 6 > end - pos:
         raise Malformed(f"{responses_count} elements announced, {end - pos} bytes remain")
     budget -= responses_count * 276
@@ -531,7 +531,7 @@ def decode_v11(buf: memoryview) -> FetchResponse:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -541,7 +541,7 @@ def decode_v11(buf: memoryview) -> FetchResponse:
         (partitions_count,) = unpack_i(buf, pos)
         pos += 4
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 42 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 700
@@ -628,7 +628,7 @@ def decode_v12(buf: memoryview) -> FetchResponse:
         responses_count, pos = read_uvarint(buf, pos - 1)
     responses_count -= 1
     if responses_count < 0:
-        raise Malformed(f"length {responses_count}, which may not be")
+        raise Malformed(f"invalid length {responses_count}")
     if responses_count * 3 > end - pos:
         raise Malformed(f"{responses_count} elements announced, {end - pos} bytes remain")
     budget -= responses_count * 276
@@ -645,7 +645,7 @@ def decode_v12(buf: memoryview) -> FetchResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -658,7 +658,7 @@ def decode_v12(buf: memoryview) -> FetchResponse:
             partitions_count, pos = read_uvarint(buf, pos - 1)
         partitions_count -= 1
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 37 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 1164
@@ -818,7 +818,7 @@ def decode_v13(buf: memoryview) -> FetchResponse:
         responses_count, pos = read_uvarint(buf, pos - 1)
     responses_count -= 1
     if responses_count < 0:
-        raise Malformed(f"length {responses_count}, which may not be")
+        raise Malformed(f"invalid length {responses_count}")
     if responses_count * 18 > end - pos:
         raise Malformed(f"{responses_count} elements announced, {end - pos} bytes remain")
     budget -= responses_count * 260
@@ -834,7 +834,7 @@ def decode_v13(buf: memoryview) -> FetchResponse:
             partitions_count, pos = read_uvarint(buf, pos - 1)
         partitions_count -= 1
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 37 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 1164
@@ -994,7 +994,7 @@ def decode_v16(buf: memoryview) -> FetchResponse:
         responses_count, pos = read_uvarint(buf, pos - 1)
     responses_count -= 1
     if responses_count < 0:
-        raise Malformed(f"length {responses_count}, which may not be")
+        raise Malformed(f"invalid length {responses_count}")
     if responses_count * 18 > end - pos:
         raise Malformed(f"{responses_count} elements announced, {end - pos} bytes remain")
     budget -= responses_count * 260
@@ -1010,7 +1010,7 @@ def decode_v16(buf: memoryview) -> FetchResponse:
             partitions_count, pos = read_uvarint(buf, pos - 1)
         partitions_count -= 1
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 37 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 1164
@@ -1176,7 +1176,7 @@ def decode_v16(buf: memoryview) -> FetchResponse:
                     node_endpoints_count, pos = read_uvarint(buf, pos - 1)
                 node_endpoints_count -= 1
                 if node_endpoints_count < 0:
-                    raise Malformed(f"length {node_endpoints_count}, which may not be")
+                    raise Malformed(f"invalid length {node_endpoints_count}")
                 if node_endpoints_count * 11 > end - pos:
                     raise Malformed(f"{node_endpoints_count} elements announced, {end - pos} bytes remain")
                 budget -= node_endpoints_count * 340
@@ -1194,7 +1194,7 @@ def decode_v16(buf: memoryview) -> FetchResponse:
                             raise Malformed(f"length {n - 1}")
                     n -= 1
                     if n < 0:
-                        raise Malformed(f"length {n}, which may not be")
+                        raise Malformed(f"invalid length {n}")
                     stop = pos + n
                     if stop > end:
                         raise Malformed(f"{n} bytes announced, {end - pos} remain")

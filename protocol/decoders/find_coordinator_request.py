@@ -26,7 +26,7 @@ def decode_v0(buf: memoryview) -> FindCoordinatorRequest:
     (n,) = unpack_h(buf, pos)
     pos += 2
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -43,7 +43,7 @@ def decode_v1(buf: memoryview) -> FindCoordinatorRequest:
     (n,) = unpack_h(buf, pos)
     pos += 2
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -69,7 +69,7 @@ def decode_v3(buf: memoryview) -> FindCoordinatorRequest:
             raise Malformed(f"length {n - 1}")
     n -= 1
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -97,7 +97,7 @@ def decode_v4(buf: memoryview) -> FindCoordinatorRequest:
         coordinator_keys_count, pos = read_uvarint(buf, pos - 1)
     coordinator_keys_count -= 1
     if coordinator_keys_count < 0:
-        raise Malformed(f"length {coordinator_keys_count}, which may not be")
+        raise Malformed(f"invalid length {coordinator_keys_count}")
     if coordinator_keys_count * 1 > end - pos:
         raise Malformed(f"{coordinator_keys_count} elements announced, {end - pos} bytes remain")
     budget -= coordinator_keys_count * 100
@@ -113,7 +113,7 @@ def decode_v4(buf: memoryview) -> FindCoordinatorRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")

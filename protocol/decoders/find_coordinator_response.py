@@ -30,7 +30,7 @@ def decode_v0(buf: memoryview) -> FindCoordinatorResponse:
     # host
     pos += 8
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -65,7 +65,7 @@ def decode_v1(buf: memoryview) -> FindCoordinatorResponse:
     # host
     pos += 6
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -109,7 +109,7 @@ def decode_v3(buf: memoryview) -> FindCoordinatorResponse:
             raise Malformed(f"length {n - 1}")
     n -= 1
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -137,7 +137,7 @@ def decode_v4(buf: memoryview) -> FindCoordinatorResponse:
         coordinators_count, pos = read_uvarint(buf, pos - 1)
     coordinators_count -= 1
     if coordinators_count < 0:
-        raise Malformed(f"length {coordinators_count}, which may not be")
+        raise Malformed(f"invalid length {coordinators_count}")
     if coordinators_count * 14 > end - pos:
         raise Malformed(f"{coordinators_count} elements announced, {end - pos} bytes remain")
     budget -= coordinators_count * 468
@@ -154,7 +154,7 @@ def decode_v4(buf: memoryview) -> FindCoordinatorResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -170,7 +170,7 @@ def decode_v4(buf: memoryview) -> FindCoordinatorResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")

@@ -33,7 +33,7 @@ def decode_v0(buf: memoryview) -> GroupMetadataValue:
     (n,) = unpack_h(buf, pos)
     pos += 2
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -70,7 +70,7 @@ def decode_v0(buf: memoryview) -> GroupMetadataValue:
     (members_count,) = unpack_i(buf, pos)
     pos += 4
     if members_count < 0:
-        raise Malformed(f"length {members_count}, which may not be")
+        raise Malformed(f"invalid length {members_count}")
     if members_count * 18 > end - pos:
         raise Malformed(f"{members_count} elements announced, {end - pos} bytes remain")
     budget -= members_count * 548
@@ -82,7 +82,7 @@ def decode_v0(buf: memoryview) -> GroupMetadataValue:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -92,7 +92,7 @@ def decode_v0(buf: memoryview) -> GroupMetadataValue:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -102,7 +102,7 @@ def decode_v0(buf: memoryview) -> GroupMetadataValue:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -113,7 +113,7 @@ def decode_v0(buf: memoryview) -> GroupMetadataValue:
         # members.subscription
         pos += 8
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -123,7 +123,7 @@ def decode_v0(buf: memoryview) -> GroupMetadataValue:
         (n,) = unpack_i(buf, pos)
         pos += 4
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -147,7 +147,7 @@ def decode_v1(buf: memoryview) -> GroupMetadataValue:
     (n,) = unpack_h(buf, pos)
     pos += 2
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -184,7 +184,7 @@ def decode_v1(buf: memoryview) -> GroupMetadataValue:
     (members_count,) = unpack_i(buf, pos)
     pos += 4
     if members_count < 0:
-        raise Malformed(f"length {members_count}, which may not be")
+        raise Malformed(f"invalid length {members_count}")
     if members_count * 22 > end - pos:
         raise Malformed(f"{members_count} elements announced, {end - pos} bytes remain")
     budget -= members_count * 580
@@ -196,7 +196,7 @@ def decode_v1(buf: memoryview) -> GroupMetadataValue:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -206,7 +206,7 @@ def decode_v1(buf: memoryview) -> GroupMetadataValue:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -216,7 +216,7 @@ def decode_v1(buf: memoryview) -> GroupMetadataValue:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -227,7 +227,7 @@ def decode_v1(buf: memoryview) -> GroupMetadataValue:
         # members.subscription
         pos += 12
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -237,7 +237,7 @@ def decode_v1(buf: memoryview) -> GroupMetadataValue:
         (n,) = unpack_i(buf, pos)
         pos += 4
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -262,7 +262,7 @@ def decode_v2(buf: memoryview) -> GroupMetadataValue:
     (n,) = unpack_h(buf, pos)
     pos += 2
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -300,7 +300,7 @@ def decode_v2(buf: memoryview) -> GroupMetadataValue:
     # members
     pos += 12
     if members_count < 0:
-        raise Malformed(f"length {members_count}, which may not be")
+        raise Malformed(f"invalid length {members_count}")
     if members_count * 22 > end - pos:
         raise Malformed(f"{members_count} elements announced, {end - pos} bytes remain")
     budget -= members_count * 580
@@ -312,7 +312,7 @@ def decode_v2(buf: memoryview) -> GroupMetadataValue:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -322,7 +322,7 @@ def decode_v2(buf: memoryview) -> GroupMetadataValue:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -332,7 +332,7 @@ def decode_v2(buf: memoryview) -> GroupMetadataValue:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -343,7 +343,7 @@ def decode_v2(buf: memoryview) -> GroupMetadataValue:
         # members.subscription
         pos += 12
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -353,7 +353,7 @@ def decode_v2(buf: memoryview) -> GroupMetadataValue:
         (n,) = unpack_i(buf, pos)
         pos += 4
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -378,7 +378,7 @@ def decode_v3(buf: memoryview) -> GroupMetadataValue:
     (n,) = unpack_h(buf, pos)
     pos += 2
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -416,7 +416,7 @@ def decode_v3(buf: memoryview) -> GroupMetadataValue:
     # members
     pos += 12
     if members_count < 0:
-        raise Malformed(f"length {members_count}, which may not be")
+        raise Malformed(f"invalid length {members_count}")
     if members_count * 24 > end - pos:
         raise Malformed(f"{members_count} elements announced, {end - pos} bytes remain")
     budget -= members_count * 660
@@ -428,7 +428,7 @@ def decode_v3(buf: memoryview) -> GroupMetadataValue:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -451,7 +451,7 @@ def decode_v3(buf: memoryview) -> GroupMetadataValue:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -461,7 +461,7 @@ def decode_v3(buf: memoryview) -> GroupMetadataValue:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -472,7 +472,7 @@ def decode_v3(buf: memoryview) -> GroupMetadataValue:
         # members.subscription
         pos += 12
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -482,7 +482,7 @@ def decode_v3(buf: memoryview) -> GroupMetadataValue:
         (n,) = unpack_i(buf, pos)
         pos += 4
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -521,7 +521,7 @@ def decode_v4(buf: memoryview) -> GroupMetadataValue:
             raise Malformed(f"length {n - 1}")
     n -= 1
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -568,7 +568,7 @@ def decode_v4(buf: memoryview) -> GroupMetadataValue:
         members_count, pos = read_uvarint(buf, pos - 1)
     members_count -= 1
     if members_count < 0:
-        raise Malformed(f"length {members_count}, which may not be")
+        raise Malformed(f"invalid length {members_count}")
     if members_count * 15 > end - pos:
         raise Malformed(f"{members_count} elements announced, {end - pos} bytes remain")
     budget -= members_count * 660
@@ -585,7 +585,7 @@ def decode_v4(buf: memoryview) -> GroupMetadataValue:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -616,7 +616,7 @@ def decode_v4(buf: memoryview) -> GroupMetadataValue:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -631,7 +631,7 @@ def decode_v4(buf: memoryview) -> GroupMetadataValue:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -645,7 +645,7 @@ def decode_v4(buf: memoryview) -> GroupMetadataValue:
             n, pos = read_uvarint(buf, pos - 1)
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -658,7 +658,7 @@ def decode_v4(buf: memoryview) -> GroupMetadataValue:
             n, pos = read_uvarint(buf, pos - 1)
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")

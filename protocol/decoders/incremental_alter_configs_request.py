@@ -34,7 +34,7 @@ def decode_v0(buf: memoryview) -> IncrementalAlterConfigsRequest:
     (resources_count,) = unpack_i(buf, pos)
     pos += 4
     if resources_count < 0:
-        raise Malformed(f"length {resources_count}, which may not be")
+        raise Malformed(f"invalid length {resources_count}")
     if resources_count * 7 > end - pos:
         raise Malformed(f"{resources_count} elements announced, {end - pos} bytes remain")
     budget -= resources_count * 308
@@ -47,7 +47,7 @@ def decode_v0(buf: memoryview) -> IncrementalAlterConfigsRequest:
         # resources.resource_name
         pos += 3
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -57,7 +57,7 @@ def decode_v0(buf: memoryview) -> IncrementalAlterConfigsRequest:
         (configs_count,) = unpack_i(buf, pos)
         pos += 4
         if configs_count < 0:
-            raise Malformed(f"length {configs_count}, which may not be")
+            raise Malformed(f"invalid length {configs_count}")
         if configs_count * 5 > end - pos:
             raise Malformed(f"{configs_count} elements announced, {end - pos} bytes remain")
         budget -= configs_count * 300
@@ -69,7 +69,7 @@ def decode_v0(buf: memoryview) -> IncrementalAlterConfigsRequest:
             (n,) = unpack_h(buf, pos)
             pos += 2
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -111,7 +111,7 @@ def decode_v1(buf: memoryview) -> IncrementalAlterConfigsRequest:
         resources_count, pos = read_uvarint(buf, pos - 1)
     resources_count -= 1
     if resources_count < 0:
-        raise Malformed(f"length {resources_count}, which may not be")
+        raise Malformed(f"invalid length {resources_count}")
     if resources_count * 4 > end - pos:
         raise Malformed(f"{resources_count} elements announced, {end - pos} bytes remain")
     budget -= resources_count * 308
@@ -129,7 +129,7 @@ def decode_v1(buf: memoryview) -> IncrementalAlterConfigsRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -142,7 +142,7 @@ def decode_v1(buf: memoryview) -> IncrementalAlterConfigsRequest:
             configs_count, pos = read_uvarint(buf, pos - 1)
         configs_count -= 1
         if configs_count < 0:
-            raise Malformed(f"length {configs_count}, which may not be")
+            raise Malformed(f"invalid length {configs_count}")
         if configs_count * 4 > end - pos:
             raise Malformed(f"{configs_count} elements announced, {end - pos} bytes remain")
         budget -= configs_count * 300
@@ -159,7 +159,7 @@ def decode_v1(buf: memoryview) -> IncrementalAlterConfigsRequest:
                     raise Malformed(f"length {n - 1}")
             n -= 1
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")

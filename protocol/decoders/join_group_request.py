@@ -29,7 +29,7 @@ def decode_v0(buf: memoryview) -> JoinGroupRequest:
     (n,) = unpack_h(buf, pos)
     pos += 2
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -40,7 +40,7 @@ def decode_v0(buf: memoryview) -> JoinGroupRequest:
     # member_id
     pos += 6
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -50,7 +50,7 @@ def decode_v0(buf: memoryview) -> JoinGroupRequest:
     (n,) = unpack_h(buf, pos)
     pos += 2
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -60,7 +60,7 @@ def decode_v0(buf: memoryview) -> JoinGroupRequest:
     (protocols_count,) = unpack_i(buf, pos)
     pos += 4
     if protocols_count < 0:
-        raise Malformed(f"length {protocols_count}, which may not be")
+        raise Malformed(f"invalid length {protocols_count}")
     if protocols_count * 6 > end - pos:
         raise Malformed(f"{protocols_count} elements announced, {end - pos} bytes remain")
     budget -= protocols_count * 244
@@ -72,7 +72,7 @@ def decode_v0(buf: memoryview) -> JoinGroupRequest:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -82,7 +82,7 @@ def decode_v0(buf: memoryview) -> JoinGroupRequest:
         (n,) = unpack_i(buf, pos)
         pos += 4
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -102,7 +102,7 @@ def decode_v1(buf: memoryview) -> JoinGroupRequest:
     (n,) = unpack_h(buf, pos)
     pos += 2
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -113,7 +113,7 @@ def decode_v1(buf: memoryview) -> JoinGroupRequest:
     # member_id
     pos += 10
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -123,7 +123,7 @@ def decode_v1(buf: memoryview) -> JoinGroupRequest:
     (n,) = unpack_h(buf, pos)
     pos += 2
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -133,7 +133,7 @@ def decode_v1(buf: memoryview) -> JoinGroupRequest:
     (protocols_count,) = unpack_i(buf, pos)
     pos += 4
     if protocols_count < 0:
-        raise Malformed(f"length {protocols_count}, which may not be")
+        raise Malformed(f"invalid length {protocols_count}")
     if protocols_count * 6 > end - pos:
         raise Malformed(f"{protocols_count} elements announced, {end - pos} bytes remain")
     budget -= protocols_count * 244
@@ -145,7 +145,7 @@ def decode_v1(buf: memoryview) -> JoinGroupRequest:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -155,7 +155,7 @@ def decode_v1(buf: memoryview) -> JoinGroupRequest:
         (n,) = unpack_i(buf, pos)
         pos += 4
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -178,7 +178,7 @@ def decode_v5(buf: memoryview) -> JoinGroupRequest:
     (n,) = unpack_h(buf, pos)
     pos += 2
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -189,7 +189,7 @@ def decode_v5(buf: memoryview) -> JoinGroupRequest:
     # member_id
     pos += 10
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -212,7 +212,7 @@ def decode_v5(buf: memoryview) -> JoinGroupRequest:
     (n,) = unpack_h(buf, pos)
     pos += 2
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -222,7 +222,7 @@ def decode_v5(buf: memoryview) -> JoinGroupRequest:
     (protocols_count,) = unpack_i(buf, pos)
     pos += 4
     if protocols_count < 0:
-        raise Malformed(f"length {protocols_count}, which may not be")
+        raise Malformed(f"invalid length {protocols_count}")
     if protocols_count * 6 > end - pos:
         raise Malformed(f"{protocols_count} elements announced, {end - pos} bytes remain")
     budget -= protocols_count * 244
@@ -234,7 +234,7 @@ def decode_v5(buf: memoryview) -> JoinGroupRequest:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -244,7 +244,7 @@ def decode_v5(buf: memoryview) -> JoinGroupRequest:
         (n,) = unpack_i(buf, pos)
         pos += 4
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -281,7 +281,7 @@ def decode_v6(buf: memoryview) -> JoinGroupRequest:
             raise Malformed(f"length {n - 1}")
     n -= 1
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -297,7 +297,7 @@ def decode_v6(buf: memoryview) -> JoinGroupRequest:
             raise Malformed(f"length {n - 1}")
     n -= 1
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -328,7 +328,7 @@ def decode_v6(buf: memoryview) -> JoinGroupRequest:
             raise Malformed(f"length {n - 1}")
     n -= 1
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -341,7 +341,7 @@ def decode_v6(buf: memoryview) -> JoinGroupRequest:
         protocols_count, pos = read_uvarint(buf, pos - 1)
     protocols_count -= 1
     if protocols_count < 0:
-        raise Malformed(f"length {protocols_count}, which may not be")
+        raise Malformed(f"invalid length {protocols_count}")
     if protocols_count * 3 > end - pos:
         raise Malformed(f"{protocols_count} elements announced, {end - pos} bytes remain")
     budget -= protocols_count * 244
@@ -358,7 +358,7 @@ def decode_v6(buf: memoryview) -> JoinGroupRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -371,7 +371,7 @@ def decode_v6(buf: memoryview) -> JoinGroupRequest:
             n, pos = read_uvarint(buf, pos - 1)
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -418,7 +418,7 @@ def decode_v8(buf: memoryview) -> JoinGroupRequest:
             raise Malformed(f"length {n - 1}")
     n -= 1
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -434,7 +434,7 @@ def decode_v8(buf: memoryview) -> JoinGroupRequest:
             raise Malformed(f"length {n - 1}")
     n -= 1
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -465,7 +465,7 @@ def decode_v8(buf: memoryview) -> JoinGroupRequest:
             raise Malformed(f"length {n - 1}")
     n -= 1
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -478,7 +478,7 @@ def decode_v8(buf: memoryview) -> JoinGroupRequest:
         protocols_count, pos = read_uvarint(buf, pos - 1)
     protocols_count -= 1
     if protocols_count < 0:
-        raise Malformed(f"length {protocols_count}, which may not be")
+        raise Malformed(f"invalid length {protocols_count}")
     if protocols_count * 3 > end - pos:
         raise Malformed(f"{protocols_count} elements announced, {end - pos} bytes remain")
     budget -= protocols_count * 244
@@ -495,7 +495,7 @@ def decode_v8(buf: memoryview) -> JoinGroupRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -508,7 +508,7 @@ def decode_v8(buf: memoryview) -> JoinGroupRequest:
             n, pos = read_uvarint(buf, pos - 1)
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")

@@ -31,7 +31,7 @@ def decode_v0(buf: memoryview) -> JoinGroupResponse:
     # protocol_name
     pos += 8
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -41,7 +41,7 @@ def decode_v0(buf: memoryview) -> JoinGroupResponse:
     (n,) = unpack_h(buf, pos)
     pos += 2
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -51,7 +51,7 @@ def decode_v0(buf: memoryview) -> JoinGroupResponse:
     (n,) = unpack_h(buf, pos)
     pos += 2
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -61,7 +61,7 @@ def decode_v0(buf: memoryview) -> JoinGroupResponse:
     (members_count,) = unpack_i(buf, pos)
     pos += 4
     if members_count < 0:
-        raise Malformed(f"length {members_count}, which may not be")
+        raise Malformed(f"invalid length {members_count}")
     if members_count * 6 > end - pos:
         raise Malformed(f"{members_count} elements announced, {end - pos} bytes remain")
     budget -= members_count * 252
@@ -73,7 +73,7 @@ def decode_v0(buf: memoryview) -> JoinGroupResponse:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -83,7 +83,7 @@ def decode_v0(buf: memoryview) -> JoinGroupResponse:
         (n,) = unpack_i(buf, pos)
         pos += 4
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -106,7 +106,7 @@ def decode_v2(buf: memoryview) -> JoinGroupResponse:
     # protocol_name
     pos += 12
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -116,7 +116,7 @@ def decode_v2(buf: memoryview) -> JoinGroupResponse:
     (n,) = unpack_h(buf, pos)
     pos += 2
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -126,7 +126,7 @@ def decode_v2(buf: memoryview) -> JoinGroupResponse:
     (n,) = unpack_h(buf, pos)
     pos += 2
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -136,7 +136,7 @@ def decode_v2(buf: memoryview) -> JoinGroupResponse:
     (members_count,) = unpack_i(buf, pos)
     pos += 4
     if members_count < 0:
-        raise Malformed(f"length {members_count}, which may not be")
+        raise Malformed(f"invalid length {members_count}")
     if members_count * 6 > end - pos:
         raise Malformed(f"{members_count} elements announced, {end - pos} bytes remain")
     budget -= members_count * 252
@@ -148,7 +148,7 @@ def decode_v2(buf: memoryview) -> JoinGroupResponse:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -158,7 +158,7 @@ def decode_v2(buf: memoryview) -> JoinGroupResponse:
         (n,) = unpack_i(buf, pos)
         pos += 4
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -182,7 +182,7 @@ def decode_v5(buf: memoryview) -> JoinGroupResponse:
     # protocol_name
     pos += 12
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -192,7 +192,7 @@ def decode_v5(buf: memoryview) -> JoinGroupResponse:
     (n,) = unpack_h(buf, pos)
     pos += 2
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -202,7 +202,7 @@ def decode_v5(buf: memoryview) -> JoinGroupResponse:
     (n,) = unpack_h(buf, pos)
     pos += 2
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -212,7 +212,7 @@ def decode_v5(buf: memoryview) -> JoinGroupResponse:
     (members_count,) = unpack_i(buf, pos)
     pos += 4
     if members_count < 0:
-        raise Malformed(f"length {members_count}, which may not be")
+        raise Malformed(f"invalid length {members_count}")
     if members_count * 8 > end - pos:
         raise Malformed(f"{members_count} elements announced, {end - pos} bytes remain")
     budget -= members_count * 332
@@ -224,7 +224,7 @@ def decode_v5(buf: memoryview) -> JoinGroupResponse:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -247,7 +247,7 @@ def decode_v5(buf: memoryview) -> JoinGroupResponse:
         (n,) = unpack_i(buf, pos)
         pos += 4
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -276,7 +276,7 @@ def decode_v6(buf: memoryview) -> JoinGroupResponse:
             raise Malformed(f"length {n - 1}")
     n -= 1
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -291,7 +291,7 @@ def decode_v6(buf: memoryview) -> JoinGroupResponse:
             raise Malformed(f"length {n - 1}")
     n -= 1
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -306,7 +306,7 @@ def decode_v6(buf: memoryview) -> JoinGroupResponse:
             raise Malformed(f"length {n - 1}")
     n -= 1
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -319,7 +319,7 @@ def decode_v6(buf: memoryview) -> JoinGroupResponse:
         members_count, pos = read_uvarint(buf, pos - 1)
     members_count -= 1
     if members_count < 0:
-        raise Malformed(f"length {members_count}, which may not be")
+        raise Malformed(f"invalid length {members_count}")
     if members_count * 4 > end - pos:
         raise Malformed(f"{members_count} elements announced, {end - pos} bytes remain")
     budget -= members_count * 332
@@ -336,7 +336,7 @@ def decode_v6(buf: memoryview) -> JoinGroupResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -365,7 +365,7 @@ def decode_v6(buf: memoryview) -> JoinGroupResponse:
             n, pos = read_uvarint(buf, pos - 1)
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -436,7 +436,7 @@ def decode_v7(buf: memoryview) -> JoinGroupResponse:
             raise Malformed(f"length {n - 1}")
     n -= 1
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -451,7 +451,7 @@ def decode_v7(buf: memoryview) -> JoinGroupResponse:
             raise Malformed(f"length {n - 1}")
     n -= 1
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -464,7 +464,7 @@ def decode_v7(buf: memoryview) -> JoinGroupResponse:
         members_count, pos = read_uvarint(buf, pos - 1)
     members_count -= 1
     if members_count < 0:
-        raise Malformed(f"length {members_count}, which may not be")
+        raise Malformed(f"invalid length {members_count}")
     if members_count * 4 > end - pos:
         raise Malformed(f"{members_count} elements announced, {end - pos} bytes remain")
     budget -= members_count * 332
@@ -481,7 +481,7 @@ def decode_v7(buf: memoryview) -> JoinGroupResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -510,7 +510,7 @@ def decode_v7(buf: memoryview) -> JoinGroupResponse:
             n, pos = read_uvarint(buf, pos - 1)
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -581,7 +581,7 @@ def decode_v9(buf: memoryview) -> JoinGroupResponse:
             raise Malformed(f"length {n - 1}")
     n -= 1
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -597,7 +597,7 @@ def decode_v9(buf: memoryview) -> JoinGroupResponse:
             raise Malformed(f"length {n - 1}")
     n -= 1
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -610,7 +610,7 @@ def decode_v9(buf: memoryview) -> JoinGroupResponse:
         members_count, pos = read_uvarint(buf, pos - 1)
     members_count -= 1
     if members_count < 0:
-        raise Malformed(f"length {members_count}, which may not be")
+        raise Malformed(f"invalid length {members_count}")
     if members_count * 4 > end - pos:
         raise Malformed(f"{members_count} elements announced, {end - pos} bytes remain")
     budget -= members_count * 332
@@ -627,7 +627,7 @@ def decode_v9(buf: memoryview) -> JoinGroupResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -656,7 +656,7 @@ def decode_v9(buf: memoryview) -> JoinGroupResponse:
             n, pos = read_uvarint(buf, pos - 1)
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")

@@ -47,7 +47,7 @@ def decode_v0(buf: memoryview) -> LeaderAndIsrRequest:
     # ungrouped_partition_states
     pos += 12
     if ungrouped_partition_states_count < 0:
-        raise Malformed(f"length {ungrouped_partition_states_count}, which may not be")
+        raise Malformed(f"invalid length {ungrouped_partition_states_count}")
     if ungrouped_partition_states_count * 30 > end - pos:
         raise Malformed(f"{ungrouped_partition_states_count} elements announced, {end - pos} bytes remain")
     budget -= ungrouped_partition_states_count * 596
@@ -61,7 +61,7 @@ def decode_v0(buf: memoryview) -> LeaderAndIsrRequest:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -72,7 +72,7 @@ def decode_v0(buf: memoryview) -> LeaderAndIsrRequest:
         # ungrouped_partition_states.isr
         pos += 20
         if isr_count < 0:
-            raise Malformed(f"length {isr_count}, which may not be")
+            raise Malformed(f"invalid length {isr_count}")
         if isr_count * 4 > end - pos:
             raise Malformed(f"{isr_count} elements announced, {end - pos} bytes remain")
         budget -= isr_count * 52
@@ -85,7 +85,7 @@ def decode_v0(buf: memoryview) -> LeaderAndIsrRequest:
         # ungrouped_partition_states.replicas
         pos += 8
         if replicas_count < 0:
-            raise Malformed(f"length {replicas_count}, which may not be")
+            raise Malformed(f"invalid length {replicas_count}")
         if replicas_count * 4 > end - pos:
             raise Malformed(f"{replicas_count} elements announced, {end - pos} bytes remain")
         budget -= replicas_count * 52
@@ -117,7 +117,7 @@ def decode_v0(buf: memoryview) -> LeaderAndIsrRequest:
     (live_leaders_count,) = unpack_i(buf, pos)
     pos += 4
     if live_leaders_count < 0:
-        raise Malformed(f"length {live_leaders_count}, which may not be")
+        raise Malformed(f"invalid length {live_leaders_count}")
     if live_leaders_count * 10 > end - pos:
         raise Malformed(f"{live_leaders_count} elements announced, {end - pos} bytes remain")
     budget -= live_leaders_count * 252
@@ -130,7 +130,7 @@ def decode_v0(buf: memoryview) -> LeaderAndIsrRequest:
         # live_leaders.host_name
         pos += 6
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -157,7 +157,7 @@ def decode_v1(buf: memoryview) -> LeaderAndIsrRequest:
     # ungrouped_partition_states
     pos += 12
     if ungrouped_partition_states_count < 0:
-        raise Malformed(f"length {ungrouped_partition_states_count}, which may not be")
+        raise Malformed(f"invalid length {ungrouped_partition_states_count}")
     if ungrouped_partition_states_count * 31 > end - pos:
         raise Malformed(f"{ungrouped_partition_states_count} elements announced, {end - pos} bytes remain")
     budget -= ungrouped_partition_states_count * 596
@@ -171,7 +171,7 @@ def decode_v1(buf: memoryview) -> LeaderAndIsrRequest:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -182,7 +182,7 @@ def decode_v1(buf: memoryview) -> LeaderAndIsrRequest:
         # ungrouped_partition_states.isr
         pos += 20
         if isr_count < 0:
-            raise Malformed(f"length {isr_count}, which may not be")
+            raise Malformed(f"invalid length {isr_count}")
         if isr_count * 4 > end - pos:
             raise Malformed(f"{isr_count} elements announced, {end - pos} bytes remain")
         budget -= isr_count * 52
@@ -195,7 +195,7 @@ def decode_v1(buf: memoryview) -> LeaderAndIsrRequest:
         # ungrouped_partition_states.replicas
         pos += 8
         if replicas_count < 0:
-            raise Malformed(f"length {replicas_count}, which may not be")
+            raise Malformed(f"invalid length {replicas_count}")
         if replicas_count * 4 > end - pos:
             raise Malformed(f"{replicas_count} elements announced, {end - pos} bytes remain")
         budget -= replicas_count * 52
@@ -230,7 +230,7 @@ def decode_v1(buf: memoryview) -> LeaderAndIsrRequest:
     (live_leaders_count,) = unpack_i(buf, pos)
     pos += 4
     if live_leaders_count < 0:
-        raise Malformed(f"length {live_leaders_count}, which may not be")
+        raise Malformed(f"invalid length {live_leaders_count}")
     if live_leaders_count * 10 > end - pos:
         raise Malformed(f"{live_leaders_count} elements announced, {end - pos} bytes remain")
     budget -= live_leaders_count * 252
@@ -243,7 +243,7 @@ def decode_v1(buf: memoryview) -> LeaderAndIsrRequest:
         # live_leaders.host_name
         pos += 6
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -270,7 +270,7 @@ def decode_v2(buf: memoryview) -> LeaderAndIsrRequest:
     # topic_states
     pos += 20
     if topic_states_count < 0:
-        raise Malformed(f"length {topic_states_count}, which may not be")
+        raise Malformed(f"invalid length {topic_states_count}")
     if topic_states_count * 6 > end - pos:
         raise Malformed(f"{topic_states_count} elements announced, {end - pos} bytes remain")
     budget -= topic_states_count * 276
@@ -282,7 +282,7 @@ def decode_v2(buf: memoryview) -> LeaderAndIsrRequest:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -292,7 +292,7 @@ def decode_v2(buf: memoryview) -> LeaderAndIsrRequest:
         (partition_states_count,) = unpack_i(buf, pos)
         pos += 4
         if partition_states_count < 0:
-            raise Malformed(f"length {partition_states_count}, which may not be")
+            raise Malformed(f"invalid length {partition_states_count}")
         if partition_states_count * 29 > end - pos:
             raise Malformed(f"{partition_states_count} elements announced, {end - pos} bytes remain")
         budget -= partition_states_count * 516
@@ -305,7 +305,7 @@ def decode_v2(buf: memoryview) -> LeaderAndIsrRequest:
             # topic_states.partition_states.isr
             pos += 20
             if isr_count < 0:
-                raise Malformed(f"length {isr_count}, which may not be")
+                raise Malformed(f"invalid length {isr_count}")
             if isr_count * 4 > end - pos:
                 raise Malformed(f"{isr_count} elements announced, {end - pos} bytes remain")
             budget -= isr_count * 52
@@ -318,7 +318,7 @@ def decode_v2(buf: memoryview) -> LeaderAndIsrRequest:
             # topic_states.partition_states.replicas
             pos += 8
             if replicas_count < 0:
-                raise Malformed(f"length {replicas_count}, which may not be")
+                raise Malformed(f"invalid length {replicas_count}")
             if replicas_count * 4 > end - pos:
                 raise Malformed(f"{replicas_count} elements announced, {end - pos} bytes remain")
             budget -= replicas_count * 52
@@ -355,7 +355,7 @@ def decode_v2(buf: memoryview) -> LeaderAndIsrRequest:
     (live_leaders_count,) = unpack_i(buf, pos)
     pos += 4
     if live_leaders_count < 0:
-        raise Malformed(f"length {live_leaders_count}, which may not be")
+        raise Malformed(f"invalid length {live_leaders_count}")
     if live_leaders_count * 10 > end - pos:
         raise Malformed(f"{live_leaders_count} elements announced, {end - pos} bytes remain")
     budget -= live_leaders_count * 252
@@ -368,7 +368,7 @@ def decode_v2(buf: memoryview) -> LeaderAndIsrRequest:
         # live_leaders.host_name
         pos += 6
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -394,7 +394,7 @@ def decode_v3(buf: memoryview) -> LeaderAndIsrRequest:
     # topic_states
     pos += 20
     if topic_states_count < 0:
-        raise Malformed(f"length {topic_states_count}, which may not be")
+        raise Malformed(f"invalid length {topic_states_count}")
     if topic_states_count * 6 > end - pos:
         raise Malformed(f"{topic_states_count} elements announced, {end - pos} bytes remain")
     budget -= topic_states_count * 276
@@ -406,7 +406,7 @@ def decode_v3(buf: memoryview) -> LeaderAndIsrRequest:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -416,7 +416,7 @@ def decode_v3(buf: memoryview) -> LeaderAndIsrRequest:
         (partition_states_count,) = unpack_i(buf, pos)
         pos += 4
         if partition_states_count < 0:
-            raise Malformed(f"length {partition_states_count}, which may not be")
+            raise Malformed(f"invalid length {partition_states_count}")
         if partition_states_count * 37 > end - pos:
             raise Malformed(f"{partition_states_count} elements announced, {end - pos} bytes remain")
         budget -= partition_states_count * 692
@@ -429,7 +429,7 @@ def decode_v3(buf: memoryview) -> LeaderAndIsrRequest:
             # topic_states.partition_states.isr
             pos += 20
             if isr_count < 0:
-                raise Malformed(f"length {isr_count}, which may not be")
+                raise Malformed(f"invalid length {isr_count}")
             if isr_count * 4 > end - pos:
                 raise Malformed(f"{isr_count} elements announced, {end - pos} bytes remain")
             budget -= isr_count * 52
@@ -442,7 +442,7 @@ def decode_v3(buf: memoryview) -> LeaderAndIsrRequest:
             # topic_states.partition_states.replicas
             pos += 8
             if replicas_count < 0:
-                raise Malformed(f"length {replicas_count}, which may not be")
+                raise Malformed(f"invalid length {replicas_count}")
             if replicas_count * 4 > end - pos:
                 raise Malformed(f"{replicas_count} elements announced, {end - pos} bytes remain")
             budget -= replicas_count * 52
@@ -454,7 +454,7 @@ def decode_v3(buf: memoryview) -> LeaderAndIsrRequest:
             (adding_replicas_count,) = unpack_i(buf, pos)
             pos += 4
             if adding_replicas_count < 0:
-                raise Malformed(f"length {adding_replicas_count}, which may not be")
+                raise Malformed(f"invalid length {adding_replicas_count}")
             if adding_replicas_count * 4 > end - pos:
                 raise Malformed(f"{adding_replicas_count} elements announced, {end - pos} bytes remain")
             budget -= adding_replicas_count * 52
@@ -466,7 +466,7 @@ def decode_v3(buf: memoryview) -> LeaderAndIsrRequest:
             (removing_replicas_count,) = unpack_i(buf, pos)
             pos += 4
             if removing_replicas_count < 0:
-                raise Malformed(f"length {removing_replicas_count}, which may not be")
+                raise Malformed(f"invalid length {removing_replicas_count}")
             if removing_replicas_count * 4 > end - pos:
                 raise Malformed(f"{removing_replicas_count} elements announced, {end - pos} bytes remain")
             budget -= removing_replicas_count * 52
@@ -505,7 +505,7 @@ def decode_v3(buf: memoryview) -> LeaderAndIsrRequest:
     (live_leaders_count,) = unpack_i(buf, pos)
     pos += 4
     if live_leaders_count < 0:
-        raise Malformed(f"length {live_leaders_count}, which may not be")
+        raise Malformed(f"invalid length {live_leaders_count}")
     if live_leaders_count * 10 > end - pos:
         raise Malformed(f"{live_leaders_count} elements announced, {end - pos} bytes remain")
     budget -= live_leaders_count * 252
@@ -518,7 +518,7 @@ def decode_v3(buf: memoryview) -> LeaderAndIsrRequest:
         # live_leaders.host_name
         pos += 6
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -547,7 +547,7 @@ def decode_v4(buf: memoryview) -> LeaderAndIsrRequest:
         topic_states_count, pos = read_uvarint(buf, pos - 1)
     topic_states_count -= 1
     if topic_states_count < 0:
-        raise Malformed(f"length {topic_states_count}, which may not be")
+        raise Malformed(f"invalid length {topic_states_count}")
     if topic_states_count * 3 > end - pos:
         raise Malformed(f"{topic_states_count} elements announced, {end - pos} bytes remain")
     budget -= topic_states_count * 276
@@ -564,7 +564,7 @@ def decode_v4(buf: memoryview) -> LeaderAndIsrRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -577,7 +577,7 @@ def decode_v4(buf: memoryview) -> LeaderAndIsrRequest:
             partition_states_count, pos = read_uvarint(buf, pos - 1)
         partition_states_count -= 1
         if partition_states_count < 0:
-            raise Malformed(f"length {partition_states_count}, which may not be")
+            raise Malformed(f"invalid length {partition_states_count}")
         if partition_states_count * 26 > end - pos:
             raise Malformed(f"{partition_states_count} elements announced, {end - pos} bytes remain")
         budget -= partition_states_count * 692
@@ -593,7 +593,7 @@ def decode_v4(buf: memoryview) -> LeaderAndIsrRequest:
                 isr_count, pos = read_uvarint(buf, pos - 1)
             isr_count -= 1
             if isr_count < 0:
-                raise Malformed(f"length {isr_count}, which may not be")
+                raise Malformed(f"invalid length {isr_count}")
             if isr_count * 4 > end - pos:
                 raise Malformed(f"{isr_count} elements announced, {end - pos} bytes remain")
             budget -= isr_count * 52
@@ -609,7 +609,7 @@ def decode_v4(buf: memoryview) -> LeaderAndIsrRequest:
                 replicas_count, pos = read_uvarint(buf, pos - 1)
             replicas_count -= 1
             if replicas_count < 0:
-                raise Malformed(f"length {replicas_count}, which may not be")
+                raise Malformed(f"invalid length {replicas_count}")
             if replicas_count * 4 > end - pos:
                 raise Malformed(f"{replicas_count} elements announced, {end - pos} bytes remain")
             budget -= replicas_count * 52
@@ -624,7 +624,7 @@ def decode_v4(buf: memoryview) -> LeaderAndIsrRequest:
                 adding_replicas_count, pos = read_uvarint(buf, pos - 1)
             adding_replicas_count -= 1
             if adding_replicas_count < 0:
-                raise Malformed(f"length {adding_replicas_count}, which may not be")
+                raise Malformed(f"invalid length {adding_replicas_count}")
             if adding_replicas_count * 4 > end - pos:
                 raise Malformed(f"{adding_replicas_count} elements announced, {end - pos} bytes remain")
             budget -= adding_replicas_count * 52
@@ -639,7 +639,7 @@ def decode_v4(buf: memoryview) -> LeaderAndIsrRequest:
                 removing_replicas_count, pos = read_uvarint(buf, pos - 1)
             removing_replicas_count -= 1
             if removing_replicas_count < 0:
-                raise Malformed(f"length {removing_replicas_count}, which may not be")
+                raise Malformed(f"invalid length {removing_replicas_count}")
             if removing_replicas_count * 4 > end - pos:
                 raise Malformed(f"{removing_replicas_count} elements announced, {end - pos} bytes remain")
             budget -= removing_replicas_count * 52
@@ -689,7 +689,7 @@ def decode_v4(buf: memoryview) -> LeaderAndIsrRequest:
         live_leaders_count, pos = read_uvarint(buf, pos - 1)
     live_leaders_count -= 1
     if live_leaders_count < 0:
-        raise Malformed(f"length {live_leaders_count}, which may not be")
+        raise Malformed(f"invalid length {live_leaders_count}")
     if live_leaders_count * 10 > end - pos:
         raise Malformed(f"{live_leaders_count} elements announced, {end - pos} bytes remain")
     budget -= live_leaders_count * 252
@@ -707,7 +707,7 @@ def decode_v4(buf: memoryview) -> LeaderAndIsrRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -744,7 +744,7 @@ def decode_v5(buf: memoryview) -> LeaderAndIsrRequest:
         topic_states_count, pos = read_uvarint(buf, pos - 1)
     topic_states_count -= 1
     if topic_states_count < 0:
-        raise Malformed(f"length {topic_states_count}, which may not be")
+        raise Malformed(f"invalid length {topic_states_count}")
     if topic_states_count * 19 > end - pos:
         raise Malformed(f"{topic_states_count} elements announced, {end - pos} bytes remain")
     budget -= topic_states_count * 340
@@ -761,7 +761,7 @@ def decode_v5(buf: memoryview) -> LeaderAndIsrRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -775,7 +775,7 @@ def decode_v5(buf: memoryview) -> LeaderAndIsrRequest:
             partition_states_count, pos = read_uvarint(buf, pos - 1)
         partition_states_count -= 1
         if partition_states_count < 0:
-            raise Malformed(f"length {partition_states_count}, which may not be")
+            raise Malformed(f"invalid length {partition_states_count}")
         if partition_states_count * 26 > end - pos:
             raise Malformed(f"{partition_states_count} elements announced, {end - pos} bytes remain")
         budget -= partition_states_count * 692
@@ -791,7 +791,7 @@ def decode_v5(buf: memoryview) -> LeaderAndIsrRequest:
                 isr_count, pos = read_uvarint(buf, pos - 1)
             isr_count -= 1
             if isr_count < 0:
-                raise Malformed(f"length {isr_count}, which may not be")
+                raise Malformed(f"invalid length {isr_count}")
             if isr_count * 4 > end - pos:
                 raise Malformed(f"{isr_count} elements announced, {end - pos} bytes remain")
             budget -= isr_count * 52
@@ -807,7 +807,7 @@ def decode_v5(buf: memoryview) -> LeaderAndIsrRequest:
                 replicas_count, pos = read_uvarint(buf, pos - 1)
             replicas_count -= 1
             if replicas_count < 0:
-                raise Malformed(f"length {replicas_count}, which may not be")
+                raise Malformed(f"invalid length {replicas_count}")
             if replicas_count * 4 > end - pos:
                 raise Malformed(f"{replicas_count} elements announced, {end - pos} bytes remain")
             budget -= replicas_count * 52
@@ -822,7 +822,7 @@ def decode_v5(buf: memoryview) -> LeaderAndIsrRequest:
                 adding_replicas_count, pos = read_uvarint(buf, pos - 1)
             adding_replicas_count -= 1
             if adding_replicas_count < 0:
-                raise Malformed(f"length {adding_replicas_count}, which may not be")
+                raise Malformed(f"invalid length {adding_replicas_count}")
             if adding_replicas_count * 4 > end - pos:
                 raise Malformed(f"{adding_replicas_count} elements announced, {end - pos} bytes remain")
             budget -= adding_replicas_count * 52
@@ -837,7 +837,7 @@ def decode_v5(buf: memoryview) -> LeaderAndIsrRequest:
                 removing_replicas_count, pos = read_uvarint(buf, pos - 1)
             removing_replicas_count -= 1
             if removing_replicas_count < 0:
-                raise Malformed(f"length {removing_replicas_count}, which may not be")
+                raise Malformed(f"invalid length {removing_replicas_count}")
             if removing_replicas_count * 4 > end - pos:
                 raise Malformed(f"{removing_replicas_count} elements announced, {end - pos} bytes remain")
             budget -= removing_replicas_count * 52
@@ -887,7 +887,7 @@ def decode_v5(buf: memoryview) -> LeaderAndIsrRequest:
         live_leaders_count, pos = read_uvarint(buf, pos - 1)
     live_leaders_count -= 1
     if live_leaders_count < 0:
-        raise Malformed(f"length {live_leaders_count}, which may not be")
+        raise Malformed(f"invalid length {live_leaders_count}")
     if live_leaders_count * 10 > end - pos:
         raise Malformed(f"{live_leaders_count} elements announced, {end - pos} bytes remain")
     budget -= live_leaders_count * 252
@@ -905,7 +905,7 @@ def decode_v5(buf: memoryview) -> LeaderAndIsrRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -943,7 +943,7 @@ def decode_v6(buf: memoryview) -> LeaderAndIsrRequest:
         topic_states_count, pos = read_uvarint(buf, pos - 1)
     topic_states_count -= 1
     if topic_states_count < 0:
-        raise Malformed(f"length {topic_states_count}, which may not be")
+        raise Malformed(f"invalid length {topic_states_count}")
     if topic_states_count * 19 > end - pos:
         raise Malformed(f"{topic_states_count} elements announced, {end - pos} bytes remain")
     budget -= topic_states_count * 340
@@ -960,7 +960,7 @@ def decode_v6(buf: memoryview) -> LeaderAndIsrRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -974,7 +974,7 @@ def decode_v6(buf: memoryview) -> LeaderAndIsrRequest:
             partition_states_count, pos = read_uvarint(buf, pos - 1)
         partition_states_count -= 1
         if partition_states_count < 0:
-            raise Malformed(f"length {partition_states_count}, which may not be")
+            raise Malformed(f"invalid length {partition_states_count}")
         if partition_states_count * 27 > end - pos:
             raise Malformed(f"{partition_states_count} elements announced, {end - pos} bytes remain")
         budget -= partition_states_count * 724
@@ -990,7 +990,7 @@ def decode_v6(buf: memoryview) -> LeaderAndIsrRequest:
                 isr_count, pos = read_uvarint(buf, pos - 1)
             isr_count -= 1
             if isr_count < 0:
-                raise Malformed(f"length {isr_count}, which may not be")
+                raise Malformed(f"invalid length {isr_count}")
             if isr_count * 4 > end - pos:
                 raise Malformed(f"{isr_count} elements announced, {end - pos} bytes remain")
             budget -= isr_count * 52
@@ -1006,7 +1006,7 @@ def decode_v6(buf: memoryview) -> LeaderAndIsrRequest:
                 replicas_count, pos = read_uvarint(buf, pos - 1)
             replicas_count -= 1
             if replicas_count < 0:
-                raise Malformed(f"length {replicas_count}, which may not be")
+                raise Malformed(f"invalid length {replicas_count}")
             if replicas_count * 4 > end - pos:
                 raise Malformed(f"{replicas_count} elements announced, {end - pos} bytes remain")
             budget -= replicas_count * 52
@@ -1021,7 +1021,7 @@ def decode_v6(buf: memoryview) -> LeaderAndIsrRequest:
                 adding_replicas_count, pos = read_uvarint(buf, pos - 1)
             adding_replicas_count -= 1
             if adding_replicas_count < 0:
-                raise Malformed(f"length {adding_replicas_count}, which may not be")
+                raise Malformed(f"invalid length {adding_replicas_count}")
             if adding_replicas_count * 4 > end - pos:
                 raise Malformed(f"{adding_replicas_count} elements announced, {end - pos} bytes remain")
             budget -= adding_replicas_count * 52
@@ -1036,7 +1036,7 @@ def decode_v6(buf: memoryview) -> LeaderAndIsrRequest:
                 removing_replicas_count, pos = read_uvarint(buf, pos - 1)
             removing_replicas_count -= 1
             if removing_replicas_count < 0:
-                raise Malformed(f"length {removing_replicas_count}, which may not be")
+                raise Malformed(f"invalid length {removing_replicas_count}")
             if removing_replicas_count * 4 > end - pos:
                 raise Malformed(f"{removing_replicas_count} elements announced, {end - pos} bytes remain")
             budget -= removing_replicas_count * 52
@@ -1086,7 +1086,7 @@ def decode_v6(buf: memoryview) -> LeaderAndIsrRequest:
         live_leaders_count, pos = read_uvarint(buf, pos - 1)
     live_leaders_count -= 1
     if live_leaders_count < 0:
-        raise Malformed(f"length {live_leaders_count}, which may not be")
+        raise Malformed(f"invalid length {live_leaders_count}")
     if live_leaders_count * 10 > end - pos:
         raise Malformed(f"{live_leaders_count} elements announced, {end - pos} bytes remain")
     budget -= live_leaders_count * 252
@@ -1104,7 +1104,7 @@ def decode_v6(buf: memoryview) -> LeaderAndIsrRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -1144,7 +1144,7 @@ def decode_v7(buf: memoryview) -> LeaderAndIsrRequest:
         topic_states_count, pos = read_uvarint(buf, pos - 1)
     topic_states_count -= 1
     if topic_states_count < 0:
-        raise Malformed(f"length {topic_states_count}, which may not be")
+        raise Malformed(f"invalid length {topic_states_count}")
     if topic_states_count * 19 > end - pos:
         raise Malformed(f"{topic_states_count} elements announced, {end - pos} bytes remain")
     budget -= topic_states_count * 340
@@ -1161,7 +1161,7 @@ def decode_v7(buf: memoryview) -> LeaderAndIsrRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -1175,7 +1175,7 @@ def decode_v7(buf: memoryview) -> LeaderAndIsrRequest:
             partition_states_count, pos = read_uvarint(buf, pos - 1)
         partition_states_count -= 1
         if partition_states_count < 0:
-            raise Malformed(f"length {partition_states_count}, which may not be")
+            raise Malformed(f"invalid length {partition_states_count}")
         if partition_states_count * 27 > end - pos:
             raise Malformed(f"{partition_states_count} elements announced, {end - pos} bytes remain")
         budget -= partition_states_count * 724
@@ -1191,7 +1191,7 @@ def decode_v7(buf: memoryview) -> LeaderAndIsrRequest:
                 isr_count, pos = read_uvarint(buf, pos - 1)
             isr_count -= 1
             if isr_count < 0:
-                raise Malformed(f"length {isr_count}, which may not be")
+                raise Malformed(f"invalid length {isr_count}")
             if isr_count * 4 > end - pos:
                 raise Malformed(f"{isr_count} elements announced, {end - pos} bytes remain")
             budget -= isr_count * 52
@@ -1207,7 +1207,7 @@ def decode_v7(buf: memoryview) -> LeaderAndIsrRequest:
                 replicas_count, pos = read_uvarint(buf, pos - 1)
             replicas_count -= 1
             if replicas_count < 0:
-                raise Malformed(f"length {replicas_count}, which may not be")
+                raise Malformed(f"invalid length {replicas_count}")
             if replicas_count * 4 > end - pos:
                 raise Malformed(f"{replicas_count} elements announced, {end - pos} bytes remain")
             budget -= replicas_count * 52
@@ -1222,7 +1222,7 @@ def decode_v7(buf: memoryview) -> LeaderAndIsrRequest:
                 adding_replicas_count, pos = read_uvarint(buf, pos - 1)
             adding_replicas_count -= 1
             if adding_replicas_count < 0:
-                raise Malformed(f"length {adding_replicas_count}, which may not be")
+                raise Malformed(f"invalid length {adding_replicas_count}")
             if adding_replicas_count * 4 > end - pos:
                 raise Malformed(f"{adding_replicas_count} elements announced, {end - pos} bytes remain")
             budget -= adding_replicas_count * 52
@@ -1237,7 +1237,7 @@ def decode_v7(buf: memoryview) -> LeaderAndIsrRequest:
                 removing_replicas_count, pos = read_uvarint(buf, pos - 1)
             removing_replicas_count -= 1
             if removing_replicas_count < 0:
-                raise Malformed(f"length {removing_replicas_count}, which may not be")
+                raise Malformed(f"invalid length {removing_replicas_count}")
             if removing_replicas_count * 4 > end - pos:
                 raise Malformed(f"{removing_replicas_count} elements announced, {end - pos} bytes remain")
             budget -= removing_replicas_count * 52
@@ -1287,7 +1287,7 @@ def decode_v7(buf: memoryview) -> LeaderAndIsrRequest:
         live_leaders_count, pos = read_uvarint(buf, pos - 1)
     live_leaders_count -= 1
     if live_leaders_count < 0:
-        raise Malformed(f"length {live_leaders_count}, which may not be")
+        raise Malformed(f"invalid length {live_leaders_count}")
     if live_leaders_count * 10 > end - pos:
         raise Malformed(f"{live_leaders_count} elements announced, {end - pos} bytes remain")
     budget -= live_leaders_count * 252
@@ -1305,7 +1305,7 @@ def decode_v7(buf: memoryview) -> LeaderAndIsrRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")

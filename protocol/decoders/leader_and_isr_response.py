@@ -35,7 +35,7 @@ def decode_v0(buf: memoryview) -> LeaderAndIsrResponse:
     # partition_errors
     pos += 6
     if partition_errors_count < 0:
-        raise Malformed(f"length {partition_errors_count}, which may not be")
+        raise Malformed(f"invalid length {partition_errors_count}")
     if partition_errors_count * 8 > end - pos:
         raise Malformed(f"{partition_errors_count} elements announced, {end - pos} bytes remain")
     budget -= partition_errors_count * 252
@@ -47,7 +47,7 @@ def decode_v0(buf: memoryview) -> LeaderAndIsrResponse:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -74,7 +74,7 @@ def decode_v4(buf: memoryview) -> LeaderAndIsrResponse:
         partition_errors_count, pos = read_uvarint(buf, pos - 1)
     partition_errors_count -= 1
     if partition_errors_count < 0:
-        raise Malformed(f"length {partition_errors_count}, which may not be")
+        raise Malformed(f"invalid length {partition_errors_count}")
     if partition_errors_count * 8 > end - pos:
         raise Malformed(f"{partition_errors_count} elements announced, {end - pos} bytes remain")
     budget -= partition_errors_count * 252
@@ -91,7 +91,7 @@ def decode_v4(buf: memoryview) -> LeaderAndIsrResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -126,7 +126,7 @@ def decode_v5(buf: memoryview) -> LeaderAndIsrResponse:
         topics_count, pos = read_uvarint(buf, pos - 1)
     topics_count -= 1
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 18 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 252
@@ -142,7 +142,7 @@ def decode_v5(buf: memoryview) -> LeaderAndIsrResponse:
             partition_errors_count, pos = read_uvarint(buf, pos - 1)
         partition_errors_count -= 1
         if partition_errors_count < 0:
-            raise Malformed(f"length {partition_errors_count}, which may not be")
+            raise Malformed(f"invalid length {partition_errors_count}")
         if partition_errors_count * 7 > end - pos:
             raise Malformed(f"{partition_errors_count} elements announced, {end - pos} bytes remain")
         budget -= partition_errors_count * 172

@@ -25,7 +25,7 @@ def decode_v0(buf: memoryview) -> LeaveGroupRequest:
     (n,) = unpack_h(buf, pos)
     pos += 2
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -35,7 +35,7 @@ def decode_v0(buf: memoryview) -> LeaveGroupRequest:
     (n,) = unpack_h(buf, pos)
     pos += 2
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -53,7 +53,7 @@ def decode_v3(buf: memoryview) -> LeaveGroupRequest:
     (n,) = unpack_h(buf, pos)
     pos += 2
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -63,7 +63,7 @@ def decode_v3(buf: memoryview) -> LeaveGroupRequest:
     (members_count,) = unpack_i(buf, pos)
     pos += 4
     if members_count < 0:
-        raise Malformed(f"length {members_count}, which may not be")
+        raise Malformed(f"invalid length {members_count}")
     if members_count * 4 > end - pos:
         raise Malformed(f"{members_count} elements announced, {end - pos} bytes remain")
     budget -= members_count * 268
@@ -75,7 +75,7 @@ def decode_v3(buf: memoryview) -> LeaveGroupRequest:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -113,7 +113,7 @@ def decode_v4(buf: memoryview) -> LeaveGroupRequest:
             raise Malformed(f"length {n - 1}")
     n -= 1
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -126,7 +126,7 @@ def decode_v4(buf: memoryview) -> LeaveGroupRequest:
         members_count, pos = read_uvarint(buf, pos - 1)
     members_count -= 1
     if members_count < 0:
-        raise Malformed(f"length {members_count}, which may not be")
+        raise Malformed(f"invalid length {members_count}")
     if members_count * 3 > end - pos:
         raise Malformed(f"{members_count} elements announced, {end - pos} bytes remain")
     budget -= members_count * 268
@@ -143,7 +143,7 @@ def decode_v4(buf: memoryview) -> LeaveGroupRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -194,7 +194,7 @@ def decode_v5(buf: memoryview) -> LeaveGroupRequest:
             raise Malformed(f"length {n - 1}")
     n -= 1
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -207,7 +207,7 @@ def decode_v5(buf: memoryview) -> LeaveGroupRequest:
         members_count, pos = read_uvarint(buf, pos - 1)
     members_count -= 1
     if members_count < 0:
-        raise Malformed(f"length {members_count}, which may not be")
+        raise Malformed(f"invalid length {members_count}")
     if members_count * 4 > end - pos:
         raise Malformed(f"{members_count} elements announced, {end - pos} bytes remain")
     budget -= members_count * 348
@@ -224,7 +224,7 @@ def decode_v5(buf: memoryview) -> LeaveGroupRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")

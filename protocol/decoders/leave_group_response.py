@@ -48,7 +48,7 @@ def decode_v3(buf: memoryview) -> LeaveGroupResponse:
     # members
     pos += 10
     if members_count < 0:
-        raise Malformed(f"length {members_count}, which may not be")
+        raise Malformed(f"invalid length {members_count}")
     if members_count * 6 > end - pos:
         raise Malformed(f"{members_count} elements announced, {end - pos} bytes remain")
     budget -= members_count * 300
@@ -60,7 +60,7 @@ def decode_v3(buf: memoryview) -> LeaveGroupResponse:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -100,7 +100,7 @@ def decode_v4(buf: memoryview) -> LeaveGroupResponse:
         members_count, pos = read_uvarint(buf, pos - 1)
     members_count -= 1
     if members_count < 0:
-        raise Malformed(f"length {members_count}, which may not be")
+        raise Malformed(f"invalid length {members_count}")
     if members_count * 5 > end - pos:
         raise Malformed(f"{members_count} elements announced, {end - pos} bytes remain")
     budget -= members_count * 300
@@ -117,7 +117,7 @@ def decode_v4(buf: memoryview) -> LeaveGroupResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")

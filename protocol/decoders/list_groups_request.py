@@ -43,7 +43,7 @@ def decode_v4(buf: memoryview) -> ListGroupsRequest:
         states_filter_count, pos = read_uvarint(buf, pos - 1)
     states_filter_count -= 1
     if states_filter_count < 0:
-        raise Malformed(f"length {states_filter_count}, which may not be")
+        raise Malformed(f"invalid length {states_filter_count}")
     if states_filter_count * 1 > end - pos:
         raise Malformed(f"{states_filter_count} elements announced, {end - pos} bytes remain")
     budget -= states_filter_count * 100
@@ -59,7 +59,7 @@ def decode_v4(buf: memoryview) -> ListGroupsRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -86,7 +86,7 @@ def decode_v5(buf: memoryview) -> ListGroupsRequest:
         states_filter_count, pos = read_uvarint(buf, pos - 1)
     states_filter_count -= 1
     if states_filter_count < 0:
-        raise Malformed(f"length {states_filter_count}, which may not be")
+        raise Malformed(f"invalid length {states_filter_count}")
     if states_filter_count * 1 > end - pos:
         raise Malformed(f"{states_filter_count} elements announced, {end - pos} bytes remain")
     budget -= states_filter_count * 100
@@ -102,7 +102,7 @@ def decode_v5(buf: memoryview) -> ListGroupsRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -116,7 +116,7 @@ def decode_v5(buf: memoryview) -> ListGroupsRequest:
         types_filter_count, pos = read_uvarint(buf, pos - 1)
     types_filter_count -= 1
     if types_filter_count < 0:
-        raise Malformed(f"length {types_filter_count}, which may not be")
+        raise Malformed(f"invalid length {types_filter_count}")
     if types_filter_count * 1 > end - pos:
         raise Malformed(f"{types_filter_count} elements announced, {end - pos} bytes remain")
     budget -= types_filter_count * 100
@@ -132,7 +132,7 @@ def decode_v5(buf: memoryview) -> ListGroupsRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")

@@ -29,7 +29,7 @@ def decode_v0(buf: memoryview) -> ListGroupsResponse:
     # groups
     pos += 6
     if groups_count < 0:
-        raise Malformed(f"length {groups_count}, which may not be")
+        raise Malformed(f"invalid length {groups_count}")
     if groups_count * 4 > end - pos:
         raise Malformed(f"{groups_count} elements announced, {end - pos} bytes remain")
     budget -= groups_count * 276
@@ -41,7 +41,7 @@ def decode_v0(buf: memoryview) -> ListGroupsResponse:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -51,7 +51,7 @@ def decode_v0(buf: memoryview) -> ListGroupsResponse:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -72,7 +72,7 @@ def decode_v1(buf: memoryview) -> ListGroupsResponse:
     # groups
     pos += 10
     if groups_count < 0:
-        raise Malformed(f"length {groups_count}, which may not be")
+        raise Malformed(f"invalid length {groups_count}")
     if groups_count * 4 > end - pos:
         raise Malformed(f"{groups_count} elements announced, {end - pos} bytes remain")
     budget -= groups_count * 276
@@ -84,7 +84,7 @@ def decode_v1(buf: memoryview) -> ListGroupsResponse:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -94,7 +94,7 @@ def decode_v1(buf: memoryview) -> ListGroupsResponse:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -118,7 +118,7 @@ def decode_v3(buf: memoryview) -> ListGroupsResponse:
         groups_count, pos = read_uvarint(buf, pos - 1)
     groups_count -= 1
     if groups_count < 0:
-        raise Malformed(f"length {groups_count}, which may not be")
+        raise Malformed(f"invalid length {groups_count}")
     if groups_count * 3 > end - pos:
         raise Malformed(f"{groups_count} elements announced, {end - pos} bytes remain")
     budget -= groups_count * 276
@@ -135,7 +135,7 @@ def decode_v3(buf: memoryview) -> ListGroupsResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -150,7 +150,7 @@ def decode_v3(buf: memoryview) -> ListGroupsResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -184,7 +184,7 @@ def decode_v4(buf: memoryview) -> ListGroupsResponse:
         groups_count, pos = read_uvarint(buf, pos - 1)
     groups_count -= 1
     if groups_count < 0:
-        raise Malformed(f"length {groups_count}, which may not be")
+        raise Malformed(f"invalid length {groups_count}")
     if groups_count * 4 > end - pos:
         raise Malformed(f"{groups_count} elements announced, {end - pos} bytes remain")
     budget -= groups_count * 356
@@ -201,7 +201,7 @@ def decode_v4(buf: memoryview) -> ListGroupsResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -216,7 +216,7 @@ def decode_v4(buf: memoryview) -> ListGroupsResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -231,7 +231,7 @@ def decode_v4(buf: memoryview) -> ListGroupsResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -265,7 +265,7 @@ def decode_v5(buf: memoryview) -> ListGroupsResponse:
         groups_count, pos = read_uvarint(buf, pos - 1)
     groups_count -= 1
     if groups_count < 0:
-        raise Malformed(f"length {groups_count}, which may not be")
+        raise Malformed(f"invalid length {groups_count}")
     if groups_count * 5 > end - pos:
         raise Malformed(f"{groups_count} elements announced, {end - pos} bytes remain")
     budget -= groups_count * 436
@@ -282,7 +282,7 @@ def decode_v5(buf: memoryview) -> ListGroupsResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -297,7 +297,7 @@ def decode_v5(buf: memoryview) -> ListGroupsResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -312,7 +312,7 @@ def decode_v5(buf: memoryview) -> ListGroupsResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -327,7 +327,7 @@ def decode_v5(buf: memoryview) -> ListGroupsResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")

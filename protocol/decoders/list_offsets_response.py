@@ -36,7 +36,7 @@ def decode_v0(buf: memoryview) -> ListOffsetsResponse:
     (topics_count,) = unpack_i(buf, pos)
     pos += 4
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 6 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 268
@@ -48,7 +48,7 @@ def decode_v0(buf: memoryview) -> ListOffsetsResponse:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -58,7 +58,7 @@ def decode_v0(buf: memoryview) -> ListOffsetsResponse:
         (partitions_count,) = unpack_i(buf, pos)
         pos += 4
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 10 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 284
@@ -71,7 +71,7 @@ def decode_v0(buf: memoryview) -> ListOffsetsResponse:
             # topics.partitions.old_style_offsets
             pos += 10
             if old_style_offsets_count < 0:
-                raise Malformed(f"length {old_style_offsets_count}, which may not be")
+                raise Malformed(f"invalid length {old_style_offsets_count}")
             if old_style_offsets_count * 8 > end - pos:
                 raise Malformed(f"{old_style_offsets_count} elements announced, {end - pos} bytes remain")
             budget -= old_style_offsets_count * 68
@@ -97,7 +97,7 @@ def decode_v1(buf: memoryview) -> ListOffsetsResponse:
     (topics_count,) = unpack_i(buf, pos)
     pos += 4
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 6 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 268
@@ -109,7 +109,7 @@ def decode_v1(buf: memoryview) -> ListOffsetsResponse:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -119,7 +119,7 @@ def decode_v1(buf: memoryview) -> ListOffsetsResponse:
         (partitions_count,) = unpack_i(buf, pos)
         pos += 4
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 22 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 292
@@ -149,7 +149,7 @@ def decode_v2(buf: memoryview) -> ListOffsetsResponse:
     # topics
     pos += 8
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 6 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 268
@@ -161,7 +161,7 @@ def decode_v2(buf: memoryview) -> ListOffsetsResponse:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -171,7 +171,7 @@ def decode_v2(buf: memoryview) -> ListOffsetsResponse:
         (partitions_count,) = unpack_i(buf, pos)
         pos += 4
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 22 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 292
@@ -201,7 +201,7 @@ def decode_v4(buf: memoryview) -> ListOffsetsResponse:
     # topics
     pos += 8
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 6 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 268
@@ -213,7 +213,7 @@ def decode_v4(buf: memoryview) -> ListOffsetsResponse:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -223,7 +223,7 @@ def decode_v4(buf: memoryview) -> ListOffsetsResponse:
         (partitions_count,) = unpack_i(buf, pos)
         pos += 4
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 26 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 324
@@ -256,7 +256,7 @@ def decode_v6(buf: memoryview) -> ListOffsetsResponse:
         topics_count, pos = read_uvarint(buf, pos - 1)
     topics_count -= 1
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 3 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 268
@@ -273,7 +273,7 @@ def decode_v6(buf: memoryview) -> ListOffsetsResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -286,7 +286,7 @@ def decode_v6(buf: memoryview) -> ListOffsetsResponse:
             partitions_count, pos = read_uvarint(buf, pos - 1)
         partitions_count -= 1
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 27 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 324

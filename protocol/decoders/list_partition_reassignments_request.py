@@ -50,7 +50,7 @@ def decode_v0(buf: memoryview) -> ListPartitionReassignmentsRequest:
                     raise Malformed(f"length {n - 1}")
             n -= 1
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -63,7 +63,7 @@ def decode_v0(buf: memoryview) -> ListPartitionReassignmentsRequest:
                 partition_indexes_count, pos = read_uvarint(buf, pos - 1)
             partition_indexes_count -= 1
             if partition_indexes_count < 0:
-                raise Malformed(f"length {partition_indexes_count}, which may not be")
+                raise Malformed(f"invalid length {partition_indexes_count}")
             if partition_indexes_count * 4 > end - pos:
                 raise Malformed(f"{partition_indexes_count} elements announced, {end - pos} bytes remain")
             budget -= partition_indexes_count * 52

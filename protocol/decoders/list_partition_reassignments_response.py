@@ -50,7 +50,7 @@ def decode_v0(buf: memoryview) -> ListPartitionReassignmentsResponse:
         topics_count, pos = read_uvarint(buf, pos - 1)
     topics_count -= 1
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 3 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 268
@@ -67,7 +67,7 @@ def decode_v0(buf: memoryview) -> ListPartitionReassignmentsResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -80,7 +80,7 @@ def decode_v0(buf: memoryview) -> ListPartitionReassignmentsResponse:
             partitions_count, pos = read_uvarint(buf, pos - 1)
         partitions_count -= 1
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 8 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 412
@@ -96,7 +96,7 @@ def decode_v0(buf: memoryview) -> ListPartitionReassignmentsResponse:
                 replicas_count, pos = read_uvarint(buf, pos - 1)
             replicas_count -= 1
             if replicas_count < 0:
-                raise Malformed(f"length {replicas_count}, which may not be")
+                raise Malformed(f"invalid length {replicas_count}")
             if replicas_count * 4 > end - pos:
                 raise Malformed(f"{replicas_count} elements announced, {end - pos} bytes remain")
             budget -= replicas_count * 52
@@ -111,7 +111,7 @@ def decode_v0(buf: memoryview) -> ListPartitionReassignmentsResponse:
                 adding_replicas_count, pos = read_uvarint(buf, pos - 1)
             adding_replicas_count -= 1
             if adding_replicas_count < 0:
-                raise Malformed(f"length {adding_replicas_count}, which may not be")
+                raise Malformed(f"invalid length {adding_replicas_count}")
             if adding_replicas_count * 4 > end - pos:
                 raise Malformed(f"{adding_replicas_count} elements announced, {end - pos} bytes remain")
             budget -= adding_replicas_count * 52
@@ -126,7 +126,7 @@ def decode_v0(buf: memoryview) -> ListPartitionReassignmentsResponse:
                 removing_replicas_count, pos = read_uvarint(buf, pos - 1)
             removing_replicas_count -= 1
             if removing_replicas_count < 0:
-                raise Malformed(f"length {removing_replicas_count}, which may not be")
+                raise Malformed(f"invalid length {removing_replicas_count}")
             if removing_replicas_count * 4 > end - pos:
                 raise Malformed(f"{removing_replicas_count} elements announced, {end - pos} bytes remain")
             budget -= removing_replicas_count * 52

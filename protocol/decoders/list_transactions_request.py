@@ -28,7 +28,7 @@ def decode_v0(buf: memoryview) -> ListTransactionsRequest:
         state_filters_count, pos = read_uvarint(buf, pos - 1)
     state_filters_count -= 1
     if state_filters_count < 0:
-        raise Malformed(f"length {state_filters_count}, which may not be")
+        raise Malformed(f"invalid length {state_filters_count}")
     if state_filters_count * 1 > end - pos:
         raise Malformed(f"{state_filters_count} elements announced, {end - pos} bytes remain")
     budget -= state_filters_count * 100
@@ -44,7 +44,7 @@ def decode_v0(buf: memoryview) -> ListTransactionsRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -58,7 +58,7 @@ def decode_v0(buf: memoryview) -> ListTransactionsRequest:
         producer_id_filters_count, pos = read_uvarint(buf, pos - 1)
     producer_id_filters_count -= 1
     if producer_id_filters_count < 0:
-        raise Malformed(f"length {producer_id_filters_count}, which may not be")
+        raise Malformed(f"invalid length {producer_id_filters_count}")
     if producer_id_filters_count * 8 > end - pos:
         raise Malformed(f"{producer_id_filters_count} elements announced, {end - pos} bytes remain")
     budget -= producer_id_filters_count * 68
@@ -86,7 +86,7 @@ def decode_v1(buf: memoryview) -> ListTransactionsRequest:
         state_filters_count, pos = read_uvarint(buf, pos - 1)
     state_filters_count -= 1
     if state_filters_count < 0:
-        raise Malformed(f"length {state_filters_count}, which may not be")
+        raise Malformed(f"invalid length {state_filters_count}")
     if state_filters_count * 1 > end - pos:
         raise Malformed(f"{state_filters_count} elements announced, {end - pos} bytes remain")
     budget -= state_filters_count * 100
@@ -102,7 +102,7 @@ def decode_v1(buf: memoryview) -> ListTransactionsRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -116,7 +116,7 @@ def decode_v1(buf: memoryview) -> ListTransactionsRequest:
         producer_id_filters_count, pos = read_uvarint(buf, pos - 1)
     producer_id_filters_count -= 1
     if producer_id_filters_count < 0:
-        raise Malformed(f"length {producer_id_filters_count}, which may not be")
+        raise Malformed(f"invalid length {producer_id_filters_count}")
     if producer_id_filters_count * 8 > end - pos:
         raise Malformed(f"{producer_id_filters_count} elements announced, {end - pos} bytes remain")
     budget -= producer_id_filters_count * 68

@@ -30,7 +30,7 @@ def decode_v0(buf: memoryview) -> ListTransactionsResponse:
         unknown_state_filters_count, pos = read_uvarint(buf, pos - 1)
     unknown_state_filters_count -= 1
     if unknown_state_filters_count < 0:
-        raise Malformed(f"length {unknown_state_filters_count}, which may not be")
+        raise Malformed(f"invalid length {unknown_state_filters_count}")
     if unknown_state_filters_count * 1 > end - pos:
         raise Malformed(f"{unknown_state_filters_count} elements announced, {end - pos} bytes remain")
     budget -= unknown_state_filters_count * 100
@@ -46,7 +46,7 @@ def decode_v0(buf: memoryview) -> ListTransactionsResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -60,7 +60,7 @@ def decode_v0(buf: memoryview) -> ListTransactionsResponse:
         transaction_states_count, pos = read_uvarint(buf, pos - 1)
     transaction_states_count -= 1
     if transaction_states_count < 0:
-        raise Malformed(f"length {transaction_states_count}, which may not be")
+        raise Malformed(f"invalid length {transaction_states_count}")
     if transaction_states_count * 11 > end - pos:
         raise Malformed(f"{transaction_states_count} elements announced, {end - pos} bytes remain")
     budget -= transaction_states_count * 316
@@ -77,7 +77,7 @@ def decode_v0(buf: memoryview) -> ListTransactionsResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -93,7 +93,7 @@ def decode_v0(buf: memoryview) -> ListTransactionsResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")

@@ -43,7 +43,7 @@ def decode_v0(buf: memoryview) -> MetadataResponse:
     (brokers_count,) = unpack_i(buf, pos)
     pos += 4
     if brokers_count < 0:
-        raise Malformed(f"length {brokers_count}, which may not be")
+        raise Malformed(f"invalid length {brokers_count}")
     if brokers_count * 10 > end - pos:
         raise Malformed(f"{brokers_count} elements announced, {end - pos} bytes remain")
     budget -= brokers_count * 260
@@ -56,7 +56,7 @@ def decode_v0(buf: memoryview) -> MetadataResponse:
         # brokers.host
         pos += 6
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -71,7 +71,7 @@ def decode_v0(buf: memoryview) -> MetadataResponse:
     (topics_count,) = unpack_i(buf, pos)
     pos += 4
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 8 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 332
@@ -84,7 +84,7 @@ def decode_v0(buf: memoryview) -> MetadataResponse:
         # topics.name
         pos += 4
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -94,7 +94,7 @@ def decode_v0(buf: memoryview) -> MetadataResponse:
         (partitions_count,) = unpack_i(buf, pos)
         pos += 4
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 18 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 412
@@ -107,7 +107,7 @@ def decode_v0(buf: memoryview) -> MetadataResponse:
             # topics.partitions.replica_nodes
             pos += 14
             if replica_nodes_count < 0:
-                raise Malformed(f"length {replica_nodes_count}, which may not be")
+                raise Malformed(f"invalid length {replica_nodes_count}")
             if replica_nodes_count * 4 > end - pos:
                 raise Malformed(f"{replica_nodes_count} elements announced, {end - pos} bytes remain")
             budget -= replica_nodes_count * 52
@@ -119,7 +119,7 @@ def decode_v0(buf: memoryview) -> MetadataResponse:
             (isr_nodes_count,) = unpack_i(buf, pos)
             pos += 4
             if isr_nodes_count < 0:
-                raise Malformed(f"length {isr_nodes_count}, which may not be")
+                raise Malformed(f"invalid length {isr_nodes_count}")
             if isr_nodes_count * 4 > end - pos:
                 raise Malformed(f"{isr_nodes_count} elements announced, {end - pos} bytes remain")
             budget -= isr_nodes_count * 52
@@ -148,7 +148,7 @@ def decode_v1(buf: memoryview) -> MetadataResponse:
     (brokers_count,) = unpack_i(buf, pos)
     pos += 4
     if brokers_count < 0:
-        raise Malformed(f"length {brokers_count}, which may not be")
+        raise Malformed(f"invalid length {brokers_count}")
     if brokers_count * 12 > end - pos:
         raise Malformed(f"{brokers_count} elements announced, {end - pos} bytes remain")
     budget -= brokers_count * 340
@@ -161,7 +161,7 @@ def decode_v1(buf: memoryview) -> MetadataResponse:
         # brokers.host
         pos += 6
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -188,7 +188,7 @@ def decode_v1(buf: memoryview) -> MetadataResponse:
     # topics
     pos += 8
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 9 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 332
@@ -201,7 +201,7 @@ def decode_v1(buf: memoryview) -> MetadataResponse:
         # topics.name
         pos += 4
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -212,7 +212,7 @@ def decode_v1(buf: memoryview) -> MetadataResponse:
         # topics.partitions
         pos += 5
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 18 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 412
@@ -225,7 +225,7 @@ def decode_v1(buf: memoryview) -> MetadataResponse:
             # topics.partitions.replica_nodes
             pos += 14
             if replica_nodes_count < 0:
-                raise Malformed(f"length {replica_nodes_count}, which may not be")
+                raise Malformed(f"invalid length {replica_nodes_count}")
             if replica_nodes_count * 4 > end - pos:
                 raise Malformed(f"{replica_nodes_count} elements announced, {end - pos} bytes remain")
             budget -= replica_nodes_count * 52
@@ -237,7 +237,7 @@ def decode_v1(buf: memoryview) -> MetadataResponse:
             (isr_nodes_count,) = unpack_i(buf, pos)
             pos += 4
             if isr_nodes_count < 0:
-                raise Malformed(f"length {isr_nodes_count}, which may not be")
+                raise Malformed(f"invalid length {isr_nodes_count}")
             if isr_nodes_count * 4 > end - pos:
                 raise Malformed(f"{isr_nodes_count} elements announced, {end - pos} bytes remain")
             budget -= isr_nodes_count * 52
@@ -266,7 +266,7 @@ def decode_v2(buf: memoryview) -> MetadataResponse:
     (brokers_count,) = unpack_i(buf, pos)
     pos += 4
     if brokers_count < 0:
-        raise Malformed(f"length {brokers_count}, which may not be")
+        raise Malformed(f"invalid length {brokers_count}")
     if brokers_count * 12 > end - pos:
         raise Malformed(f"{brokers_count} elements announced, {end - pos} bytes remain")
     budget -= brokers_count * 340
@@ -279,7 +279,7 @@ def decode_v2(buf: memoryview) -> MetadataResponse:
         # brokers.host
         pos += 6
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -319,7 +319,7 @@ def decode_v2(buf: memoryview) -> MetadataResponse:
     # topics
     pos += 8
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 9 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 332
@@ -332,7 +332,7 @@ def decode_v2(buf: memoryview) -> MetadataResponse:
         # topics.name
         pos += 4
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -343,7 +343,7 @@ def decode_v2(buf: memoryview) -> MetadataResponse:
         # topics.partitions
         pos += 5
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 18 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 412
@@ -356,7 +356,7 @@ def decode_v2(buf: memoryview) -> MetadataResponse:
             # topics.partitions.replica_nodes
             pos += 14
             if replica_nodes_count < 0:
-                raise Malformed(f"length {replica_nodes_count}, which may not be")
+                raise Malformed(f"invalid length {replica_nodes_count}")
             if replica_nodes_count * 4 > end - pos:
                 raise Malformed(f"{replica_nodes_count} elements announced, {end - pos} bytes remain")
             budget -= replica_nodes_count * 52
@@ -368,7 +368,7 @@ def decode_v2(buf: memoryview) -> MetadataResponse:
             (isr_nodes_count,) = unpack_i(buf, pos)
             pos += 4
             if isr_nodes_count < 0:
-                raise Malformed(f"length {isr_nodes_count}, which may not be")
+                raise Malformed(f"invalid length {isr_nodes_count}")
             if isr_nodes_count * 4 > end - pos:
                 raise Malformed(f"{isr_nodes_count} elements announced, {end - pos} bytes remain")
             budget -= isr_nodes_count * 52
@@ -398,7 +398,7 @@ def decode_v3(buf: memoryview) -> MetadataResponse:
     # brokers
     pos += 8
     if brokers_count < 0:
-        raise Malformed(f"length {brokers_count}, which may not be")
+        raise Malformed(f"invalid length {brokers_count}")
     if brokers_count * 12 > end - pos:
         raise Malformed(f"{brokers_count} elements announced, {end - pos} bytes remain")
     budget -= brokers_count * 340
@@ -411,7 +411,7 @@ def decode_v3(buf: memoryview) -> MetadataResponse:
         # brokers.host
         pos += 6
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -451,7 +451,7 @@ def decode_v3(buf: memoryview) -> MetadataResponse:
     # topics
     pos += 8
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 9 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 332
@@ -464,7 +464,7 @@ def decode_v3(buf: memoryview) -> MetadataResponse:
         # topics.name
         pos += 4
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -475,7 +475,7 @@ def decode_v3(buf: memoryview) -> MetadataResponse:
         # topics.partitions
         pos += 5
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 18 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 412
@@ -488,7 +488,7 @@ def decode_v3(buf: memoryview) -> MetadataResponse:
             # topics.partitions.replica_nodes
             pos += 14
             if replica_nodes_count < 0:
-                raise Malformed(f"length {replica_nodes_count}, which may not be")
+                raise Malformed(f"invalid length {replica_nodes_count}")
             if replica_nodes_count * 4 > end - pos:
                 raise Malformed(f"{replica_nodes_count} elements announced, {end - pos} bytes remain")
             budget -= replica_nodes_count * 52
@@ -500,7 +500,7 @@ def decode_v3(buf: memoryview) -> MetadataResponse:
             (isr_nodes_count,) = unpack_i(buf, pos)
             pos += 4
             if isr_nodes_count < 0:
-                raise Malformed(f"length {isr_nodes_count}, which may not be")
+                raise Malformed(f"invalid length {isr_nodes_count}")
             if isr_nodes_count * 4 > end - pos:
                 raise Malformed(f"{isr_nodes_count} elements announced, {end - pos} bytes remain")
             budget -= isr_nodes_count * 52
@@ -530,7 +530,7 @@ def decode_v5(buf: memoryview) -> MetadataResponse:
     # brokers
     pos += 8
     if brokers_count < 0:
-        raise Malformed(f"length {brokers_count}, which may not be")
+        raise Malformed(f"invalid length {brokers_count}")
     if brokers_count * 12 > end - pos:
         raise Malformed(f"{brokers_count} elements announced, {end - pos} bytes remain")
     budget -= brokers_count * 340
@@ -543,7 +543,7 @@ def decode_v5(buf: memoryview) -> MetadataResponse:
         # brokers.host
         pos += 6
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -583,7 +583,7 @@ def decode_v5(buf: memoryview) -> MetadataResponse:
     # topics
     pos += 8
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 9 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 332
@@ -596,7 +596,7 @@ def decode_v5(buf: memoryview) -> MetadataResponse:
         # topics.name
         pos += 4
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -607,7 +607,7 @@ def decode_v5(buf: memoryview) -> MetadataResponse:
         # topics.partitions
         pos += 5
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 22 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 500
@@ -620,7 +620,7 @@ def decode_v5(buf: memoryview) -> MetadataResponse:
             # topics.partitions.replica_nodes
             pos += 14
             if replica_nodes_count < 0:
-                raise Malformed(f"length {replica_nodes_count}, which may not be")
+                raise Malformed(f"invalid length {replica_nodes_count}")
             if replica_nodes_count * 4 > end - pos:
                 raise Malformed(f"{replica_nodes_count} elements announced, {end - pos} bytes remain")
             budget -= replica_nodes_count * 52
@@ -632,7 +632,7 @@ def decode_v5(buf: memoryview) -> MetadataResponse:
             (isr_nodes_count,) = unpack_i(buf, pos)
             pos += 4
             if isr_nodes_count < 0:
-                raise Malformed(f"length {isr_nodes_count}, which may not be")
+                raise Malformed(f"invalid length {isr_nodes_count}")
             if isr_nodes_count * 4 > end - pos:
                 raise Malformed(f"{isr_nodes_count} elements announced, {end - pos} bytes remain")
             budget -= isr_nodes_count * 52
@@ -644,7 +644,7 @@ def decode_v5(buf: memoryview) -> MetadataResponse:
             (offline_replicas_count,) = unpack_i(buf, pos)
             pos += 4
             if offline_replicas_count < 0:
-                raise Malformed(f"length {offline_replicas_count}, which may not be")
+                raise Malformed(f"invalid length {offline_replicas_count}")
             if offline_replicas_count * 4 > end - pos:
                 raise Malformed(f"{offline_replicas_count} elements announced, {end - pos} bytes remain")
             budget -= offline_replicas_count * 52
@@ -674,7 +674,7 @@ def decode_v7(buf: memoryview) -> MetadataResponse:
     # brokers
     pos += 8
     if brokers_count < 0:
-        raise Malformed(f"length {brokers_count}, which may not be")
+        raise Malformed(f"invalid length {brokers_count}")
     if brokers_count * 12 > end - pos:
         raise Malformed(f"{brokers_count} elements announced, {end - pos} bytes remain")
     budget -= brokers_count * 340
@@ -687,7 +687,7 @@ def decode_v7(buf: memoryview) -> MetadataResponse:
         # brokers.host
         pos += 6
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -727,7 +727,7 @@ def decode_v7(buf: memoryview) -> MetadataResponse:
     # topics
     pos += 8
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 9 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 332
@@ -740,7 +740,7 @@ def decode_v7(buf: memoryview) -> MetadataResponse:
         # topics.name
         pos += 4
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -751,7 +751,7 @@ def decode_v7(buf: memoryview) -> MetadataResponse:
         # topics.partitions
         pos += 5
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 26 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 532
@@ -764,7 +764,7 @@ def decode_v7(buf: memoryview) -> MetadataResponse:
             # topics.partitions.replica_nodes
             pos += 18
             if replica_nodes_count < 0:
-                raise Malformed(f"length {replica_nodes_count}, which may not be")
+                raise Malformed(f"invalid length {replica_nodes_count}")
             if replica_nodes_count * 4 > end - pos:
                 raise Malformed(f"{replica_nodes_count} elements announced, {end - pos} bytes remain")
             budget -= replica_nodes_count * 52
@@ -776,7 +776,7 @@ def decode_v7(buf: memoryview) -> MetadataResponse:
             (isr_nodes_count,) = unpack_i(buf, pos)
             pos += 4
             if isr_nodes_count < 0:
-                raise Malformed(f"length {isr_nodes_count}, which may not be")
+                raise Malformed(f"invalid length {isr_nodes_count}")
             if isr_nodes_count * 4 > end - pos:
                 raise Malformed(f"{isr_nodes_count} elements announced, {end - pos} bytes remain")
             budget -= isr_nodes_count * 52
@@ -788,7 +788,7 @@ def decode_v7(buf: memoryview) -> MetadataResponse:
             (offline_replicas_count,) = unpack_i(buf, pos)
             pos += 4
             if offline_replicas_count < 0:
-                raise Malformed(f"length {offline_replicas_count}, which may not be")
+                raise Malformed(f"invalid length {offline_replicas_count}")
             if offline_replicas_count * 4 > end - pos:
                 raise Malformed(f"{offline_replicas_count} elements announced, {end - pos} bytes remain")
             budget -= offline_replicas_count * 52
@@ -826,7 +826,7 @@ def decode_v8(buf: memoryview) -> MetadataResponse:
     # brokers
     pos += 8
     if brokers_count < 0:
-        raise Malformed(f"length {brokers_count}, which may not be")
+        raise Malformed(f"invalid length {brokers_count}")
     if brokers_count * 12 > end - pos:
         raise Malformed(f"{brokers_count} elements announced, {end - pos} bytes remain")
     budget -= brokers_count * 340
@@ -839,7 +839,7 @@ def decode_v8(buf: memoryview) -> MetadataResponse:
         # brokers.host
         pos += 6
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -879,7 +879,7 @@ def decode_v8(buf: memoryview) -> MetadataResponse:
     # topics
     pos += 8
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 13 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 364
@@ -892,7 +892,7 @@ def decode_v8(buf: memoryview) -> MetadataResponse:
         # topics.name
         pos += 4
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -903,7 +903,7 @@ def decode_v8(buf: memoryview) -> MetadataResponse:
         # topics.partitions
         pos += 5
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 26 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 532
@@ -916,7 +916,7 @@ def decode_v8(buf: memoryview) -> MetadataResponse:
             # topics.partitions.replica_nodes
             pos += 18
             if replica_nodes_count < 0:
-                raise Malformed(f"length {replica_nodes_count}, which may not be")
+                raise Malformed(f"invalid length {replica_nodes_count}")
             if replica_nodes_count * 4 > end - pos:
                 raise Malformed(f"{replica_nodes_count} elements announced, {end - pos} bytes remain")
             budget -= replica_nodes_count * 52
@@ -928,7 +928,7 @@ def decode_v8(buf: memoryview) -> MetadataResponse:
             (isr_nodes_count,) = unpack_i(buf, pos)
             pos += 4
             if isr_nodes_count < 0:
-                raise Malformed(f"length {isr_nodes_count}, which may not be")
+                raise Malformed(f"invalid length {isr_nodes_count}")
             if isr_nodes_count * 4 > end - pos:
                 raise Malformed(f"{isr_nodes_count} elements announced, {end - pos} bytes remain")
             budget -= isr_nodes_count * 52
@@ -940,7 +940,7 @@ def decode_v8(buf: memoryview) -> MetadataResponse:
             (offline_replicas_count,) = unpack_i(buf, pos)
             pos += 4
             if offline_replicas_count < 0:
-                raise Malformed(f"length {offline_replicas_count}, which may not be")
+                raise Malformed(f"invalid length {offline_replicas_count}")
             if offline_replicas_count * 4 > end - pos:
                 raise Malformed(f"{offline_replicas_count} elements announced, {end - pos} bytes remain")
             budget -= offline_replicas_count * 52
@@ -994,7 +994,7 @@ def decode_v9(buf: memoryview) -> MetadataResponse:
         brokers_count, pos = read_uvarint(buf, pos - 1)
     brokers_count -= 1
     if brokers_count < 0:
-        raise Malformed(f"length {brokers_count}, which may not be")
+        raise Malformed(f"invalid length {brokers_count}")
     if brokers_count * 11 > end - pos:
         raise Malformed(f"{brokers_count} elements announced, {end - pos} bytes remain")
     budget -= brokers_count * 340
@@ -1012,7 +1012,7 @@ def decode_v9(buf: memoryview) -> MetadataResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -1066,7 +1066,7 @@ def decode_v9(buf: memoryview) -> MetadataResponse:
         topics_count, pos = read_uvarint(buf, pos - 1)
     topics_count -= 1
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 10 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 364
@@ -1084,7 +1084,7 @@ def decode_v9(buf: memoryview) -> MetadataResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -1098,7 +1098,7 @@ def decode_v9(buf: memoryview) -> MetadataResponse:
             partitions_count, pos = read_uvarint(buf, pos - 1)
         partitions_count -= 1
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 18 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 532
@@ -1114,7 +1114,7 @@ def decode_v9(buf: memoryview) -> MetadataResponse:
                 replica_nodes_count, pos = read_uvarint(buf, pos - 1)
             replica_nodes_count -= 1
             if replica_nodes_count < 0:
-                raise Malformed(f"length {replica_nodes_count}, which may not be")
+                raise Malformed(f"invalid length {replica_nodes_count}")
             if replica_nodes_count * 4 > end - pos:
                 raise Malformed(f"{replica_nodes_count} elements announced, {end - pos} bytes remain")
             budget -= replica_nodes_count * 52
@@ -1129,7 +1129,7 @@ def decode_v9(buf: memoryview) -> MetadataResponse:
                 isr_nodes_count, pos = read_uvarint(buf, pos - 1)
             isr_nodes_count -= 1
             if isr_nodes_count < 0:
-                raise Malformed(f"length {isr_nodes_count}, which may not be")
+                raise Malformed(f"invalid length {isr_nodes_count}")
             if isr_nodes_count * 4 > end - pos:
                 raise Malformed(f"{isr_nodes_count} elements announced, {end - pos} bytes remain")
             budget -= isr_nodes_count * 52
@@ -1144,7 +1144,7 @@ def decode_v9(buf: memoryview) -> MetadataResponse:
                 offline_replicas_count, pos = read_uvarint(buf, pos - 1)
             offline_replicas_count -= 1
             if offline_replicas_count < 0:
-                raise Malformed(f"length {offline_replicas_count}, which may not be")
+                raise Malformed(f"invalid length {offline_replicas_count}")
             if offline_replicas_count * 4 > end - pos:
                 raise Malformed(f"{offline_replicas_count} elements announced, {end - pos} bytes remain")
             budget -= offline_replicas_count * 52
@@ -1209,7 +1209,7 @@ def decode_v10(buf: memoryview) -> MetadataResponse:
         brokers_count, pos = read_uvarint(buf, pos - 1)
     brokers_count -= 1
     if brokers_count < 0:
-        raise Malformed(f"length {brokers_count}, which may not be")
+        raise Malformed(f"invalid length {brokers_count}")
     if brokers_count * 11 > end - pos:
         raise Malformed(f"{brokers_count} elements announced, {end - pos} bytes remain")
     budget -= brokers_count * 340
@@ -1227,7 +1227,7 @@ def decode_v10(buf: memoryview) -> MetadataResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -1281,7 +1281,7 @@ def decode_v10(buf: memoryview) -> MetadataResponse:
         topics_count, pos = read_uvarint(buf, pos - 1)
     topics_count -= 1
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 26 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 428
@@ -1299,7 +1299,7 @@ def decode_v10(buf: memoryview) -> MetadataResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -1313,7 +1313,7 @@ def decode_v10(buf: memoryview) -> MetadataResponse:
             partitions_count, pos = read_uvarint(buf, pos - 1)
         partitions_count -= 1
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 18 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 532
@@ -1329,7 +1329,7 @@ def decode_v10(buf: memoryview) -> MetadataResponse:
                 replica_nodes_count, pos = read_uvarint(buf, pos - 1)
             replica_nodes_count -= 1
             if replica_nodes_count < 0:
-                raise Malformed(f"length {replica_nodes_count}, which may not be")
+                raise Malformed(f"invalid length {replica_nodes_count}")
             if replica_nodes_count * 4 > end - pos:
                 raise Malformed(f"{replica_nodes_count} elements announced, {end - pos} bytes remain")
             budget -= replica_nodes_count * 52
@@ -1344,7 +1344,7 @@ def decode_v10(buf: memoryview) -> MetadataResponse:
                 isr_nodes_count, pos = read_uvarint(buf, pos - 1)
             isr_nodes_count -= 1
             if isr_nodes_count < 0:
-                raise Malformed(f"length {isr_nodes_count}, which may not be")
+                raise Malformed(f"invalid length {isr_nodes_count}")
             if isr_nodes_count * 4 > end - pos:
                 raise Malformed(f"{isr_nodes_count} elements announced, {end - pos} bytes remain")
             budget -= isr_nodes_count * 52
@@ -1359,7 +1359,7 @@ def decode_v10(buf: memoryview) -> MetadataResponse:
                 offline_replicas_count, pos = read_uvarint(buf, pos - 1)
             offline_replicas_count -= 1
             if offline_replicas_count < 0:
-                raise Malformed(f"length {offline_replicas_count}, which may not be")
+                raise Malformed(f"invalid length {offline_replicas_count}")
             if offline_replicas_count * 4 > end - pos:
                 raise Malformed(f"{offline_replicas_count} elements announced, {end - pos} bytes remain")
             budget -= offline_replicas_count * 52
@@ -1424,7 +1424,7 @@ def decode_v11(buf: memoryview) -> MetadataResponse:
         brokers_count, pos = read_uvarint(buf, pos - 1)
     brokers_count -= 1
     if brokers_count < 0:
-        raise Malformed(f"length {brokers_count}, which may not be")
+        raise Malformed(f"invalid length {brokers_count}")
     if brokers_count * 11 > end - pos:
         raise Malformed(f"{brokers_count} elements announced, {end - pos} bytes remain")
     budget -= brokers_count * 340
@@ -1442,7 +1442,7 @@ def decode_v11(buf: memoryview) -> MetadataResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -1496,7 +1496,7 @@ def decode_v11(buf: memoryview) -> MetadataResponse:
         topics_count, pos = read_uvarint(buf, pos - 1)
     topics_count -= 1
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 26 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 428
@@ -1514,7 +1514,7 @@ def decode_v11(buf: memoryview) -> MetadataResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -1528,7 +1528,7 @@ def decode_v11(buf: memoryview) -> MetadataResponse:
             partitions_count, pos = read_uvarint(buf, pos - 1)
         partitions_count -= 1
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 18 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 532
@@ -1544,7 +1544,7 @@ def decode_v11(buf: memoryview) -> MetadataResponse:
                 replica_nodes_count, pos = read_uvarint(buf, pos - 1)
             replica_nodes_count -= 1
             if replica_nodes_count < 0:
-                raise Malformed(f"length {replica_nodes_count}, which may not be")
+                raise Malformed(f"invalid length {replica_nodes_count}")
             if replica_nodes_count * 4 > end - pos:
                 raise Malformed(f"{replica_nodes_count} elements announced, {end - pos} bytes remain")
             budget -= replica_nodes_count * 52
@@ -1559,7 +1559,7 @@ def decode_v11(buf: memoryview) -> MetadataResponse:
                 isr_nodes_count, pos = read_uvarint(buf, pos - 1)
             isr_nodes_count -= 1
             if isr_nodes_count < 0:
-                raise Malformed(f"length {isr_nodes_count}, which may not be")
+                raise Malformed(f"invalid length {isr_nodes_count}")
             if isr_nodes_count * 4 > end - pos:
                 raise Malformed(f"{isr_nodes_count} elements announced, {end - pos} bytes remain")
             budget -= isr_nodes_count * 52
@@ -1574,7 +1574,7 @@ def decode_v11(buf: memoryview) -> MetadataResponse:
                 offline_replicas_count, pos = read_uvarint(buf, pos - 1)
             offline_replicas_count -= 1
             if offline_replicas_count < 0:
-                raise Malformed(f"length {offline_replicas_count}, which may not be")
+                raise Malformed(f"invalid length {offline_replicas_count}")
             if offline_replicas_count * 4 > end - pos:
                 raise Malformed(f"{offline_replicas_count} elements announced, {end - pos} bytes remain")
             budget -= offline_replicas_count * 52
@@ -1636,7 +1636,7 @@ def decode_v12(buf: memoryview) -> MetadataResponse:
         brokers_count, pos = read_uvarint(buf, pos - 1)
     brokers_count -= 1
     if brokers_count < 0:
-        raise Malformed(f"length {brokers_count}, which may not be")
+        raise Malformed(f"invalid length {brokers_count}")
     if brokers_count * 11 > end - pos:
         raise Malformed(f"{brokers_count} elements announced, {end - pos} bytes remain")
     budget -= brokers_count * 340
@@ -1654,7 +1654,7 @@ def decode_v12(buf: memoryview) -> MetadataResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -1708,7 +1708,7 @@ def decode_v12(buf: memoryview) -> MetadataResponse:
         topics_count, pos = read_uvarint(buf, pos - 1)
     topics_count -= 1
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 26 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 428
@@ -1741,7 +1741,7 @@ def decode_v12(buf: memoryview) -> MetadataResponse:
             partitions_count, pos = read_uvarint(buf, pos - 1)
         partitions_count -= 1
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 18 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 532
@@ -1757,7 +1757,7 @@ def decode_v12(buf: memoryview) -> MetadataResponse:
                 replica_nodes_count, pos = read_uvarint(buf, pos - 1)
             replica_nodes_count -= 1
             if replica_nodes_count < 0:
-                raise Malformed(f"length {replica_nodes_count}, which may not be")
+                raise Malformed(f"invalid length {replica_nodes_count}")
             if replica_nodes_count * 4 > end - pos:
                 raise Malformed(f"{replica_nodes_count} elements announced, {end - pos} bytes remain")
             budget -= replica_nodes_count * 52
@@ -1772,7 +1772,7 @@ def decode_v12(buf: memoryview) -> MetadataResponse:
                 isr_nodes_count, pos = read_uvarint(buf, pos - 1)
             isr_nodes_count -= 1
             if isr_nodes_count < 0:
-                raise Malformed(f"length {isr_nodes_count}, which may not be")
+                raise Malformed(f"invalid length {isr_nodes_count}")
             if isr_nodes_count * 4 > end - pos:
                 raise Malformed(f"{isr_nodes_count} elements announced, {end - pos} bytes remain")
             budget -= isr_nodes_count * 52
@@ -1787,7 +1787,7 @@ def decode_v12(buf: memoryview) -> MetadataResponse:
                 offline_replicas_count, pos = read_uvarint(buf, pos - 1)
             offline_replicas_count -= 1
             if offline_replicas_count < 0:
-                raise Malformed(f"length {offline_replicas_count}, which may not be")
+                raise Malformed(f"invalid length {offline_replicas_count}")
             if offline_replicas_count * 4 > end - pos:
                 raise Malformed(f"{offline_replicas_count} elements announced, {end - pos} bytes remain")
             budget -= offline_replicas_count * 52

@@ -30,7 +30,7 @@ def decode_v0(buf: memoryview) -> OffsetCommitValue:
     # metadata
     pos += 10
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -51,7 +51,7 @@ def decode_v1(buf: memoryview) -> OffsetCommitValue:
     # metadata
     pos += 10
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -72,7 +72,7 @@ def decode_v3(buf: memoryview) -> OffsetCommitValue:
     # metadata
     pos += 14
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -99,7 +99,7 @@ def decode_v4(buf: memoryview) -> OffsetCommitValue:
             raise Malformed(f"length {n - 1}")
     n -= 1
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")

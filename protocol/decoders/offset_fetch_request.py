@@ -33,7 +33,7 @@ def decode_v0(buf: memoryview) -> OffsetFetchRequest:
     (n,) = unpack_h(buf, pos)
     pos += 2
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -43,7 +43,7 @@ def decode_v0(buf: memoryview) -> OffsetFetchRequest:
     (topics_count,) = unpack_i(buf, pos)
     pos += 4
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 6 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 268
@@ -55,7 +55,7 @@ def decode_v0(buf: memoryview) -> OffsetFetchRequest:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -65,7 +65,7 @@ def decode_v0(buf: memoryview) -> OffsetFetchRequest:
         (partition_indexes_count,) = unpack_i(buf, pos)
         pos += 4
         if partition_indexes_count < 0:
-            raise Malformed(f"length {partition_indexes_count}, which may not be")
+            raise Malformed(f"invalid length {partition_indexes_count}")
         if partition_indexes_count * 4 > end - pos:
             raise Malformed(f"{partition_indexes_count} elements announced, {end - pos} bytes remain")
         budget -= partition_indexes_count * 52
@@ -87,7 +87,7 @@ def decode_v2(buf: memoryview) -> OffsetFetchRequest:
     (n,) = unpack_h(buf, pos)
     pos += 2
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -112,7 +112,7 @@ def decode_v2(buf: memoryview) -> OffsetFetchRequest:
             (n,) = unpack_h(buf, pos)
             pos += 2
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -122,7 +122,7 @@ def decode_v2(buf: memoryview) -> OffsetFetchRequest:
             (partition_indexes_count,) = unpack_i(buf, pos)
             pos += 4
             if partition_indexes_count < 0:
-                raise Malformed(f"length {partition_indexes_count}, which may not be")
+                raise Malformed(f"invalid length {partition_indexes_count}")
             if partition_indexes_count * 4 > end - pos:
                 raise Malformed(f"{partition_indexes_count} elements announced, {end - pos} bytes remain")
             budget -= partition_indexes_count * 52
@@ -151,7 +151,7 @@ def decode_v6(buf: memoryview) -> OffsetFetchRequest:
             raise Malformed(f"length {n - 1}")
     n -= 1
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -182,7 +182,7 @@ def decode_v6(buf: memoryview) -> OffsetFetchRequest:
                     raise Malformed(f"length {n - 1}")
             n -= 1
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -195,7 +195,7 @@ def decode_v6(buf: memoryview) -> OffsetFetchRequest:
                 partition_indexes_count, pos = read_uvarint(buf, pos - 1)
             partition_indexes_count -= 1
             if partition_indexes_count < 0:
-                raise Malformed(f"length {partition_indexes_count}, which may not be")
+                raise Malformed(f"invalid length {partition_indexes_count}")
             if partition_indexes_count * 4 > end - pos:
                 raise Malformed(f"{partition_indexes_count} elements announced, {end - pos} bytes remain")
             budget -= partition_indexes_count * 52
@@ -234,7 +234,7 @@ def decode_v7(buf: memoryview) -> OffsetFetchRequest:
             raise Malformed(f"length {n - 1}")
     n -= 1
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -265,7 +265,7 @@ def decode_v7(buf: memoryview) -> OffsetFetchRequest:
                     raise Malformed(f"length {n - 1}")
             n -= 1
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -278,7 +278,7 @@ def decode_v7(buf: memoryview) -> OffsetFetchRequest:
                 partition_indexes_count, pos = read_uvarint(buf, pos - 1)
             partition_indexes_count -= 1
             if partition_indexes_count < 0:
-                raise Malformed(f"length {partition_indexes_count}, which may not be")
+                raise Malformed(f"invalid length {partition_indexes_count}")
             if partition_indexes_count * 4 > end - pos:
                 raise Malformed(f"{partition_indexes_count} elements announced, {end - pos} bytes remain")
             budget -= partition_indexes_count * 52
@@ -316,7 +316,7 @@ def decode_v8(buf: memoryview) -> OffsetFetchRequest:
         groups_count, pos = read_uvarint(buf, pos - 1)
     groups_count -= 1
     if groups_count < 0:
-        raise Malformed(f"length {groups_count}, which may not be")
+        raise Malformed(f"invalid length {groups_count}")
     if groups_count * 3 > end - pos:
         raise Malformed(f"{groups_count} elements announced, {end - pos} bytes remain")
     budget -= groups_count * 284
@@ -333,7 +333,7 @@ def decode_v8(buf: memoryview) -> OffsetFetchRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -364,7 +364,7 @@ def decode_v8(buf: memoryview) -> OffsetFetchRequest:
                         raise Malformed(f"length {n - 1}")
                 n -= 1
                 if n < 0:
-                    raise Malformed(f"length {n}, which may not be")
+                    raise Malformed(f"invalid length {n}")
                 stop = pos + n
                 if stop > end:
                     raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -377,7 +377,7 @@ def decode_v8(buf: memoryview) -> OffsetFetchRequest:
                     partition_indexes_count, pos = read_uvarint(buf, pos - 1)
                 partition_indexes_count -= 1
                 if partition_indexes_count < 0:
-                    raise Malformed(f"length {partition_indexes_count}, which may not be")
+                    raise Malformed(f"invalid length {partition_indexes_count}")
                 if partition_indexes_count * 4 > end - pos:
                     raise Malformed(f"{partition_indexes_count} elements announced, {end - pos} bytes remain")
                 budget -= partition_indexes_count * 52
@@ -422,7 +422,7 @@ def decode_v9(buf: memoryview) -> OffsetFetchRequest:
         groups_count, pos = read_uvarint(buf, pos - 1)
     groups_count -= 1
     if groups_count < 0:
-        raise Malformed(f"length {groups_count}, which may not be")
+        raise Malformed(f"invalid length {groups_count}")
     if groups_count * 8 > end - pos:
         raise Malformed(f"{groups_count} elements announced, {end - pos} bytes remain")
     budget -= groups_count * 396
@@ -439,7 +439,7 @@ def decode_v9(buf: memoryview) -> OffsetFetchRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -487,7 +487,7 @@ def decode_v9(buf: memoryview) -> OffsetFetchRequest:
                         raise Malformed(f"length {n - 1}")
                 n -= 1
                 if n < 0:
-                    raise Malformed(f"length {n}, which may not be")
+                    raise Malformed(f"invalid length {n}")
                 stop = pos + n
                 if stop > end:
                     raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -500,7 +500,7 @@ def decode_v9(buf: memoryview) -> OffsetFetchRequest:
                     partition_indexes_count, pos = read_uvarint(buf, pos - 1)
                 partition_indexes_count -= 1
                 if partition_indexes_count < 0:
-                    raise Malformed(f"length {partition_indexes_count}, which may not be")
+                    raise Malformed(f"invalid length {partition_indexes_count}")
                 if partition_indexes_count * 4 > end - pos:
                     raise Malformed(f"{partition_indexes_count} elements announced, {end - pos} bytes remain")
                 budget -= partition_indexes_count * 52

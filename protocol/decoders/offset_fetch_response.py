@@ -39,7 +39,7 @@ def decode_v0(buf: memoryview) -> OffsetFetchResponse:
     (topics_count,) = unpack_i(buf, pos)
     pos += 4
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 6 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 268
@@ -51,7 +51,7 @@ def decode_v0(buf: memoryview) -> OffsetFetchResponse:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -61,7 +61,7 @@ def decode_v0(buf: memoryview) -> OffsetFetchResponse:
         (partitions_count,) = unpack_i(buf, pos)
         pos += 4
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 16 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 316
@@ -104,7 +104,7 @@ def decode_v2(buf: memoryview) -> OffsetFetchResponse:
     (topics_count,) = unpack_i(buf, pos)
     pos += 4
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 6 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 268
@@ -116,7 +116,7 @@ def decode_v2(buf: memoryview) -> OffsetFetchResponse:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -126,7 +126,7 @@ def decode_v2(buf: memoryview) -> OffsetFetchResponse:
         (partitions_count,) = unpack_i(buf, pos)
         pos += 4
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 16 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 316
@@ -173,7 +173,7 @@ def decode_v3(buf: memoryview) -> OffsetFetchResponse:
     # topics
     pos += 8
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 6 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 268
@@ -185,7 +185,7 @@ def decode_v3(buf: memoryview) -> OffsetFetchResponse:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -195,7 +195,7 @@ def decode_v3(buf: memoryview) -> OffsetFetchResponse:
         (partitions_count,) = unpack_i(buf, pos)
         pos += 4
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 16 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 316
@@ -242,7 +242,7 @@ def decode_v5(buf: memoryview) -> OffsetFetchResponse:
     # topics
     pos += 8
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 6 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 268
@@ -254,7 +254,7 @@ def decode_v5(buf: memoryview) -> OffsetFetchResponse:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -264,7 +264,7 @@ def decode_v5(buf: memoryview) -> OffsetFetchResponse:
         (partitions_count,) = unpack_i(buf, pos)
         pos += 4
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 20 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 348
@@ -317,7 +317,7 @@ def decode_v6(buf: memoryview) -> OffsetFetchResponse:
         topics_count, pos = read_uvarint(buf, pos - 1)
     topics_count -= 1
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 3 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 268
@@ -334,7 +334,7 @@ def decode_v6(buf: memoryview) -> OffsetFetchResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -347,7 +347,7 @@ def decode_v6(buf: memoryview) -> OffsetFetchResponse:
             partitions_count, pos = read_uvarint(buf, pos - 1)
         partitions_count -= 1
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 20 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 348
@@ -414,7 +414,7 @@ def decode_v8(buf: memoryview) -> OffsetFetchResponse:
         groups_count, pos = read_uvarint(buf, pos - 1)
     groups_count -= 1
     if groups_count < 0:
-        raise Malformed(f"length {groups_count}, which may not be")
+        raise Malformed(f"invalid length {groups_count}")
     if groups_count * 5 > end - pos:
         raise Malformed(f"{groups_count} elements announced, {end - pos} bytes remain")
     budget -= groups_count * 308
@@ -431,7 +431,7 @@ def decode_v8(buf: memoryview) -> OffsetFetchResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -444,7 +444,7 @@ def decode_v8(buf: memoryview) -> OffsetFetchResponse:
             topics_count, pos = read_uvarint(buf, pos - 1)
         topics_count -= 1
         if topics_count < 0:
-            raise Malformed(f"length {topics_count}, which may not be")
+            raise Malformed(f"invalid length {topics_count}")
         if topics_count * 3 > end - pos:
             raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
         budget -= topics_count * 268
@@ -461,7 +461,7 @@ def decode_v8(buf: memoryview) -> OffsetFetchResponse:
                     raise Malformed(f"length {n - 1}")
             n -= 1
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -474,7 +474,7 @@ def decode_v8(buf: memoryview) -> OffsetFetchResponse:
                 partitions_count, pos = read_uvarint(buf, pos - 1)
             partitions_count -= 1
             if partitions_count < 0:
-                raise Malformed(f"length {partitions_count}, which may not be")
+                raise Malformed(f"invalid length {partitions_count}")
             if partitions_count * 20 > end - pos:
                 raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
             budget -= partitions_count * 348

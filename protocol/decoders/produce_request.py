@@ -31,7 +31,7 @@ def decode_v0(buf: memoryview) -> ProduceRequest:
     # topic_data
     pos += 10
     if topic_data_count < 0:
-        raise Malformed(f"length {topic_data_count}, which may not be")
+        raise Malformed(f"invalid length {topic_data_count}")
     if topic_data_count * 6 > end - pos:
         raise Malformed(f"{topic_data_count} elements announced, {end - pos} bytes remain")
     budget -= topic_data_count * 268
@@ -43,7 +43,7 @@ def decode_v0(buf: memoryview) -> ProduceRequest:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -53,7 +53,7 @@ def decode_v0(buf: memoryview) -> ProduceRequest:
         (partition_data_count,) = unpack_i(buf, pos)
         pos += 4
         if partition_data_count < 0:
-            raise Malformed(f"length {partition_data_count}, which may not be")
+            raise Malformed(f"invalid length {partition_data_count}")
         if partition_data_count * 8 > end - pos:
             raise Malformed(f"{partition_data_count} elements announced, {end - pos} bytes remain")
         budget -= partition_data_count * 332
@@ -105,7 +105,7 @@ def decode_v3(buf: memoryview) -> ProduceRequest:
     # topic_data
     pos += 10
     if topic_data_count < 0:
-        raise Malformed(f"length {topic_data_count}, which may not be")
+        raise Malformed(f"invalid length {topic_data_count}")
     if topic_data_count * 6 > end - pos:
         raise Malformed(f"{topic_data_count} elements announced, {end - pos} bytes remain")
     budget -= topic_data_count * 268
@@ -117,7 +117,7 @@ def decode_v3(buf: memoryview) -> ProduceRequest:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -127,7 +127,7 @@ def decode_v3(buf: memoryview) -> ProduceRequest:
         (partition_data_count,) = unpack_i(buf, pos)
         pos += 4
         if partition_data_count < 0:
-            raise Malformed(f"length {partition_data_count}, which may not be")
+            raise Malformed(f"invalid length {partition_data_count}")
         if partition_data_count * 8 > end - pos:
             raise Malformed(f"{partition_data_count} elements announced, {end - pos} bytes remain")
         budget -= partition_data_count * 332
@@ -185,7 +185,7 @@ def decode_v9(buf: memoryview) -> ProduceRequest:
         topic_data_count, pos = read_uvarint(buf, pos - 1)
     topic_data_count -= 1
     if topic_data_count < 0:
-        raise Malformed(f"length {topic_data_count}, which may not be")
+        raise Malformed(f"invalid length {topic_data_count}")
     if topic_data_count * 3 > end - pos:
         raise Malformed(f"{topic_data_count} elements announced, {end - pos} bytes remain")
     budget -= topic_data_count * 268
@@ -202,7 +202,7 @@ def decode_v9(buf: memoryview) -> ProduceRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -215,7 +215,7 @@ def decode_v9(buf: memoryview) -> ProduceRequest:
             partition_data_count, pos = read_uvarint(buf, pos - 1)
         partition_data_count -= 1
         if partition_data_count < 0:
-            raise Malformed(f"length {partition_data_count}, which may not be")
+            raise Malformed(f"invalid length {partition_data_count}")
         if partition_data_count * 6 > end - pos:
             raise Malformed(f"{partition_data_count} elements announced, {end - pos} bytes remain")
         budget -= partition_data_count * 332

@@ -42,7 +42,7 @@ def decode_v0(buf: memoryview) -> ProduceResponse:
     (responses_count,) = unpack_i(buf, pos)
     pos += 4
     if responses_count < 0:
-        raise Malformed(f"length {responses_count}, which may not be")
+        raise Malformed(f"invalid length {responses_count}")
     if responses_count * 6 > end - pos:
         raise Malformed(f"{responses_count} elements announced, {end - pos} bytes remain")
     budget -= responses_count * 268
@@ -54,7 +54,7 @@ def decode_v0(buf: memoryview) -> ProduceResponse:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -64,7 +64,7 @@ def decode_v0(buf: memoryview) -> ProduceResponse:
         (partition_responses_count,) = unpack_i(buf, pos)
         pos += 4
         if partition_responses_count < 0:
-            raise Malformed(f"length {partition_responses_count}, which may not be")
+            raise Malformed(f"invalid length {partition_responses_count}")
         if partition_responses_count * 14 > end - pos:
             raise Malformed(f"{partition_responses_count} elements announced, {end - pos} bytes remain")
         budget -= partition_responses_count * 260
@@ -93,7 +93,7 @@ def decode_v1(buf: memoryview) -> ProduceResponse:
     (responses_count,) = unpack_i(buf, pos)
     pos += 4
     if responses_count < 0:
-        raise Malformed(f"length {responses_count}, which may not be")
+        raise Malformed(f"invalid length {responses_count}")
     if responses_count * 6 > end - pos:
         raise Malformed(f"{responses_count} elements announced, {end - pos} bytes remain")
     budget -= responses_count * 268
@@ -105,7 +105,7 @@ def decode_v1(buf: memoryview) -> ProduceResponse:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -115,7 +115,7 @@ def decode_v1(buf: memoryview) -> ProduceResponse:
         (partition_responses_count,) = unpack_i(buf, pos)
         pos += 4
         if partition_responses_count < 0:
-            raise Malformed(f"length {partition_responses_count}, which may not be")
+            raise Malformed(f"invalid length {partition_responses_count}")
         if partition_responses_count * 14 > end - pos:
             raise Malformed(f"{partition_responses_count} elements announced, {end - pos} bytes remain")
         budget -= partition_responses_count * 260
@@ -147,7 +147,7 @@ def decode_v2(buf: memoryview) -> ProduceResponse:
     (responses_count,) = unpack_i(buf, pos)
     pos += 4
     if responses_count < 0:
-        raise Malformed(f"length {responses_count}, which may not be")
+        raise Malformed(f"invalid length {responses_count}")
     if responses_count * 6 > end - pos:
         raise Malformed(f"{responses_count} elements announced, {end - pos} bytes remain")
     budget -= responses_count * 268
@@ -159,7 +159,7 @@ def decode_v2(buf: memoryview) -> ProduceResponse:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -169,7 +169,7 @@ def decode_v2(buf: memoryview) -> ProduceResponse:
         (partition_responses_count,) = unpack_i(buf, pos)
         pos += 4
         if partition_responses_count < 0:
-            raise Malformed(f"length {partition_responses_count}, which may not be")
+            raise Malformed(f"invalid length {partition_responses_count}")
         if partition_responses_count * 22 > end - pos:
             raise Malformed(f"{partition_responses_count} elements announced, {end - pos} bytes remain")
         budget -= partition_responses_count * 308
@@ -204,7 +204,7 @@ def decode_v5(buf: memoryview) -> ProduceResponse:
     (responses_count,) = unpack_i(buf, pos)
     pos += 4
     if responses_count < 0:
-        raise Malformed(f"length {responses_count}, which may not be")
+        raise Malformed(f"invalid length {responses_count}")
     if responses_count * 6 > end - pos:
         raise Malformed(f"{responses_count} elements announced, {end - pos} bytes remain")
     budget -= responses_count * 268
@@ -216,7 +216,7 @@ def decode_v5(buf: memoryview) -> ProduceResponse:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -226,7 +226,7 @@ def decode_v5(buf: memoryview) -> ProduceResponse:
         (partition_responses_count,) = unpack_i(buf, pos)
         pos += 4
         if partition_responses_count < 0:
-            raise Malformed(f"length {partition_responses_count}, which may not be")
+            raise Malformed(f"invalid length {partition_responses_count}")
         if partition_responses_count * 30 > end - pos:
             raise Malformed(f"{partition_responses_count} elements announced, {end - pos} bytes remain")
         budget -= partition_responses_count * 356
@@ -261,7 +261,7 @@ def decode_v8(buf: memoryview) -> ProduceResponse:
     (responses_count,) = unpack_i(buf, pos)
     pos += 4
     if responses_count < 0:
-        raise Malformed(f"length {responses_count}, which may not be")
+        raise Malformed(f"invalid length {responses_count}")
     if responses_count * 6 > end - pos:
         raise Malformed(f"{responses_count} elements announced, {end - pos} bytes remain")
     budget -= responses_count * 268
@@ -273,7 +273,7 @@ def decode_v8(buf: memoryview) -> ProduceResponse:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -283,7 +283,7 @@ def decode_v8(buf: memoryview) -> ProduceResponse:
         (partition_responses_count,) = unpack_i(buf, pos)
         pos += 4
         if partition_responses_count < 0:
-            raise Malformed(f"length {partition_responses_count}, which may not be")
+            raise Malformed(f"invalid length {partition_responses_count}")
         if partition_responses_count * 36 > end - pos:
             raise Malformed(f"{partition_responses_count} elements announced, {end - pos} bytes remain")
         budget -= partition_responses_count * 524
@@ -298,7 +298,7 @@ def decode_v8(buf: memoryview) -> ProduceResponse:
             # responses.partition_responses.record_errors
             pos += 34
             if record_errors_count < 0:
-                raise Malformed(f"length {record_errors_count}, which may not be")
+                raise Malformed(f"invalid length {record_errors_count}")
             if record_errors_count * 6 > end - pos:
                 raise Malformed(f"{record_errors_count} elements announced, {end - pos} bytes remain")
             budget -= record_errors_count * 212
@@ -371,7 +371,7 @@ def decode_v9(buf: memoryview) -> ProduceResponse:
         responses_count, pos = read_uvarint(buf, pos - 1)
     responses_count -= 1
     if responses_count < 0:
-        raise Malformed(f"length {responses_count}, which may not be")
+        raise Malformed(f"invalid length {responses_count}")
     if responses_count * 3 > end - pos:
         raise Malformed(f"{responses_count} elements announced, {end - pos} bytes remain")
     budget -= responses_count * 268
@@ -388,7 +388,7 @@ def decode_v9(buf: memoryview) -> ProduceResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -401,7 +401,7 @@ def decode_v9(buf: memoryview) -> ProduceResponse:
             partition_responses_count, pos = read_uvarint(buf, pos - 1)
         partition_responses_count -= 1
         if partition_responses_count < 0:
-            raise Malformed(f"length {partition_responses_count}, which may not be")
+            raise Malformed(f"invalid length {partition_responses_count}")
         if partition_responses_count * 33 > end - pos:
             raise Malformed(f"{partition_responses_count} elements announced, {end - pos} bytes remain")
         budget -= partition_responses_count * 524
@@ -419,7 +419,7 @@ def decode_v9(buf: memoryview) -> ProduceResponse:
                 record_errors_count, pos = read_uvarint(buf, pos - 1)
             record_errors_count -= 1
             if record_errors_count < 0:
-                raise Malformed(f"length {record_errors_count}, which may not be")
+                raise Malformed(f"invalid length {record_errors_count}")
             if record_errors_count * 6 > end - pos:
                 raise Malformed(f"{record_errors_count} elements announced, {end - pos} bytes remain")
             budget -= record_errors_count * 212
@@ -516,7 +516,7 @@ def decode_v10(buf: memoryview) -> ProduceResponse:
         responses_count, pos = read_uvarint(buf, pos - 1)
     responses_count -= 1
     if responses_count < 0:
-        raise Malformed(f"length {responses_count}, which may not be")
+        raise Malformed(f"invalid length {responses_count}")
     if responses_count * 3 > end - pos:
         raise Malformed(f"{responses_count} elements announced, {end - pos} bytes remain")
     budget -= responses_count * 268
@@ -533,7 +533,7 @@ def decode_v10(buf: memoryview) -> ProduceResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -546,7 +546,7 @@ def decode_v10(buf: memoryview) -> ProduceResponse:
             partition_responses_count, pos = read_uvarint(buf, pos - 1)
         partition_responses_count -= 1
         if partition_responses_count < 0:
-            raise Malformed(f"length {partition_responses_count}, which may not be")
+            raise Malformed(f"invalid length {partition_responses_count}")
         if partition_responses_count * 33 > end - pos:
             raise Malformed(f"{partition_responses_count} elements announced, {end - pos} bytes remain")
         budget -= partition_responses_count * 668
@@ -564,7 +564,7 @@ def decode_v10(buf: memoryview) -> ProduceResponse:
                 record_errors_count, pos = read_uvarint(buf, pos - 1)
             record_errors_count -= 1
             if record_errors_count < 0:
-                raise Malformed(f"length {record_errors_count}, which may not be")
+                raise Malformed(f"invalid length {record_errors_count}")
             if record_errors_count * 6 > end - pos:
                 raise Malformed(f"{record_errors_count} elements announced, {end - pos} bytes remain")
             budget -= record_errors_count * 212
@@ -695,7 +695,7 @@ def decode_v10(buf: memoryview) -> ProduceResponse:
                     node_endpoints_count, pos = read_uvarint(buf, pos - 1)
                 node_endpoints_count -= 1
                 if node_endpoints_count < 0:
-                    raise Malformed(f"length {node_endpoints_count}, which may not be")
+                    raise Malformed(f"invalid length {node_endpoints_count}")
                 if node_endpoints_count * 11 > end - pos:
                     raise Malformed(f"{node_endpoints_count} elements announced, {end - pos} bytes remain")
                 budget -= node_endpoints_count * 340
@@ -713,7 +713,7 @@ def decode_v10(buf: memoryview) -> ProduceResponse:
                             raise Malformed(f"length {n - 1}")
                     n -= 1
                     if n < 0:
-                        raise Malformed(f"length {n}, which may not be")
+                        raise Malformed(f"invalid length {n}")
                     stop = pos + n
                     if stop > end:
                         raise Malformed(f"{n} bytes announced, {end - pos} remain")

@@ -25,7 +25,7 @@ def decode_v0(buf: memoryview) -> RenewDelegationTokenRequest:
     (n,) = unpack_i(buf, pos)
     pos += 4
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -49,7 +49,7 @@ def decode_v2(buf: memoryview) -> RenewDelegationTokenRequest:
         n, pos = read_uvarint(buf, pos - 1)
     n -= 1
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")

@@ -42,7 +42,7 @@ def decode_v0(buf: memoryview) -> SaslAuthenticateResponse:
     (n,) = unpack_i(buf, pos)
     pos += 4
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -73,7 +73,7 @@ def decode_v1(buf: memoryview) -> SaslAuthenticateResponse:
     (n,) = unpack_i(buf, pos)
     pos += 4
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -114,7 +114,7 @@ def decode_v2(buf: memoryview) -> SaslAuthenticateResponse:
         n, pos = read_uvarint(buf, pos - 1)
     n -= 1
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")

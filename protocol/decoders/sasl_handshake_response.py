@@ -26,7 +26,7 @@ def decode_v0(buf: memoryview) -> SaslHandshakeResponse:
     # mechanisms
     pos += 6
     if mechanisms_count < 0:
-        raise Malformed(f"length {mechanisms_count}, which may not be")
+        raise Malformed(f"invalid length {mechanisms_count}")
     if mechanisms_count * 2 > end - pos:
         raise Malformed(f"{mechanisms_count} elements announced, {end - pos} bytes remain")
     budget -= mechanisms_count * 100
@@ -37,7 +37,7 @@ def decode_v0(buf: memoryview) -> SaslHandshakeResponse:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")

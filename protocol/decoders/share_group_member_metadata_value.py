@@ -44,7 +44,7 @@ def decode_v0(buf: memoryview) -> ShareGroupMemberMetadataValue:
             raise Malformed(f"length {n - 1}")
     n -= 1
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -59,7 +59,7 @@ def decode_v0(buf: memoryview) -> ShareGroupMemberMetadataValue:
             raise Malformed(f"length {n - 1}")
     n -= 1
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -72,7 +72,7 @@ def decode_v0(buf: memoryview) -> ShareGroupMemberMetadataValue:
         subscribed_topic_names_count, pos = read_uvarint(buf, pos - 1)
     subscribed_topic_names_count -= 1
     if subscribed_topic_names_count < 0:
-        raise Malformed(f"length {subscribed_topic_names_count}, which may not be")
+        raise Malformed(f"invalid length {subscribed_topic_names_count}")
     if subscribed_topic_names_count * 1 > end - pos:
         raise Malformed(f"{subscribed_topic_names_count} elements announced, {end - pos} bytes remain")
     budget -= subscribed_topic_names_count * 100
@@ -88,7 +88,7 @@ def decode_v0(buf: memoryview) -> ShareGroupMemberMetadataValue:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")

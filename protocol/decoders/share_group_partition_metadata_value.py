@@ -32,7 +32,7 @@ def decode_v0(buf: memoryview) -> ShareGroupPartitionMetadataValue:
         initialized_topics_count, pos = read_uvarint(buf, pos - 1)
     initialized_topics_count -= 1
     if initialized_topics_count < 0:
-        raise Malformed(f"length {initialized_topics_count}, which may not be")
+        raise Malformed(f"invalid length {initialized_topics_count}")
     if initialized_topics_count * 19 > end - pos:
         raise Malformed(f"{initialized_topics_count} elements announced, {end - pos} bytes remain")
     budget -= initialized_topics_count * 340
@@ -50,7 +50,7 @@ def decode_v0(buf: memoryview) -> ShareGroupPartitionMetadataValue:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -63,7 +63,7 @@ def decode_v0(buf: memoryview) -> ShareGroupPartitionMetadataValue:
             partitions_count, pos = read_uvarint(buf, pos - 1)
         partitions_count -= 1
         if partitions_count < 0:
-            raise Malformed(f"length {partitions_count}, which may not be")
+            raise Malformed(f"invalid length {partitions_count}")
         if partitions_count * 4 > end - pos:
             raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
         budget -= partitions_count * 52
@@ -85,7 +85,7 @@ def decode_v0(buf: memoryview) -> ShareGroupPartitionMetadataValue:
         deleting_topics_count, pos = read_uvarint(buf, pos - 1)
     deleting_topics_count -= 1
     if deleting_topics_count < 0:
-        raise Malformed(f"length {deleting_topics_count}, which may not be")
+        raise Malformed(f"invalid length {deleting_topics_count}")
     if deleting_topics_count * 18 > end - pos:
         raise Malformed(f"{deleting_topics_count} elements announced, {end - pos} bytes remain")
     budget -= deleting_topics_count * 244
@@ -103,7 +103,7 @@ def decode_v0(buf: memoryview) -> ShareGroupPartitionMetadataValue:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")

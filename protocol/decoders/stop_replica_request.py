@@ -39,7 +39,7 @@ def decode_v0(buf: memoryview) -> StopReplicaRequest:
     # ungrouped_partitions
     pos += 13
     if ungrouped_partitions_count < 0:
-        raise Malformed(f"length {ungrouped_partitions_count}, which may not be")
+        raise Malformed(f"invalid length {ungrouped_partitions_count}")
     if ungrouped_partitions_count * 6 > end - pos:
         raise Malformed(f"{ungrouped_partitions_count} elements announced, {end - pos} bytes remain")
     budget -= ungrouped_partitions_count * 212
@@ -51,7 +51,7 @@ def decode_v0(buf: memoryview) -> StopReplicaRequest:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -78,7 +78,7 @@ def decode_v1(buf: memoryview) -> StopReplicaRequest:
     # topics
     pos += 21
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 6 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 268
@@ -90,7 +90,7 @@ def decode_v1(buf: memoryview) -> StopReplicaRequest:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -100,7 +100,7 @@ def decode_v1(buf: memoryview) -> StopReplicaRequest:
         (partition_indexes_count,) = unpack_i(buf, pos)
         pos += 4
         if partition_indexes_count < 0:
-            raise Malformed(f"length {partition_indexes_count}, which may not be")
+            raise Malformed(f"invalid length {partition_indexes_count}")
         if partition_indexes_count * 4 > end - pos:
             raise Malformed(f"{partition_indexes_count} elements announced, {end - pos} bytes remain")
         budget -= partition_indexes_count * 52
@@ -128,7 +128,7 @@ def decode_v2(buf: memoryview) -> StopReplicaRequest:
         topics_count, pos = read_uvarint(buf, pos - 1)
     topics_count -= 1
     if topics_count < 0:
-        raise Malformed(f"length {topics_count}, which may not be")
+        raise Malformed(f"invalid length {topics_count}")
     if topics_count * 3 > end - pos:
         raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
     budget -= topics_count * 268
@@ -145,7 +145,7 @@ def decode_v2(buf: memoryview) -> StopReplicaRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -158,7 +158,7 @@ def decode_v2(buf: memoryview) -> StopReplicaRequest:
             partition_indexes_count, pos = read_uvarint(buf, pos - 1)
         partition_indexes_count -= 1
         if partition_indexes_count < 0:
-            raise Malformed(f"length {partition_indexes_count}, which may not be")
+            raise Malformed(f"invalid length {partition_indexes_count}")
         if partition_indexes_count * 4 > end - pos:
             raise Malformed(f"{partition_indexes_count} elements announced, {end - pos} bytes remain")
         budget -= partition_indexes_count * 52
@@ -196,7 +196,7 @@ def decode_v3(buf: memoryview) -> StopReplicaRequest:
         topic_states_count, pos = read_uvarint(buf, pos - 1)
     topic_states_count -= 1
     if topic_states_count < 0:
-        raise Malformed(f"length {topic_states_count}, which may not be")
+        raise Malformed(f"invalid length {topic_states_count}")
     if topic_states_count * 3 > end - pos:
         raise Malformed(f"{topic_states_count} elements announced, {end - pos} bytes remain")
     budget -= topic_states_count * 268
@@ -213,7 +213,7 @@ def decode_v3(buf: memoryview) -> StopReplicaRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -226,7 +226,7 @@ def decode_v3(buf: memoryview) -> StopReplicaRequest:
             partition_states_count, pos = read_uvarint(buf, pos - 1)
         partition_states_count -= 1
         if partition_states_count < 0:
-            raise Malformed(f"length {partition_states_count}, which may not be")
+            raise Malformed(f"invalid length {partition_states_count}")
         if partition_states_count * 10 > end - pos:
             raise Malformed(f"{partition_states_count} elements announced, {end - pos} bytes remain")
         budget -= partition_states_count * 172
@@ -270,7 +270,7 @@ def decode_v4(buf: memoryview) -> StopReplicaRequest:
         topic_states_count, pos = read_uvarint(buf, pos - 1)
     topic_states_count -= 1
     if topic_states_count < 0:
-        raise Malformed(f"length {topic_states_count}, which may not be")
+        raise Malformed(f"invalid length {topic_states_count}")
     if topic_states_count * 3 > end - pos:
         raise Malformed(f"{topic_states_count} elements announced, {end - pos} bytes remain")
     budget -= topic_states_count * 268
@@ -287,7 +287,7 @@ def decode_v4(buf: memoryview) -> StopReplicaRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -300,7 +300,7 @@ def decode_v4(buf: memoryview) -> StopReplicaRequest:
             partition_states_count, pos = read_uvarint(buf, pos - 1)
         partition_states_count -= 1
         if partition_states_count < 0:
-            raise Malformed(f"length {partition_states_count}, which may not be")
+            raise Malformed(f"invalid length {partition_states_count}")
         if partition_states_count * 10 > end - pos:
             raise Malformed(f"{partition_states_count} elements announced, {end - pos} bytes remain")
         budget -= partition_states_count * 172

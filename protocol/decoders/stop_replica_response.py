@@ -30,7 +30,7 @@ def decode_v0(buf: memoryview) -> StopReplicaResponse:
     # partition_errors
     pos += 6
     if partition_errors_count < 0:
-        raise Malformed(f"length {partition_errors_count}, which may not be")
+        raise Malformed(f"invalid length {partition_errors_count}")
     if partition_errors_count * 8 > end - pos:
         raise Malformed(f"{partition_errors_count} elements announced, {end - pos} bytes remain")
     budget -= partition_errors_count * 252
@@ -42,7 +42,7 @@ def decode_v0(buf: memoryview) -> StopReplicaResponse:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -69,7 +69,7 @@ def decode_v2(buf: memoryview) -> StopReplicaResponse:
         partition_errors_count, pos = read_uvarint(buf, pos - 1)
     partition_errors_count -= 1
     if partition_errors_count < 0:
-        raise Malformed(f"length {partition_errors_count}, which may not be")
+        raise Malformed(f"invalid length {partition_errors_count}")
     if partition_errors_count * 8 > end - pos:
         raise Malformed(f"{partition_errors_count} elements announced, {end - pos} bytes remain")
     budget -= partition_errors_count * 252
@@ -86,7 +86,7 @@ def decode_v2(buf: memoryview) -> StopReplicaResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")

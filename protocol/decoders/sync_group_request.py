@@ -28,7 +28,7 @@ def decode_v0(buf: memoryview) -> SyncGroupRequest:
     (n,) = unpack_h(buf, pos)
     pos += 2
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -39,7 +39,7 @@ def decode_v0(buf: memoryview) -> SyncGroupRequest:
     # member_id
     pos += 6
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -49,7 +49,7 @@ def decode_v0(buf: memoryview) -> SyncGroupRequest:
     (assignments_count,) = unpack_i(buf, pos)
     pos += 4
     if assignments_count < 0:
-        raise Malformed(f"length {assignments_count}, which may not be")
+        raise Malformed(f"invalid length {assignments_count}")
     if assignments_count * 6 > end - pos:
         raise Malformed(f"{assignments_count} elements announced, {end - pos} bytes remain")
     budget -= assignments_count * 244
@@ -61,7 +61,7 @@ def decode_v0(buf: memoryview) -> SyncGroupRequest:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -71,7 +71,7 @@ def decode_v0(buf: memoryview) -> SyncGroupRequest:
         (n,) = unpack_i(buf, pos)
         pos += 4
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -91,7 +91,7 @@ def decode_v3(buf: memoryview) -> SyncGroupRequest:
     (n,) = unpack_h(buf, pos)
     pos += 2
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -102,7 +102,7 @@ def decode_v3(buf: memoryview) -> SyncGroupRequest:
     # member_id
     pos += 6
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -125,7 +125,7 @@ def decode_v3(buf: memoryview) -> SyncGroupRequest:
     (assignments_count,) = unpack_i(buf, pos)
     pos += 4
     if assignments_count < 0:
-        raise Malformed(f"length {assignments_count}, which may not be")
+        raise Malformed(f"invalid length {assignments_count}")
     if assignments_count * 6 > end - pos:
         raise Malformed(f"{assignments_count} elements announced, {end - pos} bytes remain")
     budget -= assignments_count * 244
@@ -137,7 +137,7 @@ def decode_v3(buf: memoryview) -> SyncGroupRequest:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -147,7 +147,7 @@ def decode_v3(buf: memoryview) -> SyncGroupRequest:
         (n,) = unpack_i(buf, pos)
         pos += 4
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -172,7 +172,7 @@ def decode_v4(buf: memoryview) -> SyncGroupRequest:
             raise Malformed(f"length {n - 1}")
     n -= 1
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -188,7 +188,7 @@ def decode_v4(buf: memoryview) -> SyncGroupRequest:
             raise Malformed(f"length {n - 1}")
     n -= 1
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -217,7 +217,7 @@ def decode_v4(buf: memoryview) -> SyncGroupRequest:
         assignments_count, pos = read_uvarint(buf, pos - 1)
     assignments_count -= 1
     if assignments_count < 0:
-        raise Malformed(f"length {assignments_count}, which may not be")
+        raise Malformed(f"invalid length {assignments_count}")
     if assignments_count * 3 > end - pos:
         raise Malformed(f"{assignments_count} elements announced, {end - pos} bytes remain")
     budget -= assignments_count * 244
@@ -234,7 +234,7 @@ def decode_v4(buf: memoryview) -> SyncGroupRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -247,7 +247,7 @@ def decode_v4(buf: memoryview) -> SyncGroupRequest:
             n, pos = read_uvarint(buf, pos - 1)
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -282,7 +282,7 @@ def decode_v5(buf: memoryview) -> SyncGroupRequest:
             raise Malformed(f"length {n - 1}")
     n -= 1
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -298,7 +298,7 @@ def decode_v5(buf: memoryview) -> SyncGroupRequest:
             raise Malformed(f"length {n - 1}")
     n -= 1
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -359,7 +359,7 @@ def decode_v5(buf: memoryview) -> SyncGroupRequest:
         assignments_count, pos = read_uvarint(buf, pos - 1)
     assignments_count -= 1
     if assignments_count < 0:
-        raise Malformed(f"length {assignments_count}, which may not be")
+        raise Malformed(f"invalid length {assignments_count}")
     if assignments_count * 3 > end - pos:
         raise Malformed(f"{assignments_count} elements announced, {end - pos} bytes remain")
     budget -= assignments_count * 244
@@ -376,7 +376,7 @@ def decode_v5(buf: memoryview) -> SyncGroupRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -389,7 +389,7 @@ def decode_v5(buf: memoryview) -> SyncGroupRequest:
             n, pos = read_uvarint(buf, pos - 1)
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")

@@ -27,7 +27,7 @@ def decode_v0(buf: memoryview) -> SyncGroupResponse:
     # assignment
     pos += 6
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -45,7 +45,7 @@ def decode_v1(buf: memoryview) -> SyncGroupResponse:
     # assignment
     pos += 10
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -67,7 +67,7 @@ def decode_v4(buf: memoryview) -> SyncGroupResponse:
         n, pos = read_uvarint(buf, pos - 1)
     n -= 1
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -126,7 +126,7 @@ def decode_v5(buf: memoryview) -> SyncGroupResponse:
         n, pos = read_uvarint(buf, pos - 1)
     n -= 1
     if n < 0:
-        raise Malformed(f"length {n}, which may not be")
+        raise Malformed(f"invalid length {n}")
     stop = pos + n
     if stop > end:
         raise Malformed(f"{n} bytes announced, {end - pos} remain")

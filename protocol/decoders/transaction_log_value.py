@@ -48,7 +48,7 @@ def decode_v0(buf: memoryview) -> TransactionLogValue:
             (n,) = unpack_h(buf, pos)
             pos += 2
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -58,7 +58,7 @@ def decode_v0(buf: memoryview) -> TransactionLogValue:
             (partition_ids_count,) = unpack_i(buf, pos)
             pos += 4
             if partition_ids_count < 0:
-                raise Malformed(f"length {partition_ids_count}, which may not be")
+                raise Malformed(f"invalid length {partition_ids_count}")
             if partition_ids_count * 4 > end - pos:
                 raise Malformed(f"{partition_ids_count} elements announced, {end - pos} bytes remain")
             budget -= partition_ids_count * 52
@@ -118,7 +118,7 @@ def decode_v1(buf: memoryview) -> TransactionLogValue:
                     raise Malformed(f"length {n - 1}")
             n -= 1
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -131,7 +131,7 @@ def decode_v1(buf: memoryview) -> TransactionLogValue:
                 partition_ids_count, pos = read_uvarint(buf, pos - 1)
             partition_ids_count -= 1
             if partition_ids_count < 0:
-                raise Malformed(f"length {partition_ids_count}, which may not be")
+                raise Malformed(f"invalid length {partition_ids_count}")
             if partition_ids_count * 4 > end - pos:
                 raise Malformed(f"{partition_ids_count} elements announced, {end - pos} bytes remain")
             budget -= partition_ids_count * 52

@@ -32,7 +32,7 @@ def decode_v0(buf: memoryview) -> UpdateFeaturesRequest:
         feature_updates_count, pos = read_uvarint(buf, pos - 1)
     feature_updates_count -= 1
     if feature_updates_count < 0:
-        raise Malformed(f"length {feature_updates_count}, which may not be")
+        raise Malformed(f"invalid length {feature_updates_count}")
     if feature_updates_count * 5 > end - pos:
         raise Malformed(f"{feature_updates_count} elements announced, {end - pos} bytes remain")
     budget -= feature_updates_count * 228
@@ -49,7 +49,7 @@ def decode_v0(buf: memoryview) -> UpdateFeaturesRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -84,7 +84,7 @@ def decode_v1(buf: memoryview) -> UpdateFeaturesRequest:
         feature_updates_count, pos = read_uvarint(buf, pos - 1)
     feature_updates_count -= 1
     if feature_updates_count < 0:
-        raise Malformed(f"length {feature_updates_count}, which may not be")
+        raise Malformed(f"invalid length {feature_updates_count}")
     if feature_updates_count * 5 > end - pos:
         raise Malformed(f"{feature_updates_count} elements announced, {end - pos} bytes remain")
     budget -= feature_updates_count * 260
@@ -101,7 +101,7 @@ def decode_v1(buf: memoryview) -> UpdateFeaturesRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")

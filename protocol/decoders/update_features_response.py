@@ -46,7 +46,7 @@ def decode_v0(buf: memoryview) -> UpdateFeaturesResponse:
         results_count, pos = read_uvarint(buf, pos - 1)
     results_count -= 1
     if results_count < 0:
-        raise Malformed(f"length {results_count}, which may not be")
+        raise Malformed(f"invalid length {results_count}")
     if results_count * 5 > end - pos:
         raise Malformed(f"{results_count} elements announced, {end - pos} bytes remain")
     budget -= results_count * 300
@@ -63,7 +63,7 @@ def decode_v0(buf: memoryview) -> UpdateFeaturesResponse:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")

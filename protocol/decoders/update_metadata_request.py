@@ -46,7 +46,7 @@ def decode_v0(buf: memoryview) -> UpdateMetadataRequest:
     # ungrouped_partition_states
     pos += 12
     if ungrouped_partition_states_count < 0:
-        raise Malformed(f"length {ungrouped_partition_states_count}, which may not be")
+        raise Malformed(f"invalid length {ungrouped_partition_states_count}")
     if ungrouped_partition_states_count * 30 > end - pos:
         raise Malformed(f"{ungrouped_partition_states_count} elements announced, {end - pos} bytes remain")
     budget -= ungrouped_partition_states_count * 572
@@ -60,7 +60,7 @@ def decode_v0(buf: memoryview) -> UpdateMetadataRequest:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -71,7 +71,7 @@ def decode_v0(buf: memoryview) -> UpdateMetadataRequest:
         # ungrouped_partition_states.isr
         pos += 20
         if isr_count < 0:
-            raise Malformed(f"length {isr_count}, which may not be")
+            raise Malformed(f"invalid length {isr_count}")
         if isr_count * 4 > end - pos:
             raise Malformed(f"{isr_count} elements announced, {end - pos} bytes remain")
         budget -= isr_count * 52
@@ -84,7 +84,7 @@ def decode_v0(buf: memoryview) -> UpdateMetadataRequest:
         # ungrouped_partition_states.replicas
         pos += 8
         if replicas_count < 0:
-            raise Malformed(f"length {replicas_count}, which may not be")
+            raise Malformed(f"invalid length {replicas_count}")
         if replicas_count * 4 > end - pos:
             raise Malformed(f"{replicas_count} elements announced, {end - pos} bytes remain")
         budget -= replicas_count * 52
@@ -103,7 +103,7 @@ def decode_v0(buf: memoryview) -> UpdateMetadataRequest:
     (live_brokers_count,) = unpack_i(buf, pos)
     pos += 4
     if live_brokers_count < 0:
-        raise Malformed(f"length {live_brokers_count}, which may not be")
+        raise Malformed(f"invalid length {live_brokers_count}")
     if live_brokers_count * 10 > end - pos:
         raise Malformed(f"{live_brokers_count} elements announced, {end - pos} bytes remain")
     budget -= live_brokers_count * 268
@@ -116,7 +116,7 @@ def decode_v0(buf: memoryview) -> UpdateMetadataRequest:
         # live_brokers.v0_host
         pos += 6
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -143,7 +143,7 @@ def decode_v1(buf: memoryview) -> UpdateMetadataRequest:
     # ungrouped_partition_states
     pos += 12
     if ungrouped_partition_states_count < 0:
-        raise Malformed(f"length {ungrouped_partition_states_count}, which may not be")
+        raise Malformed(f"invalid length {ungrouped_partition_states_count}")
     if ungrouped_partition_states_count * 30 > end - pos:
         raise Malformed(f"{ungrouped_partition_states_count} elements announced, {end - pos} bytes remain")
     budget -= ungrouped_partition_states_count * 572
@@ -157,7 +157,7 @@ def decode_v1(buf: memoryview) -> UpdateMetadataRequest:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -168,7 +168,7 @@ def decode_v1(buf: memoryview) -> UpdateMetadataRequest:
         # ungrouped_partition_states.isr
         pos += 20
         if isr_count < 0:
-            raise Malformed(f"length {isr_count}, which may not be")
+            raise Malformed(f"invalid length {isr_count}")
         if isr_count * 4 > end - pos:
             raise Malformed(f"{isr_count} elements announced, {end - pos} bytes remain")
         budget -= isr_count * 52
@@ -181,7 +181,7 @@ def decode_v1(buf: memoryview) -> UpdateMetadataRequest:
         # ungrouped_partition_states.replicas
         pos += 8
         if replicas_count < 0:
-            raise Malformed(f"length {replicas_count}, which may not be")
+            raise Malformed(f"invalid length {replicas_count}")
         if replicas_count * 4 > end - pos:
             raise Malformed(f"{replicas_count} elements announced, {end - pos} bytes remain")
         budget -= replicas_count * 52
@@ -200,7 +200,7 @@ def decode_v1(buf: memoryview) -> UpdateMetadataRequest:
     (live_brokers_count,) = unpack_i(buf, pos)
     pos += 4
     if live_brokers_count < 0:
-        raise Malformed(f"length {live_brokers_count}, which may not be")
+        raise Malformed(f"invalid length {live_brokers_count}")
     if live_brokers_count * 8 > end - pos:
         raise Malformed(f"{live_brokers_count} elements announced, {end - pos} bytes remain")
     budget -= live_brokers_count * 244
@@ -213,7 +213,7 @@ def decode_v1(buf: memoryview) -> UpdateMetadataRequest:
         # live_brokers.endpoints
         pos += 8
         if endpoints_count < 0:
-            raise Malformed(f"length {endpoints_count}, which may not be")
+            raise Malformed(f"invalid length {endpoints_count}")
         if endpoints_count * 8 > end - pos:
             raise Malformed(f"{endpoints_count} elements announced, {end - pos} bytes remain")
         budget -= endpoints_count * 260
@@ -226,7 +226,7 @@ def decode_v1(buf: memoryview) -> UpdateMetadataRequest:
             # live_brokers.endpoints.host
             pos += 6
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -255,7 +255,7 @@ def decode_v2(buf: memoryview) -> UpdateMetadataRequest:
     # ungrouped_partition_states
     pos += 12
     if ungrouped_partition_states_count < 0:
-        raise Malformed(f"length {ungrouped_partition_states_count}, which may not be")
+        raise Malformed(f"invalid length {ungrouped_partition_states_count}")
     if ungrouped_partition_states_count * 30 > end - pos:
         raise Malformed(f"{ungrouped_partition_states_count} elements announced, {end - pos} bytes remain")
     budget -= ungrouped_partition_states_count * 572
@@ -269,7 +269,7 @@ def decode_v2(buf: memoryview) -> UpdateMetadataRequest:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -280,7 +280,7 @@ def decode_v2(buf: memoryview) -> UpdateMetadataRequest:
         # ungrouped_partition_states.isr
         pos += 20
         if isr_count < 0:
-            raise Malformed(f"length {isr_count}, which may not be")
+            raise Malformed(f"invalid length {isr_count}")
         if isr_count * 4 > end - pos:
             raise Malformed(f"{isr_count} elements announced, {end - pos} bytes remain")
         budget -= isr_count * 52
@@ -293,7 +293,7 @@ def decode_v2(buf: memoryview) -> UpdateMetadataRequest:
         # ungrouped_partition_states.replicas
         pos += 8
         if replicas_count < 0:
-            raise Malformed(f"length {replicas_count}, which may not be")
+            raise Malformed(f"invalid length {replicas_count}")
         if replicas_count * 4 > end - pos:
             raise Malformed(f"{replicas_count} elements announced, {end - pos} bytes remain")
         budget -= replicas_count * 52
@@ -312,7 +312,7 @@ def decode_v2(buf: memoryview) -> UpdateMetadataRequest:
     (live_brokers_count,) = unpack_i(buf, pos)
     pos += 4
     if live_brokers_count < 0:
-        raise Malformed(f"length {live_brokers_count}, which may not be")
+        raise Malformed(f"invalid length {live_brokers_count}")
     if live_brokers_count * 10 > end - pos:
         raise Malformed(f"{live_brokers_count} elements announced, {end - pos} bytes remain")
     budget -= live_brokers_count * 324
@@ -325,7 +325,7 @@ def decode_v2(buf: memoryview) -> UpdateMetadataRequest:
         # live_brokers.endpoints
         pos += 8
         if endpoints_count < 0:
-            raise Malformed(f"length {endpoints_count}, which may not be")
+            raise Malformed(f"invalid length {endpoints_count}")
         if endpoints_count * 8 > end - pos:
             raise Malformed(f"{endpoints_count} elements announced, {end - pos} bytes remain")
         budget -= endpoints_count * 260
@@ -338,7 +338,7 @@ def decode_v2(buf: memoryview) -> UpdateMetadataRequest:
             # live_brokers.endpoints.host
             pos += 6
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -380,7 +380,7 @@ def decode_v3(buf: memoryview) -> UpdateMetadataRequest:
     # ungrouped_partition_states
     pos += 12
     if ungrouped_partition_states_count < 0:
-        raise Malformed(f"length {ungrouped_partition_states_count}, which may not be")
+        raise Malformed(f"invalid length {ungrouped_partition_states_count}")
     if ungrouped_partition_states_count * 30 > end - pos:
         raise Malformed(f"{ungrouped_partition_states_count} elements announced, {end - pos} bytes remain")
     budget -= ungrouped_partition_states_count * 572
@@ -394,7 +394,7 @@ def decode_v3(buf: memoryview) -> UpdateMetadataRequest:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -405,7 +405,7 @@ def decode_v3(buf: memoryview) -> UpdateMetadataRequest:
         # ungrouped_partition_states.isr
         pos += 20
         if isr_count < 0:
-            raise Malformed(f"length {isr_count}, which may not be")
+            raise Malformed(f"invalid length {isr_count}")
         if isr_count * 4 > end - pos:
             raise Malformed(f"{isr_count} elements announced, {end - pos} bytes remain")
         budget -= isr_count * 52
@@ -418,7 +418,7 @@ def decode_v3(buf: memoryview) -> UpdateMetadataRequest:
         # ungrouped_partition_states.replicas
         pos += 8
         if replicas_count < 0:
-            raise Malformed(f"length {replicas_count}, which may not be")
+            raise Malformed(f"invalid length {replicas_count}")
         if replicas_count * 4 > end - pos:
             raise Malformed(f"{replicas_count} elements announced, {end - pos} bytes remain")
         budget -= replicas_count * 52
@@ -437,7 +437,7 @@ def decode_v3(buf: memoryview) -> UpdateMetadataRequest:
     (live_brokers_count,) = unpack_i(buf, pos)
     pos += 4
     if live_brokers_count < 0:
-        raise Malformed(f"length {live_brokers_count}, which may not be")
+        raise Malformed(f"invalid length {live_brokers_count}")
     if live_brokers_count * 10 > end - pos:
         raise Malformed(f"{live_brokers_count} elements announced, {end - pos} bytes remain")
     budget -= live_brokers_count * 324
@@ -450,7 +450,7 @@ def decode_v3(buf: memoryview) -> UpdateMetadataRequest:
         # live_brokers.endpoints
         pos += 8
         if endpoints_count < 0:
-            raise Malformed(f"length {endpoints_count}, which may not be")
+            raise Malformed(f"invalid length {endpoints_count}")
         if endpoints_count * 10 > end - pos:
             raise Malformed(f"{endpoints_count} elements announced, {end - pos} bytes remain")
         budget -= endpoints_count * 340
@@ -463,7 +463,7 @@ def decode_v3(buf: memoryview) -> UpdateMetadataRequest:
             # live_brokers.endpoints.host
             pos += 6
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -473,7 +473,7 @@ def decode_v3(buf: memoryview) -> UpdateMetadataRequest:
             (n,) = unpack_h(buf, pos)
             pos += 2
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -515,7 +515,7 @@ def decode_v4(buf: memoryview) -> UpdateMetadataRequest:
     # ungrouped_partition_states
     pos += 12
     if ungrouped_partition_states_count < 0:
-        raise Malformed(f"length {ungrouped_partition_states_count}, which may not be")
+        raise Malformed(f"invalid length {ungrouped_partition_states_count}")
     if ungrouped_partition_states_count * 34 > end - pos:
         raise Malformed(f"{ungrouped_partition_states_count} elements announced, {end - pos} bytes remain")
     budget -= ungrouped_partition_states_count * 660
@@ -529,7 +529,7 @@ def decode_v4(buf: memoryview) -> UpdateMetadataRequest:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -540,7 +540,7 @@ def decode_v4(buf: memoryview) -> UpdateMetadataRequest:
         # ungrouped_partition_states.isr
         pos += 20
         if isr_count < 0:
-            raise Malformed(f"length {isr_count}, which may not be")
+            raise Malformed(f"invalid length {isr_count}")
         if isr_count * 4 > end - pos:
             raise Malformed(f"{isr_count} elements announced, {end - pos} bytes remain")
         budget -= isr_count * 52
@@ -553,7 +553,7 @@ def decode_v4(buf: memoryview) -> UpdateMetadataRequest:
         # ungrouped_partition_states.replicas
         pos += 8
         if replicas_count < 0:
-            raise Malformed(f"length {replicas_count}, which may not be")
+            raise Malformed(f"invalid length {replicas_count}")
         if replicas_count * 4 > end - pos:
             raise Malformed(f"{replicas_count} elements announced, {end - pos} bytes remain")
         budget -= replicas_count * 52
@@ -565,7 +565,7 @@ def decode_v4(buf: memoryview) -> UpdateMetadataRequest:
         (offline_replicas_count,) = unpack_i(buf, pos)
         pos += 4
         if offline_replicas_count < 0:
-            raise Malformed(f"length {offline_replicas_count}, which may not be")
+            raise Malformed(f"invalid length {offline_replicas_count}")
         if offline_replicas_count * 4 > end - pos:
             raise Malformed(f"{offline_replicas_count} elements announced, {end - pos} bytes remain")
         budget -= offline_replicas_count * 52
@@ -594,7 +594,7 @@ def decode_v4(buf: memoryview) -> UpdateMetadataRequest:
     (live_brokers_count,) = unpack_i(buf, pos)
     pos += 4
     if live_brokers_count < 0:
-        raise Malformed(f"length {live_brokers_count}, which may not be")
+        raise Malformed(f"invalid length {live_brokers_count}")
     if live_brokers_count * 10 > end - pos:
         raise Malformed(f"{live_brokers_count} elements announced, {end - pos} bytes remain")
     budget -= live_brokers_count * 324
@@ -607,7 +607,7 @@ def decode_v4(buf: memoryview) -> UpdateMetadataRequest:
         # live_brokers.endpoints
         pos += 8
         if endpoints_count < 0:
-            raise Malformed(f"length {endpoints_count}, which may not be")
+            raise Malformed(f"invalid length {endpoints_count}")
         if endpoints_count * 10 > end - pos:
             raise Malformed(f"{endpoints_count} elements announced, {end - pos} bytes remain")
         budget -= endpoints_count * 340
@@ -620,7 +620,7 @@ def decode_v4(buf: memoryview) -> UpdateMetadataRequest:
             # live_brokers.endpoints.host
             pos += 6
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -630,7 +630,7 @@ def decode_v4(buf: memoryview) -> UpdateMetadataRequest:
             (n,) = unpack_h(buf, pos)
             pos += 2
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -672,7 +672,7 @@ def decode_v5(buf: memoryview) -> UpdateMetadataRequest:
     # topic_states
     pos += 20
     if topic_states_count < 0:
-        raise Malformed(f"length {topic_states_count}, which may not be")
+        raise Malformed(f"invalid length {topic_states_count}")
     if topic_states_count * 6 > end - pos:
         raise Malformed(f"{topic_states_count} elements announced, {end - pos} bytes remain")
     budget -= topic_states_count * 276
@@ -684,7 +684,7 @@ def decode_v5(buf: memoryview) -> UpdateMetadataRequest:
         (n,) = unpack_h(buf, pos)
         pos += 2
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -694,7 +694,7 @@ def decode_v5(buf: memoryview) -> UpdateMetadataRequest:
         (partition_states_count,) = unpack_i(buf, pos)
         pos += 4
         if partition_states_count < 0:
-            raise Malformed(f"length {partition_states_count}, which may not be")
+            raise Malformed(f"invalid length {partition_states_count}")
         if partition_states_count * 32 > end - pos:
             raise Malformed(f"{partition_states_count} elements announced, {end - pos} bytes remain")
         budget -= partition_states_count * 580
@@ -707,7 +707,7 @@ def decode_v5(buf: memoryview) -> UpdateMetadataRequest:
             # topic_states.partition_states.isr
             pos += 20
             if isr_count < 0:
-                raise Malformed(f"length {isr_count}, which may not be")
+                raise Malformed(f"invalid length {isr_count}")
             if isr_count * 4 > end - pos:
                 raise Malformed(f"{isr_count} elements announced, {end - pos} bytes remain")
             budget -= isr_count * 52
@@ -720,7 +720,7 @@ def decode_v5(buf: memoryview) -> UpdateMetadataRequest:
             # topic_states.partition_states.replicas
             pos += 8
             if replicas_count < 0:
-                raise Malformed(f"length {replicas_count}, which may not be")
+                raise Malformed(f"invalid length {replicas_count}")
             if replicas_count * 4 > end - pos:
                 raise Malformed(f"{replicas_count} elements announced, {end - pos} bytes remain")
             budget -= replicas_count * 52
@@ -732,7 +732,7 @@ def decode_v5(buf: memoryview) -> UpdateMetadataRequest:
             (offline_replicas_count,) = unpack_i(buf, pos)
             pos += 4
             if offline_replicas_count < 0:
-                raise Malformed(f"length {offline_replicas_count}, which may not be")
+                raise Malformed(f"invalid length {offline_replicas_count}")
             if offline_replicas_count * 4 > end - pos:
                 raise Malformed(f"{offline_replicas_count} elements announced, {end - pos} bytes remain")
             budget -= offline_replicas_count * 52
@@ -763,7 +763,7 @@ def decode_v5(buf: memoryview) -> UpdateMetadataRequest:
     (live_brokers_count,) = unpack_i(buf, pos)
     pos += 4
     if live_brokers_count < 0:
-        raise Malformed(f"length {live_brokers_count}, which may not be")
+        raise Malformed(f"invalid length {live_brokers_count}")
     if live_brokers_count * 10 > end - pos:
         raise Malformed(f"{live_brokers_count} elements announced, {end - pos} bytes remain")
     budget -= live_brokers_count * 324
@@ -776,7 +776,7 @@ def decode_v5(buf: memoryview) -> UpdateMetadataRequest:
         # live_brokers.endpoints
         pos += 8
         if endpoints_count < 0:
-            raise Malformed(f"length {endpoints_count}, which may not be")
+            raise Malformed(f"invalid length {endpoints_count}")
         if endpoints_count * 10 > end - pos:
             raise Malformed(f"{endpoints_count} elements announced, {end - pos} bytes remain")
         budget -= endpoints_count * 340
@@ -789,7 +789,7 @@ def decode_v5(buf: memoryview) -> UpdateMetadataRequest:
             # live_brokers.endpoints.host
             pos += 6
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -799,7 +799,7 @@ def decode_v5(buf: memoryview) -> UpdateMetadataRequest:
             (n,) = unpack_h(buf, pos)
             pos += 2
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -843,7 +843,7 @@ def decode_v6(buf: memoryview) -> UpdateMetadataRequest:
         topic_states_count, pos = read_uvarint(buf, pos - 1)
     topic_states_count -= 1
     if topic_states_count < 0:
-        raise Malformed(f"length {topic_states_count}, which may not be")
+        raise Malformed(f"invalid length {topic_states_count}")
     if topic_states_count * 3 > end - pos:
         raise Malformed(f"{topic_states_count} elements announced, {end - pos} bytes remain")
     budget -= topic_states_count * 276
@@ -860,7 +860,7 @@ def decode_v6(buf: memoryview) -> UpdateMetadataRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -873,7 +873,7 @@ def decode_v6(buf: memoryview) -> UpdateMetadataRequest:
             partition_states_count, pos = read_uvarint(buf, pos - 1)
         partition_states_count -= 1
         if partition_states_count < 0:
-            raise Malformed(f"length {partition_states_count}, which may not be")
+            raise Malformed(f"invalid length {partition_states_count}")
         if partition_states_count * 24 > end - pos:
             raise Malformed(f"{partition_states_count} elements announced, {end - pos} bytes remain")
         budget -= partition_states_count * 580
@@ -889,7 +889,7 @@ def decode_v6(buf: memoryview) -> UpdateMetadataRequest:
                 isr_count, pos = read_uvarint(buf, pos - 1)
             isr_count -= 1
             if isr_count < 0:
-                raise Malformed(f"length {isr_count}, which may not be")
+                raise Malformed(f"invalid length {isr_count}")
             if isr_count * 4 > end - pos:
                 raise Malformed(f"{isr_count} elements announced, {end - pos} bytes remain")
             budget -= isr_count * 52
@@ -905,7 +905,7 @@ def decode_v6(buf: memoryview) -> UpdateMetadataRequest:
                 replicas_count, pos = read_uvarint(buf, pos - 1)
             replicas_count -= 1
             if replicas_count < 0:
-                raise Malformed(f"length {replicas_count}, which may not be")
+                raise Malformed(f"invalid length {replicas_count}")
             if replicas_count * 4 > end - pos:
                 raise Malformed(f"{replicas_count} elements announced, {end - pos} bytes remain")
             budget -= replicas_count * 52
@@ -920,7 +920,7 @@ def decode_v6(buf: memoryview) -> UpdateMetadataRequest:
                 offline_replicas_count, pos = read_uvarint(buf, pos - 1)
             offline_replicas_count -= 1
             if offline_replicas_count < 0:
-                raise Malformed(f"length {offline_replicas_count}, which may not be")
+                raise Malformed(f"invalid length {offline_replicas_count}")
             if offline_replicas_count * 4 > end - pos:
                 raise Malformed(f"{offline_replicas_count} elements announced, {end - pos} bytes remain")
             budget -= offline_replicas_count * 52
@@ -964,7 +964,7 @@ def decode_v6(buf: memoryview) -> UpdateMetadataRequest:
         live_brokers_count, pos = read_uvarint(buf, pos - 1)
     live_brokers_count -= 1
     if live_brokers_count < 0:
-        raise Malformed(f"length {live_brokers_count}, which may not be")
+        raise Malformed(f"invalid length {live_brokers_count}")
     if live_brokers_count * 7 > end - pos:
         raise Malformed(f"{live_brokers_count} elements announced, {end - pos} bytes remain")
     budget -= live_brokers_count * 324
@@ -980,7 +980,7 @@ def decode_v6(buf: memoryview) -> UpdateMetadataRequest:
             endpoints_count, pos = read_uvarint(buf, pos - 1)
         endpoints_count -= 1
         if endpoints_count < 0:
-            raise Malformed(f"length {endpoints_count}, which may not be")
+            raise Malformed(f"invalid length {endpoints_count}")
         if endpoints_count * 9 > end - pos:
             raise Malformed(f"{endpoints_count} elements announced, {end - pos} bytes remain")
         budget -= endpoints_count * 340
@@ -998,7 +998,7 @@ def decode_v6(buf: memoryview) -> UpdateMetadataRequest:
                     raise Malformed(f"length {n - 1}")
             n -= 1
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -1013,7 +1013,7 @@ def decode_v6(buf: memoryview) -> UpdateMetadataRequest:
                     raise Malformed(f"length {n - 1}")
             n -= 1
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -1073,7 +1073,7 @@ def decode_v7(buf: memoryview) -> UpdateMetadataRequest:
         topic_states_count, pos = read_uvarint(buf, pos - 1)
     topic_states_count -= 1
     if topic_states_count < 0:
-        raise Malformed(f"length {topic_states_count}, which may not be")
+        raise Malformed(f"invalid length {topic_states_count}")
     if topic_states_count * 19 > end - pos:
         raise Malformed(f"{topic_states_count} elements announced, {end - pos} bytes remain")
     budget -= topic_states_count * 340
@@ -1090,7 +1090,7 @@ def decode_v7(buf: memoryview) -> UpdateMetadataRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -1104,7 +1104,7 @@ def decode_v7(buf: memoryview) -> UpdateMetadataRequest:
             partition_states_count, pos = read_uvarint(buf, pos - 1)
         partition_states_count -= 1
         if partition_states_count < 0:
-            raise Malformed(f"length {partition_states_count}, which may not be")
+            raise Malformed(f"invalid length {partition_states_count}")
         if partition_states_count * 24 > end - pos:
             raise Malformed(f"{partition_states_count} elements announced, {end - pos} bytes remain")
         budget -= partition_states_count * 580
@@ -1120,7 +1120,7 @@ def decode_v7(buf: memoryview) -> UpdateMetadataRequest:
                 isr_count, pos = read_uvarint(buf, pos - 1)
             isr_count -= 1
             if isr_count < 0:
-                raise Malformed(f"length {isr_count}, which may not be")
+                raise Malformed(f"invalid length {isr_count}")
             if isr_count * 4 > end - pos:
                 raise Malformed(f"{isr_count} elements announced, {end - pos} bytes remain")
             budget -= isr_count * 52
@@ -1136,7 +1136,7 @@ def decode_v7(buf: memoryview) -> UpdateMetadataRequest:
                 replicas_count, pos = read_uvarint(buf, pos - 1)
             replicas_count -= 1
             if replicas_count < 0:
-                raise Malformed(f"length {replicas_count}, which may not be")
+                raise Malformed(f"invalid length {replicas_count}")
             if replicas_count * 4 > end - pos:
                 raise Malformed(f"{replicas_count} elements announced, {end - pos} bytes remain")
             budget -= replicas_count * 52
@@ -1151,7 +1151,7 @@ def decode_v7(buf: memoryview) -> UpdateMetadataRequest:
                 offline_replicas_count, pos = read_uvarint(buf, pos - 1)
             offline_replicas_count -= 1
             if offline_replicas_count < 0:
-                raise Malformed(f"length {offline_replicas_count}, which may not be")
+                raise Malformed(f"invalid length {offline_replicas_count}")
             if offline_replicas_count * 4 > end - pos:
                 raise Malformed(f"{offline_replicas_count} elements announced, {end - pos} bytes remain")
             budget -= offline_replicas_count * 52
@@ -1195,7 +1195,7 @@ def decode_v7(buf: memoryview) -> UpdateMetadataRequest:
         live_brokers_count, pos = read_uvarint(buf, pos - 1)
     live_brokers_count -= 1
     if live_brokers_count < 0:
-        raise Malformed(f"length {live_brokers_count}, which may not be")
+        raise Malformed(f"invalid length {live_brokers_count}")
     if live_brokers_count * 7 > end - pos:
         raise Malformed(f"{live_brokers_count} elements announced, {end - pos} bytes remain")
     budget -= live_brokers_count * 324
@@ -1211,7 +1211,7 @@ def decode_v7(buf: memoryview) -> UpdateMetadataRequest:
             endpoints_count, pos = read_uvarint(buf, pos - 1)
         endpoints_count -= 1
         if endpoints_count < 0:
-            raise Malformed(f"length {endpoints_count}, which may not be")
+            raise Malformed(f"invalid length {endpoints_count}")
         if endpoints_count * 9 > end - pos:
             raise Malformed(f"{endpoints_count} elements announced, {end - pos} bytes remain")
         budget -= endpoints_count * 340
@@ -1229,7 +1229,7 @@ def decode_v7(buf: memoryview) -> UpdateMetadataRequest:
                     raise Malformed(f"length {n - 1}")
             n -= 1
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -1244,7 +1244,7 @@ def decode_v7(buf: memoryview) -> UpdateMetadataRequest:
                     raise Malformed(f"length {n - 1}")
             n -= 1
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -1304,7 +1304,7 @@ def decode_v8(buf: memoryview) -> UpdateMetadataRequest:
         topic_states_count, pos = read_uvarint(buf, pos - 1)
     topic_states_count -= 1
     if topic_states_count < 0:
-        raise Malformed(f"length {topic_states_count}, which may not be")
+        raise Malformed(f"invalid length {topic_states_count}")
     if topic_states_count * 19 > end - pos:
         raise Malformed(f"{topic_states_count} elements announced, {end - pos} bytes remain")
     budget -= topic_states_count * 340
@@ -1321,7 +1321,7 @@ def decode_v8(buf: memoryview) -> UpdateMetadataRequest:
                 raise Malformed(f"length {n - 1}")
         n -= 1
         if n < 0:
-            raise Malformed(f"length {n}, which may not be")
+            raise Malformed(f"invalid length {n}")
         stop = pos + n
         if stop > end:
             raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -1335,7 +1335,7 @@ def decode_v8(buf: memoryview) -> UpdateMetadataRequest:
             partition_states_count, pos = read_uvarint(buf, pos - 1)
         partition_states_count -= 1
         if partition_states_count < 0:
-            raise Malformed(f"length {partition_states_count}, which may not be")
+            raise Malformed(f"invalid length {partition_states_count}")
         if partition_states_count * 24 > end - pos:
             raise Malformed(f"{partition_states_count} elements announced, {end - pos} bytes remain")
         budget -= partition_states_count * 580
@@ -1351,7 +1351,7 @@ def decode_v8(buf: memoryview) -> UpdateMetadataRequest:
                 isr_count, pos = read_uvarint(buf, pos - 1)
             isr_count -= 1
             if isr_count < 0:
-                raise Malformed(f"length {isr_count}, which may not be")
+                raise Malformed(f"invalid length {isr_count}")
             if isr_count * 4 > end - pos:
                 raise Malformed(f"{isr_count} elements announced, {end - pos} bytes remain")
             budget -= isr_count * 52
@@ -1367,7 +1367,7 @@ def decode_v8(buf: memoryview) -> UpdateMetadataRequest:
                 replicas_count, pos = read_uvarint(buf, pos - 1)
             replicas_count -= 1
             if replicas_count < 0:
-                raise Malformed(f"length {replicas_count}, which may not be")
+                raise Malformed(f"invalid length {replicas_count}")
             if replicas_count * 4 > end - pos:
                 raise Malformed(f"{replicas_count} elements announced, {end - pos} bytes remain")
             budget -= replicas_count * 52
@@ -1382,7 +1382,7 @@ def decode_v8(buf: memoryview) -> UpdateMetadataRequest:
                 offline_replicas_count, pos = read_uvarint(buf, pos - 1)
             offline_replicas_count -= 1
             if offline_replicas_count < 0:
-                raise Malformed(f"length {offline_replicas_count}, which may not be")
+                raise Malformed(f"invalid length {offline_replicas_count}")
             if offline_replicas_count * 4 > end - pos:
                 raise Malformed(f"{offline_replicas_count} elements announced, {end - pos} bytes remain")
             budget -= offline_replicas_count * 52
@@ -1426,7 +1426,7 @@ def decode_v8(buf: memoryview) -> UpdateMetadataRequest:
         live_brokers_count, pos = read_uvarint(buf, pos - 1)
     live_brokers_count -= 1
     if live_brokers_count < 0:
-        raise Malformed(f"length {live_brokers_count}, which may not be")
+        raise Malformed(f"invalid length {live_brokers_count}")
     if live_brokers_count * 7 > end - pos:
         raise Malformed(f"{live_brokers_count} elements announced, {end - pos} bytes remain")
     budget -= live_brokers_count * 324
@@ -1442,7 +1442,7 @@ def decode_v8(buf: memoryview) -> UpdateMetadataRequest:
             endpoints_count, pos = read_uvarint(buf, pos - 1)
         endpoints_count -= 1
         if endpoints_count < 0:
-            raise Malformed(f"length {endpoints_count}, which may not be")
+            raise Malformed(f"invalid length {endpoints_count}")
         if endpoints_count * 9 > end - pos:
             raise Malformed(f"{endpoints_count} elements announced, {end - pos} bytes remain")
         budget -= endpoints_count * 340
@@ -1460,7 +1460,7 @@ def decode_v8(buf: memoryview) -> UpdateMetadataRequest:
                     raise Malformed(f"length {n - 1}")
             n -= 1
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -1475,7 +1475,7 @@ def decode_v8(buf: memoryview) -> UpdateMetadataRequest:
                     raise Malformed(f"length {n - 1}")
             n -= 1
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")

@@ -33,7 +33,7 @@ def decode_v0(buf: memoryview) -> WriteTxnMarkersRequest:
     (markers_count,) = unpack_i(buf, pos)
     pos += 4
     if markers_count < 0:
-        raise Malformed(f"length {markers_count}, which may not be")
+        raise Malformed(f"invalid length {markers_count}")
     if markers_count * 19 > end - pos:
         raise Malformed(f"{markers_count} elements announced, {end - pos} bytes remain")
     budget -= markers_count * 324
@@ -46,7 +46,7 @@ def decode_v0(buf: memoryview) -> WriteTxnMarkersRequest:
         # markers.topics
         pos += 15
         if topics_count < 0:
-            raise Malformed(f"length {topics_count}, which may not be")
+            raise Malformed(f"invalid length {topics_count}")
         if topics_count * 6 > end - pos:
             raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
         budget -= topics_count * 268
@@ -58,7 +58,7 @@ def decode_v0(buf: memoryview) -> WriteTxnMarkersRequest:
             (n,) = unpack_h(buf, pos)
             pos += 2
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -68,7 +68,7 @@ def decode_v0(buf: memoryview) -> WriteTxnMarkersRequest:
             (partition_indexes_count,) = unpack_i(buf, pos)
             pos += 4
             if partition_indexes_count < 0:
-                raise Malformed(f"length {partition_indexes_count}, which may not be")
+                raise Malformed(f"invalid length {partition_indexes_count}")
             if partition_indexes_count * 4 > end - pos:
                 raise Malformed(f"{partition_indexes_count} elements announced, {end - pos} bytes remain")
             budget -= partition_indexes_count * 52
@@ -102,7 +102,7 @@ def decode_v1(buf: memoryview) -> WriteTxnMarkersRequest:
         markers_count, pos = read_uvarint(buf, pos - 1)
     markers_count -= 1
     if markers_count < 0:
-        raise Malformed(f"length {markers_count}, which may not be")
+        raise Malformed(f"invalid length {markers_count}")
     if markers_count * 17 > end - pos:
         raise Malformed(f"{markers_count} elements announced, {end - pos} bytes remain")
     budget -= markers_count * 324
@@ -118,7 +118,7 @@ def decode_v1(buf: memoryview) -> WriteTxnMarkersRequest:
             topics_count, pos = read_uvarint(buf, pos - 1)
         topics_count -= 1
         if topics_count < 0:
-            raise Malformed(f"length {topics_count}, which may not be")
+            raise Malformed(f"invalid length {topics_count}")
         if topics_count * 3 > end - pos:
             raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
         budget -= topics_count * 268
@@ -135,7 +135,7 @@ def decode_v1(buf: memoryview) -> WriteTxnMarkersRequest:
                     raise Malformed(f"length {n - 1}")
             n -= 1
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -148,7 +148,7 @@ def decode_v1(buf: memoryview) -> WriteTxnMarkersRequest:
                 partition_indexes_count, pos = read_uvarint(buf, pos - 1)
             partition_indexes_count -= 1
             if partition_indexes_count < 0:
-                raise Malformed(f"length {partition_indexes_count}, which may not be")
+                raise Malformed(f"invalid length {partition_indexes_count}")
             if partition_indexes_count * 4 > end - pos:
                 raise Malformed(f"{partition_indexes_count} elements announced, {end - pos} bytes remain")
             budget -= partition_indexes_count * 52

@@ -35,7 +35,7 @@ def decode_v0(buf: memoryview) -> WriteTxnMarkersResponse:
     (markers_count,) = unpack_i(buf, pos)
     pos += 4
     if markers_count < 0:
-        raise Malformed(f"length {markers_count}, which may not be")
+        raise Malformed(f"invalid length {markers_count}")
     if markers_count * 12 > end - pos:
         raise Malformed(f"{markers_count} elements announced, {end - pos} bytes remain")
     budget -= markers_count * 236
@@ -48,7 +48,7 @@ def decode_v0(buf: memoryview) -> WriteTxnMarkersResponse:
         # markers.topics
         pos += 12
         if topics_count < 0:
-            raise Malformed(f"length {topics_count}, which may not be")
+            raise Malformed(f"invalid length {topics_count}")
         if topics_count * 6 > end - pos:
             raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
         budget -= topics_count * 268
@@ -60,7 +60,7 @@ def decode_v0(buf: memoryview) -> WriteTxnMarkersResponse:
             (n,) = unpack_h(buf, pos)
             pos += 2
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -70,7 +70,7 @@ def decode_v0(buf: memoryview) -> WriteTxnMarkersResponse:
             (partitions_count,) = unpack_i(buf, pos)
             pos += 4
             if partitions_count < 0:
-                raise Malformed(f"length {partitions_count}, which may not be")
+                raise Malformed(f"invalid length {partitions_count}")
             if partitions_count * 6 > end - pos:
                 raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
             budget -= partitions_count * 164
@@ -102,7 +102,7 @@ def decode_v1(buf: memoryview) -> WriteTxnMarkersResponse:
         markers_count, pos = read_uvarint(buf, pos - 1)
     markers_count -= 1
     if markers_count < 0:
-        raise Malformed(f"length {markers_count}, which may not be")
+        raise Malformed(f"invalid length {markers_count}")
     if markers_count * 10 > end - pos:
         raise Malformed(f"{markers_count} elements announced, {end - pos} bytes remain")
     budget -= markers_count * 236
@@ -118,7 +118,7 @@ def decode_v1(buf: memoryview) -> WriteTxnMarkersResponse:
             topics_count, pos = read_uvarint(buf, pos - 1)
         topics_count -= 1
         if topics_count < 0:
-            raise Malformed(f"length {topics_count}, which may not be")
+            raise Malformed(f"invalid length {topics_count}")
         if topics_count * 3 > end - pos:
             raise Malformed(f"{topics_count} elements announced, {end - pos} bytes remain")
         budget -= topics_count * 268
@@ -135,7 +135,7 @@ def decode_v1(buf: memoryview) -> WriteTxnMarkersResponse:
                     raise Malformed(f"length {n - 1}")
             n -= 1
             if n < 0:
-                raise Malformed(f"length {n}, which may not be")
+                raise Malformed(f"invalid length {n}")
             stop = pos + n
             if stop > end:
                 raise Malformed(f"{n} bytes announced, {end - pos} remain")
@@ -148,7 +148,7 @@ def decode_v1(buf: memoryview) -> WriteTxnMarkersResponse:
                 partitions_count, pos = read_uvarint(buf, pos - 1)
             partitions_count -= 1
             if partitions_count < 0:
-                raise Malformed(f"length {partitions_count}, which may not be")
+                raise Malformed(f"invalid length {partitions_count}")
             if partitions_count * 7 > end - pos:
                 raise Malformed(f"{partitions_count} elements announced, {end - pos} bytes remain")
             budget -= partitions_count * 164

@@ -114,7 +114,7 @@ class DecoderSource(FunctionSource):
             self.pend("h" if is_text else "i", target)
             self._flush()
         if not self.is_nullable(field):
-            self._refuse(f"{target} < 0", f"length {{{target}}}, which may not be")
+            self._refuse(f"{target} < 0", f"invalid length {{{target}}}")
         elif not self.is_compact(field):
             self._refuse(f"{target} < -1", f"length {{{target}}}")
 

@@ -216,7 +216,7 @@ class StorageFailures:
             self.lose_replica(replica, failure)
             return
         self._damaged[replica.slot] = place
-        _log.error("log damaged, opened again as after a start partition=%s reason=%s", replica.partition, failure)
+        _log.error("log damaged, reopened with recovery partition=%s reason=%s", replica.partition, failure)
         replica.log.abandon()
         self._on_short(replica, published)
 

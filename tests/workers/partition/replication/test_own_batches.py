@@ -75,7 +75,7 @@ def test_it_is_opened_and_reported_as_after_a_start(stage, place, value, lost_fr
     assert (opened.end_offset, opened.high_watermark, opened.was_cut) == (4, 5, True)
     assert rig.replica is opened.replica
     assert opened.replica.is_doubted, "no role before the controller knows"
-    assert "log damaged, opened again as after a start partition=t-0" in caplog.text
+    assert "log damaged, reopened with recovery partition=t-0" in caplog.text
     assert not rig.node.seat.mask, "its directory stays"
     rig.node.replicas.trust(opened.replica)
     rig.node.replicas.moved.tell()
