@@ -68,7 +68,6 @@ FORMATS = {
         "JSON's \\uXXXX; what an int32 takes in the view's encoding",
     ),
     "controller/agent/producer_id_file.py": ("PRODUCER_ID_MAX", "int64"),
-    "node/restart_policy.py": ("_DOUBLINGS_MAX", "follows from the back-off's bounds"),
     "spark/consumer_properties.py": ("_INT_MAX _LONG_MAX", "int32, int64"),
     "arrow/columns.py": ("TIMESTAMP_MS_MAX", "microseconds in an int64"),
     "arrow/gathered.py": ("GATHER_BYTES_MAX", "Arrow's int32"),

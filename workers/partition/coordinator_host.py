@@ -26,6 +26,7 @@ import logging
 from collections import deque
 from typing import Any, Final, Generic
 
+from headrace.backoff import pause_after
 from headrace.errors import ErrorCode, Fenced, StorageExhausted, StorageFailed
 from headrace.ids import coordinator_partition
 from headrace.limits import COORDINATOR_TIMERS_MAX, RELOAD_FIRST_MS, RELOAD_MAX_MS
@@ -379,7 +380,7 @@ class CoordinatorHost(Generic[C]):
     def _next_load(self, hosted: Hosted[C]) -> tuple[int, int]:
         """(failures in a row, ms until the partition is loaded again)"""
         failures = 1 if self.clock.now_ms - hosted.failed_ms > 2 * RELOAD_MAX_MS else hosted.failures + 1
-        return failures, min(RELOAD_FIRST_MS << min(failures - 1, 20), RELOAD_MAX_MS)
+        return failures, pause_after(failures, RELOAD_FIRST_MS, RELOAD_MAX_MS)
 
     def _load_again(self, hosted: Hosted[C], failures: int, wait_ms: int) -> None:
         now_ms = self.clock.now_ms

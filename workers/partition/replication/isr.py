@@ -31,6 +31,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final
 
+from headrace.backoff import pause_after
 from headrace.errors import ErrorCode, StorageFailed
 from headrace.limits import (
     ISR_CHANGES_PER_REQUEST_MAX,
@@ -309,7 +310,7 @@ class IsrKeeper:
         """The same is asked later, and ever more rarely: it would be refused again."""
         replica = change.replica
         refusals = self._refused.get(replica, (0, 0))[0] + 1
-        wait_ms = min(ISR_RETRY_FIRST_MS << min(refusals - 1, 20), ISR_RETRY_MAX_MS)
+        wait_ms = pause_after(refusals, ISR_RETRY_FIRST_MS, ISR_RETRY_MAX_MS)
         self._refused[replica] = refusals, self._live.now_ms + wait_ms
         self._late[replica] = None
         if not refusals & (refusals - 1):
@@ -320,7 +321,7 @@ class IsrKeeper:
 
     def _retry(self, change: _Change) -> None:
         """Whether it was done, or may still be, is not known."""
-        wait_ms = min(ISR_RETRY_FIRST_MS << min(change.tries - 1, 20), ISR_RETRY_MAX_MS)
+        wait_ms = pause_after(change.tries, ISR_RETRY_FIRST_MS, ISR_RETRY_MAX_MS)
         change.retry_ms = self._live.now_ms + wait_ms
         self._failed.append(change)
         if not change.tries & (change.tries - 1):
