@@ -69,7 +69,7 @@ from headrace.controller.log_partings import LogPartings
 from headrace.controller.own_line import OwnLine
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ZkError, ZkLost
-from headrace.controller.zookeeper.outage import Outage, Reminder
+from headrace.controller.zookeeper.outage import Outage
 from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.session_file import SessionFile
 from headrace.controller.zookeeper.tasks import Task, Tasks
@@ -81,6 +81,7 @@ from headrace.limits import (
     PENDING_RESPONSES_MAX,
     TASK_WORK_MS_MAX,
 )
+from headrace.log_rate_limit import GrowingInterval
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.broker_versions import inter_broker
 from headrace.runtime import duty_cycle
@@ -201,7 +202,7 @@ class ControllerProcess(duty_cycle.Process):
             agent.producer_ids.compare,
         )
         self._outage = Outage(settings["zookeeper.connect"], seat.set_away_since, clock.monotonic_ns(), clock.now_ms())
-        self._complaint = Reminder()  # of what keeps us from joining
+        self._complaint = GrowingInterval()  # of what keeps us from joining
         self._next_probe_s = 0.0  # of an outage
         self._retry_ms = 0  # not before this
         self._mailbox = Mailbox(seat, {api: partial(self._take_request, handler) for api, handler in HANDLERS.items()})

@@ -33,6 +33,7 @@ from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.tasks import Task, Tasks
 from headrace.controller.zookeeper.transaction import Transaction
 from headrace.errors import ErrorCode
+from headrace.log_rate_limit import is_worth_a_line
 from headrace.protocol.broker_versions import inter_broker
 from headrace.settings import Settings
 
@@ -258,7 +259,7 @@ class Term:
 
 def is_told(failures: int) -> bool:
     """Whether a step that failed so often in a row is an operator's matter by now: from FAILURES_UNTOLD on, ever more rarely."""
-    return failures >= FAILURES_UNTOLD and not failures & (failures - 1)
+    return is_worth_a_line(failures, FAILURES_UNTOLD)
 
 
 def _ended(on_end: Callable[[], None], task: Task[None]) -> None:

@@ -25,10 +25,10 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from headrace.limits import BROKER_NAMES_AGAIN_MS, RESOLVER_THREADS_MAX
+from headrace.log_rate_limit import OncePerInterval
 from headrace.runtime.resolver import Resolver
 from headrace.shm.cluster_view import BrokerView
 from headrace.workers.network.connection import Connection
-from headrace.workers.network.peer_notices import PeerNotices
 
 NO_PORT: Final = 0  # of a look-up that wants the address alone
 
@@ -76,7 +76,7 @@ class BrokerAddresses:
         self._all: frozenset[str] = frozenset()
         self._has_neighbour = False  # a broker is registered under an address of this machine
         self._asked_ms = 0  # when names were looked up last
-        self._notices = PeerNotices()  # of names that are not found
+        self._notices = OncePerInterval()  # of names that are not found
 
     def use(self, resolver: Resolver) -> None:
         """Who looks names up; without one, hosts in figures alone are known."""

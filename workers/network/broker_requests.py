@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from headrace.errors import ErrorCode
 from headrace.limits import BROKER_REQUEST_WAIT_MS_MAX, BROKER_REQUESTS_HELD_BYTES_MAX, BROKER_REQUESTS_HELD_MAX
+from headrace.log_rate_limit import OncePerInterval
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import encode_response
 from headrace.workers.network.exchange import Exchange
-from headrace.workers.network.peer_notices import PeerNotices
 
 if TYPE_CHECKING:
     from headrace.workers.network.connection import Connection
@@ -52,7 +52,7 @@ class BrokerRequests:
         self._context = context
         self._held: list[_Held] = []
         self._held_bytes = 0
-        self._notices = PeerNotices()
+        self._notices = OncePerInterval()
 
     @property
     def is_waiting(self) -> bool:

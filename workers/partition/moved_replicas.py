@@ -26,6 +26,7 @@ from collections.abc import Callable, Container
 from typing import TYPE_CHECKING, Final
 
 from headrace.errors import Fenced, StorageExhausted, StorageFailed
+from headrace.log_rate_limit import is_worth_a_line
 from headrace.shm.fence import fence
 
 if TYPE_CHECKING:
@@ -157,6 +158,6 @@ class MovedReplicas:
         if isinstance(failure, Fenced):
             raise failure
         count = self._failures[observer] = self._failures.get(observer, 0) + 1
-        if not count & (count - 1):
+        if is_worth_a_line(count):
             name, partition = getattr(observer, "__qualname__", observer), replica.partition
             _log.error("observer failed observer=%s partition=%s failures=%d", name, partition, count, exc_info=failure)

@@ -40,6 +40,7 @@ from headrace.limits import (
     ISR_RETRY_FIRST_MS,
     ISR_RETRY_MAX_MS,
 )
+from headrace.log_rate_limit import is_worth_a_line
 from headrace.runtime.mailbox import Mailbox
 from headrace.shm.messages import (
     ALTER_ISR_HEADER,
@@ -235,7 +236,7 @@ class IsrKeeper:
             return
         wanted = followers.next_isr(replica.high_watermark)
         if wanted is not followers.isr:
-            if not refusals & (refusals - 1):
+            if is_worth_a_line(refusals):
                 _log.info(
                     "ISR change asked for partition=%s leader_epoch=%d isr=%s wanted=%s high_watermark=%d log_end=%d refusals=%d",
                     replica.partition, replica.leader_epoch, followers.isr, wanted,
@@ -313,7 +314,7 @@ class IsrKeeper:
         wait_ms = pause_after(refusals, ISR_RETRY_FIRST_MS, ISR_RETRY_MAX_MS)
         self._refused[replica] = refusals, self._live.now_ms + wait_ms
         self._late[replica] = None
-        if not refusals & (refusals - 1):
+        if is_worth_a_line(refusals):
             _log.info(
                 "ISR change refused partition=%s wanted=%s error=%s refusals=%d next_in_ms=%d",
                 replica.partition, change.wanted, ErrorCode(change.error or 0).name, refusals, wait_ms,
@@ -324,7 +325,7 @@ class IsrKeeper:
         wait_ms = pause_after(change.tries, ISR_RETRY_FIRST_MS, ISR_RETRY_MAX_MS)
         change.retry_ms = self._live.now_ms + wait_ms
         self._failed.append(change)
-        if not change.tries & (change.tries - 1):
+        if is_worth_a_line(change.tries):
             _log.warning(
                 "ISR change failed, asked again partition=%s wanted=%s error=%s tries=%d in_ms=%d",
                 change.replica.partition, change.wanted, change.error, change.tries, wait_ms,
