@@ -61,6 +61,7 @@ LEFT_OUT = (
     "headrace.workers.coordinators.group_state",  # Enums whose members carry more than a value
     "headrace.workers.coordinators.rebalance_reason",
     "headrace.runtime.stop_flag",  # handlers of signals run in Python's own instructions alone: a cycle needs some
+    "headrace.runtime.tasks",  # coroutines of the controller: on no request's path
     "headrace.log.disk",  # what tests and benches put their own in the place of
     "headrace.shm.cluster_view",  # msgspec reads the annotations of their classes, which mypyc does not keep
     "headrace.shm.view_log",

@@ -36,10 +36,10 @@ from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.epoch_guard import EpochGuard
 from headrace.controller.zookeeper.errors import ControllerMoved, ZkConflict
 from headrace.controller.zookeeper.session import ZkSession
-from headrace.controller.zookeeper.tasks import Tasks
 from headrace.controller.zookeeper.znodes import PartitionState
 from headrace.errors import ErrorCode, KafkaError
 from headrace.protocol.broker_versions import inter_broker
+from headrace.runtime.tasks import Tasks
 from headrace.settings import Settings
 
 AnyPart = TypeVar("AnyPart", bound=Part)

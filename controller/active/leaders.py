@@ -26,10 +26,10 @@ from headrace.controller.cluster import events
 from headrace.controller.cluster.known_cluster import Topic
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ControllerMoved, ZkConflict, ZkError
-from headrace.controller.zookeeper.tasks import Task
 from headrace.controller.zookeeper.znodes import PartitionState
 from headrace.errors import ErrorCode
 from headrace.ids import NO_LEADER
+from headrace.runtime.tasks import Task
 
 TOPICS_PER_STEP = 400  # checked without a pause
 WELL = (ErrorCode.NONE, ErrorCode.STALE_CONTROLLER_EPOCH)  # answers for replicas that can serve

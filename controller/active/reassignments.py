@@ -57,11 +57,11 @@ from headrace.controller.cluster.unwanted_replicas import (
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.admin_znodes import Place, decode_reassignment
 from headrace.controller.zookeeper.errors import ControllerMoved, Node, ZkConflict, ZkError
-from headrace.controller.zookeeper.tasks import Future
 from headrace.controller.zookeeper.znodes import BadZnode, PartitionState, TopicAssignment
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import NO_EPOCH
 from headrace.limits import REASSIGNMENT_STOP_WAIT_MS, REASSIGNMENT_TRIES_MAX, REASSIGNMENTS_IN_FLIGHT_MAX
+from headrace.runtime.tasks import Future
 
 CHANGES_PER_COMMIT = 400
 RECHECK_MS = 15_000  # topics on their way are read again, whether or not something was heard of them

@@ -30,11 +30,11 @@ from headrace.controller.cluster.known_cluster import KnownCluster, Topic
 from headrace.controller.zookeeper.epoch_guard import EpochGuard
 from headrace.controller.zookeeper.errors import ControllerMoved, ZkError
 from headrace.controller.zookeeper.session import ZkSession
-from headrace.controller.zookeeper.tasks import Task, Tasks
 from headrace.controller.zookeeper.transaction import Transaction
 from headrace.errors import ErrorCode
 from headrace.log_rate_limit import is_worth_a_line
 from headrace.protocol.broker_versions import inter_broker
+from headrace.runtime.tasks import Task, Tasks
 from headrace.settings import Settings
 
 FAILURES_UNTOLD = 8  # a lost connection and its recovery

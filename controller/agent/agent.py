@@ -43,11 +43,11 @@ from headrace.controller.zookeeper import features, notifications, znodes
 from headrace.controller.zookeeper.epoch_guard import EpochGuard
 from headrace.controller.zookeeper.errors import ZkError
 from headrace.controller.zookeeper.session import ZkSession
-from headrace.controller.zookeeper.tasks import Task, Tasks
 from headrace.controller.zookeeper.znodes import BadZnode, Registration
 from headrace.errors import ErrorCode, KafkaError
 from headrace.limits import READS_IN_FLIGHT_MAX
 from headrace.log_rate_limit import GrowingInterval
+from headrace.runtime.tasks import Task, Tasks
 from headrace.settings import Settings, kafka_version
 from headrace.shm.counters import TOPICS_RELEASED
 from headrace.shm.seat import Seat

@@ -33,12 +33,12 @@ from headrace.controller.zookeeper.errors import Node, ZkConflict
 from headrace.controller.zookeeper.held_reader import read_held_by
 from headrace.controller.zookeeper.held_znodes import HeldReplica
 from headrace.controller.zookeeper.session import ZkSession
-from headrace.controller.zookeeper.tasks import Tasks
 from headrace.controller.zookeeper.transaction import Transaction
 from headrace.controller.zookeeper.znodes import BadZnode, PartitionState
 from headrace.ids import NO_LEADER
 from headrace.limits import ISR_WRITES_IN_FLIGHT_MAX, NEW_LIFE_WAIT_MS_MAX, READS_IN_FLIGHT_MAX
 from headrace.log_rate_limit import GrowingInterval
+from headrace.runtime.tasks import Tasks
 
 WAIT_INTERVAL_MS = 100
 LEADERLESS_MS = 30_000  # a controller elects in less, also one that has to be elected first

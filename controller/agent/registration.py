@@ -16,10 +16,10 @@ import time
 from headrace.controller.zookeeper import held_znodes, znodes
 from headrace.controller.zookeeper.errors import Node, ZkConflict, ZkError
 from headrace.controller.zookeeper.session import ZkSession
-from headrace.controller.zookeeper.tasks import Tasks
 from headrace.controller.zookeeper.transaction import Transaction
 from headrace.errors import HeadraceError
 from headrace.log_rate_limit import GrowingInterval
+from headrace.runtime.tasks import Tasks
 
 WAIT_INTERVAL_MS = 100
 

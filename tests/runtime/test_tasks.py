@@ -1,9 +1,9 @@
 import pytest
 
-from headrace.controller.zookeeper import tasks as tasks_module
 from headrace.controller.zookeeper.errors import ZkLost
-from headrace.controller.zookeeper.tasks import Future, Tasks
+from headrace.runtime import tasks as tasks_module
 from headrace.runtime.deadlines import NEVER
+from headrace.runtime.tasks import Future, Tasks
 
 
 class Clock:
@@ -20,7 +20,7 @@ def clock():
 
 @pytest.fixture
 def tasks(clock):
-    return Tasks(clock)
+    return Tasks(clock, ZkLost)
 
 
 def ignore(_task):
@@ -180,7 +180,7 @@ def test_work_is_shared_and_its_first_failure_raised_when_all_have_ended(tasks):
 
 def test_more_calls_than_there_is_room_for_fail_at_once(clock, monkeypatch):
     monkeypatch.setattr(tasks_module, "CONTROLLER_TIMERS_MAX", 2)
-    tasks = Tasks(clock)
+    tasks = Tasks(clock, ZkLost)
     sleeps = [tasks.start(tasks.sleep(10), ignore) for _ in range(3)]
     while tasks.run(10):
         pass

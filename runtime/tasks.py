@@ -1,7 +1,8 @@
-"""Procedures that wait for ZooKeeper without anybody waiting for them: coroutines, driven by the duty cycle.
+"""Procedures that wait for calls without a process that waits for them: coroutines, driven by the duty cycle.
 
-Runs in: the controller process. A procedure is an `async def`; where it awaits a call it stands still, and the duty cycle goes
-on. Everything here is touched by the process's one thread: kazoo's threads hand in what has come (`session.py`).
+Runs in: the controller process. A procedure is an `async def`. Where it awaits a call it is suspended, and the duty cycle
+continues. Everything here is touched by the process's one thread: threads of a library hand in what has come
+(`controller/zookeeper/session.py`).
 
     start(coroutine)      -> ready
     run(work_ms)          ready, one after another  ->  awaits a Future: its reply makes it ready again
@@ -9,8 +10,8 @@ on. Everything here is touched by the process's one thread: kazoo's threads hand
                                                     ->  ended: whoever awaits the Task is ready
     cancel(failure)       every open task's await raises the failure, and each call that it still makes
 
-Between two awaits nothing moves; over an await everything may have. What each procedure does about that stands in the
-README (Interleaving). Those that await one future go on in the order in which they came to it.
+Between two awaits nothing moves; over an await everything may have. What each procedure of the controller does about that is
+in its README (Interleaving). Those that await one future go on in the order in which they came to it.
 
 Not asyncio: its loop wants to own the sleep, which is the duty cycle's (docs/decisions/002), and its threads-safe hand-over
 makes two system calls for each reply.
@@ -23,7 +24,6 @@ from collections.abc import Awaitable, Callable, Coroutine, Generator
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from headrace.controller.zookeeper.errors import ZkLost
 from headrace.limits import CONTROLLER_TIMERS_MAX
 from headrace.runtime.deadlines import Deadlines
 
@@ -141,10 +141,12 @@ class Tasks:
     """All tasks of the process, and the times that they wait for.
 
     now_ms   a clock that never goes back
+    refuse   makes the failure of a call for whose deadline there is no timer left
     """
 
-    def __init__(self, now_ms: Callable[[], int]) -> None:
+    def __init__(self, now_ms: Callable[[], int], refuse: Callable[[str], BaseException]) -> None:
         self.now_ms = now_ms
+        self._refuse = refuse
         self._ready: deque[Task[Any]] = deque()
         self._open: dict[Task[Any], None] = {}
         self._deadlines: Deadlines[Future[Any], BaseException | None] = Deadlines(CONTROLLER_TIMERS_MAX)
@@ -202,7 +204,7 @@ class Tasks:
         """Have a future fail when the time is over, or come with nothing where there is no failure."""
         future.timer = self._deadlines.schedule(self.now_ms() + wait_ms, future, failure)
         if not future.timer:
-            future.fail(ZkLost(f"{CONTROLLER_TIMERS_MAX} calls wait for their replies already"))
+            future.fail(self._refuse(f"{CONTROLLER_TIMERS_MAX} calls wait for their replies already"))
 
     def unexpect(self, future: Future[Any]) -> None:
         """It has come."""
