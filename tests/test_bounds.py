@@ -51,14 +51,20 @@ FORMATS = {
     ),
     "client/cluster.py": ("PORT_MAX", "TCP's"),
     "client/assignors.py": ("KNOWN_VERSION_MAX", "the schema's last version"),
-    "workers/coordinators/group_records.py": (
+    "workers/coordinators/group/records.py": (
         "GROUP_VALUE_VERSION_MAX METADATA_BYTES_MAX",
         "the schema's last version; an int16 length",
     ),
-    "workers/coordinators/loader.py": ("SUFFIX_BYTES_MIN VALUE_BYTES_MIN NAME_BYTES_MAX", "widths of fields"),
-    "workers/coordinators/commits.py": ("LONG_MAX", "int64"),
-    "workers/coordinators/commit_request.py": ("STORED_NAME_BYTES_MAX", "a topic's name in UTF-8, with its length"),
-    "workers/coordinators/group.py": ("SUBSCRIPTION_VERSION_MAX GENERATION_MAX", "the schema's last version; int32"),
+    "workers/coordinators/group/loader.py": ("SUFFIX_BYTES_MIN VALUE_BYTES_MIN NAME_BYTES_MAX", "widths of fields"),
+    "workers/coordinators/group/commits.py": ("LONG_MAX", "int64"),
+    "workers/coordinators/group/commit_request.py": (
+        "STORED_NAME_BYTES_MAX",
+        "a topic's name in UTF-8, with its length",
+    ),
+    "workers/coordinators/group/group.py": (
+        "SUBSCRIPTION_VERSION_MAX GENERATION_MAX",
+        "the schema's last version; int32",
+    ),
     "workers/network/partition_reads.py": ("CONSUMER_REPLICA_ID_MAX", "Kafka's -1: what is above is a broker"),
     "workers/network/group_owners.py": ("GROUP_ID_BYTES_MAX", "an int16 length"),
     "workers/partition/coordinator_batch.py": ("RECORD_OVERHEAD_BYTES_MAX", "what the fields of a record take at most"),

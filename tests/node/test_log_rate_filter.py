@@ -60,7 +60,7 @@ def test_two_thousand_bad_requests_are_not_two_thousand_lines(lines):
 def test_tracebacks_are_fewer(lines):
     failure = ValueError("no")
     for _ in range(100):
-        lines.say("headrace.workers.coordinators.loader", "broken", trace=(ValueError, failure, None))
+        lines.say("headrace.workers.coordinators.group.loader", "broken", trace=(ValueError, failure, None))
     assert sum("broken" in line for line in lines.told()) == PEER_TRACES_MAX
 
 

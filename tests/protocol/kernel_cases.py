@@ -485,7 +485,7 @@ def offset_key(lot):
 
 def check_load(kernel, lot):
     """What a load of `__consumer_offsets` knows after some batches."""
-    from headrace.workers.coordinators import loader
+    from headrace.workers.coordinators.group import loader
 
     batches = []
     for _ in range(lot.choice((1, 3))):

@@ -39,7 +39,7 @@ from tests.support.compaction_fixtures import compaction_of
 from tests.support.fake_clock import NOW_MS, FakeClock
 from tests.support.fake_seat import FakeSeat, view_of
 from tests.support.stepping import die_at, steps
-from tests.workers.coordinators.group_fixtures import lag_table
+from tests.workers.coordinators.group.group_fixtures import lag_table
 
 pytestmark = pytest.mark.process
 

@@ -18,9 +18,8 @@ from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
 from headrace.runtime.mailbox import Handler, Reply
 from headrace.shm.messages import CLIENT_HEADER
-from headrace.workers.coordinators.commit_request import read_commit
-from headrace.workers.coordinators.group_coordinator import GroupCoordinator
-from headrace.workers.coordinators.group_events import (
+from headrace.workers.coordinators.group.commit_request import read_commit
+from headrace.workers.coordinators.group.events import (
     Client,
     Commit,
     DeleteGroup,
@@ -30,8 +29,9 @@ from headrace.workers.coordinators.group_events import (
     Leave,
     Sync,
 )
-from headrace.workers.coordinators.group_queries import Fetched
-from headrace.workers.coordinators.refusals import refusal_of
+from headrace.workers.coordinators.group.group_coordinator import GroupCoordinator
+from headrace.workers.coordinators.group.queries import Fetched
+from headrace.workers.coordinators.group.refusals import refusal_of
 from headrace.workers.partition.coordinator_host import CoordinatorHost
 from headrace.workers.partition.ticket import Ticket
 

@@ -21,10 +21,10 @@ from headrace.shm.counters import (
     REBALANCES_OTHER,
 )
 from headrace.shm.seat import Seat
-from headrace.workers.coordinators.config import GroupConfig
-from headrace.workers.coordinators.group_coordinator import GroupCoordinator
-from headrace.workers.coordinators.group_records import offset_key_prefix
-from headrace.workers.coordinators.rebalance_reason import RebalanceReason, RebalanceStarted
+from headrace.workers.coordinators.group.config import GroupConfig
+from headrace.workers.coordinators.group.group_coordinator import GroupCoordinator
+from headrace.workers.coordinators.group.rebalance_reason import RebalanceReason, RebalanceStarted
+from headrace.workers.coordinators.group.records import offset_key_prefix
 from headrace.workers.partition.lag_rows import LagRows
 
 _R: Final = RebalanceReason

@@ -14,7 +14,7 @@ from typing import Final
 from headrace.limits import ROWS_PER_FLUSH_MAX
 from headrace.shm.lag_table import LagTable
 from headrace.workers.coordinators.effects import KeyValue
-from headrace.workers.coordinators.group_records import commit_ms_of, offset_of, read_suffix
+from headrace.workers.coordinators.group.records import commit_ms_of, offset_of, read_suffix
 
 FLUSH_INTERVAL_MS: Final = 500
 _PARTITION_BYTES: Final = 4  # at the end of an offset's key

@@ -12,7 +12,7 @@ from headrace.settings import Settings
 from headrace.shm.cluster_view import DeletedTopic
 from headrace.shm.messages import CLIENT_HEADER
 from headrace.shm.partition_table import PartitionRow, RowState
-from headrace.workers.coordinators.group_records import encode_offset, offset_key_prefix, suffix_of
+from headrace.workers.coordinators.group.records import encode_offset, offset_key_prefix, suffix_of
 from headrace.workers.partition.coordinator_host import CoordinatorHost
 from headrace.workers.partition.group_requests import GroupRequests
 from headrace.workers.partition.groups import Groups
@@ -21,7 +21,7 @@ from headrace.workers.partition.moved_replicas import MovedReplicas
 from headrace.workers.partition.replica import Replica
 from tests.support.fake_date import FakeDate
 from tests.support.log_fixtures import LogMaker
-from tests.workers.coordinators.group_fixtures import lag_table
+from tests.workers.coordinators.group.group_fixtures import lag_table
 
 NODE = 0
 GONE = [("t", "id1")]

@@ -4,7 +4,7 @@ from headrace.log.config import LogConfig
 from headrace.protocol.record_batch import build_batch, iterate_batches
 from headrace.workers.partition import coordinator_host
 from headrace.workers.partition.log_slices import LogSlices
-from tests.workers.coordinators.group_fixtures import Desk
+from tests.workers.coordinators.group.group_fixtures import Desk
 from tests.workers.partition.host_rig import Rig, fill
 
 

@@ -1,7 +1,7 @@
 """Committed offsets of topics that are deleted, that come back, or that another one has the name of."""
 
 from headrace.shm.partition_table import RowState
-from headrace.workers.coordinators import deleted_topics
+from headrace.workers.coordinators.group import deleted_topics
 from headrace.workers.partition import coordinator_host
 from tests.workers.partition.host_rig import GONE, NODE, fill
 

@@ -44,7 +44,7 @@ def test_groups_are_described_listed_and_deleted(rig):
 
 
 def test_groups_in_memory_are_bounded(rig, monkeypatch):
-    monkeypatch.setattr("headrace.workers.coordinators.group_machine.GROUPS_PER_PARTITION_MAX", 3)
+    monkeypatch.setattr("headrace.workers.coordinators.group.machine.GROUPS_PER_PARTITION_MAX", 3)
     rig.load()
     for number in range(3):
         rig.commit(1, f"g{number}")

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from headrace.limits import ROWS_PER_FLUSH_MAX
 from headrace.shm import layout
 from headrace.shm.lag_table import lags_of
-from headrace.workers.coordinators.group_records import encode_offset, group_key, offset_key_prefix, suffix_of
+from headrace.workers.coordinators.group.records import encode_offset, group_key, offset_key_prefix, suffix_of
 from headrace.workers.partition.lag_rows import LagRows
-from tests.workers.coordinators.group_fixtures import lag_table
+from tests.workers.coordinators.group.group_fixtures import lag_table
 
 KEY = 5
 
