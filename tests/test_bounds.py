@@ -65,8 +65,8 @@ FORMATS = {
         "SUBSCRIPTION_VERSION_MAX GENERATION_MAX",
         "the schema's last version; int32",
     ),
-    "workers/network/partition_reads.py": ("CONSUMER_REPLICA_ID_MAX", "Kafka's -1: what is above is a broker"),
-    "workers/network/group_owners.py": ("GROUP_ID_BYTES_MAX", "an int16 length"),
+    "workers/network/fetch/partition_reads.py": ("CONSUMER_REPLICA_ID_MAX", "Kafka's -1: what is above is a broker"),
+    "workers/network/forwarding/group_owners.py": ("GROUP_ID_BYTES_MAX", "an int16 length"),
     "workers/partition/coordinator_batch.py": ("RECORD_OVERHEAD_BYTES_MAX", "what the fields of a record take at most"),
     "workers/partition/lag_rows.py": ("_SIGN_MAX", "the largest first byte of a positive int64"),
     "controller/cluster/view_room.py": (

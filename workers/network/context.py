@@ -25,20 +25,20 @@ from headrace.shm.cluster_view import BrokerView, Changes, ClusterView
 from headrace.shm.process_table import ProcessState
 from headrace.shm.seat import Seat
 from headrace.topic_defaults import TopicDefaults
-from headrace.workers.network.broker_addresses import BrokerAddresses
-from headrace.workers.network.broker_requests import BrokerRequests
-from headrace.workers.network.epoch_files import EpochFiles
-from headrace.workers.network.exchange import Exchange
-from headrace.workers.network.fetch_purgatory import FetchPurgatory
-from headrace.workers.network.fetch_sessions import FetchSessions, TopicKey
-from headrace.workers.network.forwarder import Forwarder
-from headrace.workers.network.leader_throttle import LeaderThrottle
-from headrace.workers.network.look_ups import LookUp, LookUps
-from headrace.workers.network.partition_files import PartitionFiles
-from headrace.workers.network.produce_ledger import ProduceLedger
-from headrace.workers.network.ring_sender import RingSender
+from headrace.workers.network.connections.broker_addresses import BrokerAddresses
+from headrace.workers.network.connections.exchange import Exchange
+from headrace.workers.network.fetch.epoch_files import EpochFiles
+from headrace.workers.network.fetch.fetch_purgatory import FetchPurgatory
+from headrace.workers.network.fetch.fetch_sessions import FetchSessions, TopicKey
+from headrace.workers.network.fetch.leader_throttle import LeaderThrottle
+from headrace.workers.network.fetch.look_ups import LookUp, LookUps
+from headrace.workers.network.fetch.partition_files import PartitionFiles
+from headrace.workers.network.forwarding.broker_requests import BrokerRequests
+from headrace.workers.network.forwarding.forwarder import Forwarder
+from headrace.workers.network.forwarding.topic_creations import TopicCreations
+from headrace.workers.network.produce.produce_ledger import ProduceLedger
+from headrace.workers.network.produce.ring_sender import RingSender
 from headrace.workers.network.routes import Route, Routes
-from headrace.workers.network.topic_creations import TopicCreations
 
 _log: Final = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ so no place that moves one has to think of those that wait. The worker calls `te
 order is always
 
     1  rows published     by each replica, as it moved (`Replica.publish`)
-    2  fence              between the rows and the wait bytes: `network/fetch_purgatory.py` has the other half
+    2  fence              between the rows and the wait bytes: `network/fetch/fetch_purgatory.py` has the other half
     3  observers told     each of every replica that moved, once, however often it did: wait bytes are read only now
 
 To write a row, a segment may have to be read, for which there may be no descriptor for a moment. Then the row is owed, whatever it was

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from headrace.workers.network.connections.exchange import Exchange
 from headrace.workers.network.context import Context
-from headrace.workers.network.exchange import Exchange
-from headrace.workers.network.group_owners import first_group_id, forward_to_group
+from headrace.workers.network.forwarding.group_owners import first_group_id, forward_to_group
 
 VERSION_OF_ZOOKEEPER: Final = 0
 
