@@ -67,8 +67,11 @@ FORMATS = {
     ),
     "workers/network/fetch/partition_reads.py": ("CONSUMER_REPLICA_ID_MAX", "Kafka's -1: what is above is a broker"),
     "workers/network/forwarding/group_owners.py": ("GROUP_ID_BYTES_MAX", "an int16 length"),
-    "workers/partition/coordinator_batch.py": ("RECORD_OVERHEAD_BYTES_MAX", "what the fields of a record take at most"),
-    "workers/partition/lag_rows.py": ("_SIGN_MAX", "the largest first byte of a positive int64"),
+    "workers/partition/coordination/coordinator_batch.py": (
+        "RECORD_OVERHEAD_BYTES_MAX",
+        "what the fields of a record take at most",
+    ),
+    "workers/partition/coordination/lag_rows.py": ("_SIGN_MAX", "the largest first byte of a positive int64"),
     "controller/cluster/view_room.py": (
         "JSON_BYTES_PER_CHARACTER_MAX ID_BYTES_MAX PARTITION_BYTES_MAX",
         "JSON's \\uXXXX; what an int32 takes in the view's encoding",

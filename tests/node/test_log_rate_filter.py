@@ -66,7 +66,7 @@ def test_tracebacks_are_fewer(lines):
 
 def test_what_the_node_says_of_itself_is_always_told(lines):
     for _ in range(3 * PEER_LINES_MAX):
-        lines.say("headrace.workers.partition.replicas", "replica opened partition=%s", "t-0")
+        lines.say("headrace.workers.partition.replicas.replicas", "replica opened partition=%s", "t-0")
     assert len(lines.told()) == 3 * PEER_LINES_MAX
 
 

@@ -2,7 +2,7 @@
 
     OF_CONTROLLER   the controller process, for any client: `controller/admin/aNN_NAME.py`
     OF_BROKERS      the controller process, for registered brokers alone (`broker_requests.py`): the same files
-    OF_GROUPS       the partition worker that owns the group, whose id the request begins with: `partition/group_requests.py`
+    OF_GROUPS       the partition worker that owns the group, whose id the request begins with: `partition/coordination/group_requests.py`
 
 Runs in: a network worker. APIs that need more than this have a file in `handlers/`.
 

@@ -1,6 +1,6 @@
 """OffsetCommit (key 8), v0 to v8: the owner of the group answers; v0 goes to ZooKeeper, by the controller process.
 
-Work: `partition/group_requests.py`, then `coordinators/group/commits.py`.
+Work: `partition/coordination/group_requests.py`, then `coordinators/group/commits.py`.
 Source: Kafka `KafkaApis.handleOffsetCommitRequest`.
 """
 

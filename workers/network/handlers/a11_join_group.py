@@ -2,7 +2,7 @@
 
 The request does not say who sent it; member ids and descriptions do, so that goes along.
 
-Work: `partition/group_requests.py`, then `coordinators/group/joining.py`.
+Work: `partition/coordination/group_requests.py`, then `coordinators/group/joining.py`.
 Source: Kafka `KafkaApis.handleJoinGroupRequest`.
 """
 

@@ -45,7 +45,7 @@ from headrace.runtime.peer import Peer
 from headrace.runtime.peer_options import PeerOptions
 from headrace.runtime.peer_request import Outcome
 from headrace.runtime.peers import Peers
-from headrace.workers.partition.replica import Replica
+from headrace.workers.partition.replicas.replica import Replica
 from headrace.workers.partition.replication import leader_errors
 from headrace.workers.partition.replication.answer_backoff import AnswerBackoff
 from headrace.workers.partition.replication.fetch_answer import VERSION_OF_IDS, FetchAnswer, FetchedPart, read_answer

@@ -50,7 +50,7 @@ from headrace.protocol.record_batch import (
     parse_header,
 )
 from headrace.shm.partition_table import RowState
-from headrace.workers.partition.replica import Replica
+from headrace.workers.partition.replicas.replica import Replica
 from headrace.workers.partition.replication.divergence import find_cut
 from headrace.workers.partition.replication.fetch_session import Subject, Wish
 from headrace.workers.partition.replication.follower_states import TABLE, FollowerEvent, FollowerState

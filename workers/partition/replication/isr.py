@@ -52,7 +52,7 @@ from headrace.shm.messages import (
     ReplyStatus,
     RequestKind,
 )
-from headrace.workers.partition.replica import Replica
+from headrace.workers.partition.replicas.replica import Replica
 from headrace.workers.partition.replication.followers import Followers
 from headrace.workers.partition.replication.live_brokers import NO_EPOCH_TOLD, LiveBrokers
 

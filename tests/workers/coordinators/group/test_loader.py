@@ -25,7 +25,7 @@ from headrace.workers.coordinators.group.records import (
     suffix_of,
 )
 from headrace.workers.coordinators.group.state import GroupState
-from headrace.workers.partition.coordinator_batch import build_coordinator_batch, size_of
+from headrace.workers.partition.coordination.coordinator_batch import build_coordinator_batch, size_of
 
 PRODUCER = 55
 
