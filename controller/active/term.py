@@ -21,10 +21,10 @@ from functools import partial
 from typing import Any
 
 from headrace.controller.active.heard_epochs import HeardEpochs
-from headrace.controller.active.liveness import Liveness
+from headrace.controller.active.leaders.liveness import Liveness
+from headrace.controller.active.leaders.state_changes import StateChanges
 from headrace.controller.active.notices import Channels
 from headrace.controller.active.reservations import Reservations
-from headrace.controller.active.state_changes import StateChanges
 from headrace.controller.cluster import events
 from headrace.controller.cluster.known_cluster import KnownCluster, Topic
 from headrace.controller.zookeeper.epoch_guard import EpochGuard

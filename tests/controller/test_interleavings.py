@@ -17,7 +17,8 @@ from collections import deque
 import pytest
 
 from headrace.controller import process
-from headrace.controller.active import deletions, reconciliation, state_changes
+from headrace.controller.active.leaders import state_changes
+from headrace.controller.active.topics import deletions, reconciliation
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ControllerMoved, ZkConflict, ZkLost
 from headrace.controller.zookeeper.transaction import Action
