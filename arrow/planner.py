@@ -26,6 +26,7 @@ from headrace.arrow.local_range import is_directory_of
 from headrace.arrow.pushdown import narrowed
 from headrace.arrow.ranges import OffsetRange
 from headrace.arrow.scan_options import Bound, ScanOptions
+from headrace.backoff import pause_after
 from headrace.client.cluster import EARLIEST, LATEST, Cluster
 from headrace.client.connection import ConnectionFailed
 from headrace.errors import ErrorCode, KafkaError
@@ -67,7 +68,8 @@ def patiently(
     raises   what the last attempt raised
     """
     deadline_s = clock() + options.attempts * ATTEMPT_S
-    pause_s = PAUSE_FIRST_S
+    pause_max_s = max(options.retry_pause_s, PAUSE_FIRST_S)
+    tries = 0
     has_logged = False
     while True:
         try:
@@ -79,8 +81,8 @@ def patiently(
             if not has_logged:
                 _log.warning("planning waits up to %.0f s: %s", options.attempts * ATTEMPT_S, failure)
                 has_logged = True
-        sleep(pause_s)
-        pause_s = min(2 * pause_s, max(options.retry_pause_s, PAUSE_FIRST_S))
+        tries += 1
+        sleep(pause_after(tries, PAUSE_FIRST_S, pause_max_s))
 
 
 def _plan(options: ScanOptions, default_parallelism: int) -> list[OffsetRange]:

@@ -21,6 +21,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from headrace.backoff import pause_after
 from headrace.client.client_id import CLIENT_ID
 from headrace.client.connection import Connection
 from headrace.client.failures import ConnectionFailed, WaitTimedOut
@@ -165,16 +166,15 @@ class Cluster:
         """
         found: dict[TopicPartition, int] = {}
         failed: dict[TopicPartition, HeadraceError] = {}
-        due, pause_s = wanted, RETRY_PAUSE_FIRST_S
-        for tries_left in range(LEADER_TRIES_MAX - 1, -1, -1):
+        due = wanted
+        for tries in range(1, LEADER_TRIES_MAX + 1):
             failed = {}
             found |= self._listed(due, read_committed, failed)
-            if not failed or not tries_left:
+            if not failed or tries == LEADER_TRIES_MAX:
                 break
             due = {name: wanted[name] for name in failed}
             self.close()
-            time.sleep(pause_s)
-            pause_s *= 2
+            time.sleep(pause_after(tries, RETRY_PAUSE_FIRST_S, RETRY_PAUSE_MAX_S))
             self.refresh(sorted({name.topic for name in due}))
         return found, failed
 
@@ -414,7 +414,7 @@ class Cluster:
 
         raises   what the last try raised
         """
-        pause_s = RETRY_PAUSE_FIRST_S
+        tries = 0
         is_stale = not topics <= {name.topic for name in self.partitions}
         deadline_s = time.monotonic() + self._patience_s
         unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -432,8 +432,8 @@ class Cluster:
             is_stale = True
             tries_left -= tries_left > 0
             self.close()
-            time.sleep(pause_s)
-            pause_s = min(2 * pause_s, RETRY_PAUSE_MAX_S)
+            tries += 1
+            time.sleep(pause_after(tries, RETRY_PAUSE_FIRST_S, RETRY_PAUSE_MAX_S))
 
 
 def _whole_batches(data: memoryview) -> tuple[int, int]:

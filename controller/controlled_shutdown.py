@@ -20,11 +20,11 @@ import logging
 from headrace.controller.cluster.known_cluster import KnownCluster
 from headrace.controller.controller_line import ControllerLine
 from headrace.controller.zookeeper.errors import ZkError
-from headrace.controller.zookeeper.tasks import Task, Tasks
 from headrace.errors import error_of
 from headrace.limits import LEAVE_MS_MAX
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
+from headrace.runtime.tasks import Task, Tasks
 from headrace.shm.process_table import Leave
 from headrace.shm.seat import Seat
 

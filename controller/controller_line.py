@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 from headrace.controller.agent.isr_changes import IsrChange, Outcome
 from headrace.controller.cluster.known_cluster import KnownCluster
 from headrace.controller.own_line import OwnLine
-from headrace.controller.zookeeper.tasks import Future
 from headrace.controller.zookeeper.znodes import PartitionState, Registration
 from headrace.errors import BadFrame, ErrorCode, error_of
 from headrace.limits import CONTROLLER_ANSWER_MS_MAX
@@ -28,6 +27,7 @@ from headrace.runtime import peer_request
 from headrace.runtime.peer import Peer
 from headrace.runtime.peer_options import PeerOptions
 from headrace.runtime.peers import Peers
+from headrace.runtime.tasks import Future
 
 VERSION_OF_IDS = 2
 

@@ -7,7 +7,7 @@ record. A duty cycle, in which nothing waits for anything:
                         -> tasks, TASK_WORK_MS_MAX -> view -> deletions -> responses that wait for rows
                         -> requests to other nodes -> park on the doorbell
 
-What talks to ZooKeeper is a task (`zookeeper/tasks.py`): following, joining, each request. Partition workers say when rows have
+What talks to ZooKeeper is a task (`runtime/tasks.py`): following, joining, each request. Partition workers say when rows have
 moved (FOLLOWED): only then, or where something changed here, or after IDLE_WAIT_MAX_MS, is looked at what a response or
 a deletion waits for.
 
@@ -69,10 +69,9 @@ from headrace.controller.log_partings import LogPartings
 from headrace.controller.own_line import OwnLine
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ZkError, ZkLost
-from headrace.controller.zookeeper.outage import Outage, Reminder
+from headrace.controller.zookeeper.outage import Outage
 from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.session_file import SessionFile
-from headrace.controller.zookeeper.tasks import Task, Tasks
 from headrace.controller.zookeeper.znodes import BadZnode, Registration
 from headrace.errors import ConfigError, HeadraceError, NotAvailable
 from headrace.limits import (
@@ -81,6 +80,7 @@ from headrace.limits import (
     PENDING_RESPONSES_MAX,
     TASK_WORK_MS_MAX,
 )
+from headrace.log_rate_limit import GrowingInterval
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.broker_versions import inter_broker
 from headrace.runtime import duty_cycle
@@ -89,6 +89,7 @@ from headrace.runtime.mailbox import REFUSALS, Mailbox
 from headrace.runtime.peers import Peers
 from headrace.runtime.poller import Poller
 from headrace.runtime.stop_flag import StopFlag
+from headrace.runtime.tasks import Task, Tasks
 from headrace.shm.counters import ZOOKEEPER_CONNECTIONS_LOST, ZOOKEEPER_SESSIONS_LOST
 from headrace.shm.messages import VIEW_FOLLOWED, RequestKind
 from headrace.shm.seat import Seat
@@ -143,7 +144,7 @@ class ControllerProcess(duty_cycle.Process):
         self._settings = settings
         self._node_id: int = settings["broker.id"]
         self._log_dirs = [Path(log_dir) for log_dir in seat.wiring.log_dirs]
-        self._tasks = Tasks(self._monotonic_ms)
+        self._tasks = Tasks(self._monotonic_ms, ZkLost)
         self._zk = ZkSession(
             settings["zookeeper.connect"],
             settings["zookeeper.session.timeout.ms"],
@@ -201,7 +202,7 @@ class ControllerProcess(duty_cycle.Process):
             agent.producer_ids.compare,
         )
         self._outage = Outage(settings["zookeeper.connect"], seat.set_away_since, clock.monotonic_ns(), clock.now_ms())
-        self._complaint = Reminder()  # of what keeps us from joining
+        self._complaint = GrowingInterval()  # of what keeps us from joining
         self._next_probe_s = 0.0  # of an outage
         self._retry_ms = 0  # not before this
         self._mailbox = Mailbox(seat, {api: partial(self._take_request, handler) for api, handler in HANDLERS.items()})

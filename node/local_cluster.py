@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from headrace import exit_codes
+from headrace.backoff import pause_after
 from headrace.errors import ConfigError, HeadraceError
 from headrace.limits import (
     DEATHS_BEFORE_READY_MAX,
@@ -358,8 +359,7 @@ class LocalCluster:
 def restart_wait_ms(deaths_in_a_row: int) -> int:
     """Wait before the next start; `deaths_in_a_row` is 1 for the first death."""
     assert deaths_in_a_row >= 1
-    doublings = min(deaths_in_a_row - 1, (LOCAL_RESTART_MAX_MS // LOCAL_RESTART_FIRST_MS).bit_length())
-    return min(LOCAL_RESTART_FIRST_MS << doublings, LOCAL_RESTART_MAX_MS)
+    return pause_after(deaths_in_a_row, LOCAL_RESTART_FIRST_MS, LOCAL_RESTART_MAX_MS)
 
 
 def _tell(writing: int, bootstrap: str) -> None:

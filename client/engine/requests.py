@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from headrace.backoff import jittered, pause_after
 from headrace.client.engine.link import (
     NO_VERSION,
     Answer,
@@ -200,8 +201,8 @@ class Requests:
         pause = self._pauses.setdefault(link.key[0], _Pause())
         if not was_ready or pause.failed:
             pause.failed += 1
-        wait_s = min(RECONNECT_FIRST_S * 2 ** min(pause.failed, 10), RECONNECT_MAX_S)
-        pause.until_s = now_s + wait_s * (1 + JITTER * (2 * self.chance() - 1))
+        wait_s = pause_after(pause.failed + 1, RECONNECT_FIRST_S, RECONNECT_MAX_S)
+        pause.until_s = now_s + jittered(wait_s, JITTER, self.chance)
         link.close(failure)
 
     def turn(self, now_s: float) -> None:

@@ -14,20 +14,20 @@ import random
 from collections.abc import Callable, Collection, Iterator
 from typing import TypeVar
 
-from headrace.controller.active.deletions import Deletions
-from headrace.controller.active.isr_notifications import IsrNotifications
-from headrace.controller.active.leaders import Leaders
-from headrace.controller.active.log_dir_events import LogDirEvents
+from headrace.controller.active.leaders.isr_notifications import IsrNotifications
+from headrace.controller.active.leaders.leaders import Leaders
+from headrace.controller.active.leaders.log_dir_events import LogDirEvents
+from headrace.controller.active.leaders.preferred_leaders import PreferredLeaders
 from headrace.controller.active.node_notes import NodeNotes
 from headrace.controller.active.notices import Channels
-from headrace.controller.active.preferred_leaders import PreferredLeaders
-from headrace.controller.active.reassignments import Reassignments
-from headrace.controller.active.reconciliation import Step
+from headrace.controller.active.reassignment.reassignments import Reassignments
 from headrace.controller.active.reservations import Reservations
 from headrace.controller.active.term import Part, Term
-from headrace.controller.active.topic_creation import creation_steps, encode_assignment
-from headrace.controller.active.topic_growth import check_growable, growth_steps
-from headrace.controller.active.topic_ids import TopicIds
+from headrace.controller.active.topics.deletions import Deletions
+from headrace.controller.active.topics.reconciliation import Step
+from headrace.controller.active.topics.topic_creation import creation_steps, encode_assignment
+from headrace.controller.active.topics.topic_growth import check_growable, growth_steps
+from headrace.controller.active.topics.topic_ids import TopicIds
 from headrace.controller.cluster import events
 from headrace.controller.cluster.events import Replicas
 from headrace.controller.cluster.known_cluster import KnownCluster, Topic, is_another
@@ -36,10 +36,10 @@ from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.epoch_guard import EpochGuard
 from headrace.controller.zookeeper.errors import ControllerMoved, ZkConflict
 from headrace.controller.zookeeper.session import ZkSession
-from headrace.controller.zookeeper.tasks import Tasks
 from headrace.controller.zookeeper.znodes import PartitionState
 from headrace.errors import ErrorCode, KafkaError
 from headrace.protocol.broker_versions import inter_broker
+from headrace.runtime.tasks import Tasks
 from headrace.settings import Settings
 
 AnyPart = TypeVar("AnyPart", bound=Part)

@@ -33,13 +33,13 @@ from headrace.controller.active.broker_requests import (
 from headrace.controller.active.notices import OnStopped
 from headrace.controller.active.term import RETRY_MS, Term
 from headrace.controller.cluster.known_cluster import Topic
-from headrace.controller.zookeeper.tasks import Future
 from headrace.controller.zookeeper.znodes import Registration
 from headrace.errors import BadFrame, ErrorCode, error_of
 from headrace.limits import NOTICE_PARTITIONS_MAX
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.broker_versions import InterBroker
 from headrace.protocol.codec import decode_response
+from headrace.runtime.tasks import Future
 
 Replica = tuple[str, int]  # topic, partition
 Stops = dict[Replica, tuple[StoppedReplica, list[OnStopped]]]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from headrace.controller.cluster import events
-from headrace.controller.zookeeper.tasks import Future
+from headrace.runtime.tasks import Future
 
 
 class Reservations:

@@ -21,19 +21,20 @@ from functools import partial
 from typing import Any
 
 from headrace.controller.active.heard_epochs import HeardEpochs
-from headrace.controller.active.liveness import Liveness
+from headrace.controller.active.leaders.liveness import Liveness
+from headrace.controller.active.leaders.state_changes import StateChanges
 from headrace.controller.active.notices import Channels
 from headrace.controller.active.reservations import Reservations
-from headrace.controller.active.state_changes import StateChanges
 from headrace.controller.cluster import events
 from headrace.controller.cluster.known_cluster import KnownCluster, Topic
 from headrace.controller.zookeeper.epoch_guard import EpochGuard
 from headrace.controller.zookeeper.errors import ControllerMoved, ZkError
 from headrace.controller.zookeeper.session import ZkSession
-from headrace.controller.zookeeper.tasks import Task, Tasks
 from headrace.controller.zookeeper.transaction import Transaction
 from headrace.errors import ErrorCode
+from headrace.log_rate_limit import is_worth_a_line
 from headrace.protocol.broker_versions import inter_broker
+from headrace.runtime.tasks import Task, Tasks
 from headrace.settings import Settings
 
 FAILURES_UNTOLD = 8  # a lost connection and its recovery
@@ -258,7 +259,7 @@ class Term:
 
 def is_told(failures: int) -> bool:
     """Whether a step that failed so often in a row is an operator's matter by now: from FAILURES_UNTOLD on, ever more rarely."""
-    return failures >= FAILURES_UNTOLD and not failures & (failures - 1)
+    return is_worth_a_line(failures, FAILURES_UNTOLD)
 
 
 def _ended(on_end: Callable[[], None], task: Task[None]) -> None:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from headrace.controller.active.internal_topics import plan_internal_topic
-from headrace.controller.active.placement import Racks, has_all_racks, without_racks
-from headrace.controller.active.topic_creation import check_assignment, check_total, place
+from headrace.controller.active.topics.internal_topics import plan_internal_topic
+from headrace.controller.active.topics.placement import Racks, has_all_racks, without_racks
+from headrace.controller.active.topics.topic_creation import check_assignment, check_total, place
 from headrace.controller.admin.context import AdminContext
 from headrace.controller.admin.failures import answer_to
 from headrace.controller.agent.pending_response import PendingResponse

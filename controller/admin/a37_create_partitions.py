@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from headrace.controller.active.topic_creation import check_total
-from headrace.controller.active.topic_growth import placed
+from headrace.controller.active.topics.topic_creation import check_total
+from headrace.controller.active.topics.topic_growth import placed
 from headrace.controller.admin.context import AdminContext
 from headrace.controller.admin.failures import answer_to
 from headrace.controller.agent.pending_response import PendingResponse

@@ -42,12 +42,12 @@ from headrace.controller.cluster.view_room import ViewRoom
 from headrace.controller.zookeeper import features, notifications, znodes
 from headrace.controller.zookeeper.epoch_guard import EpochGuard
 from headrace.controller.zookeeper.errors import ZkError
-from headrace.controller.zookeeper.outage import Reminder
 from headrace.controller.zookeeper.session import ZkSession
-from headrace.controller.zookeeper.tasks import Task, Tasks
 from headrace.controller.zookeeper.znodes import BadZnode, Registration
 from headrace.errors import ErrorCode, KafkaError
 from headrace.limits import READS_IN_FLIGHT_MAX
+from headrace.log_rate_limit import GrowingInterval
+from headrace.runtime.tasks import Task, Tasks
 from headrace.settings import Settings, kafka_version
 from headrace.shm.counters import TOPICS_RELEASED
 from headrace.shm.seat import Seat
@@ -102,7 +102,7 @@ class Agent:
         self._last_change = -1  # number of the last entry in /config/changes that was followed
         self._departures = Departures(self.known, self.rows)
         self._states_watched: set[str] = set()  # topics of which a missing state is watched
-        self._complaint = Reminder()  # of what ZooKeeper has and we can't follow
+        self._complaint = GrowingInterval()  # of what ZooKeeper has and we can't follow
         follow = {
             znodes.CONTROLLER: self._follow_controller,
             znodes.BROKER_IDS: self._follow_brokers,

@@ -10,8 +10,8 @@ from functools import partial
 from typing import Any
 
 from headrace.controller.zookeeper.errors import ZkError
-from headrace.controller.zookeeper.tasks import Task, Tasks
 from headrace.limits import FOLLOW_PAUSE_MS_MAX
+from headrace.runtime.tasks import Task, Tasks
 
 RETRY_MS = 200  # between two tries of what ZooKeeper did not answer
 PAUSE_FACTOR = 4  # an area that took so long rests for so many times that

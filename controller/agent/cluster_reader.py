@@ -14,10 +14,10 @@ from headrace.controller.cluster.known_cluster import KnownCluster, Topic, is_an
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import Node
 from headrace.controller.zookeeper.session import ZkSession
-from headrace.controller.zookeeper.tasks import Tasks
 from headrace.controller.zookeeper.znodes import BadZnode, PartitionState, Registration
 from headrace.errors import ConfigError
 from headrace.limits import READS_IN_FLIGHT_MAX
+from headrace.runtime.tasks import Tasks
 from headrace.settings import DYNAMIC_KEYS, TOPIC_SETTINGS, check_dynamic_value, check_topic_value
 
 # Of a topic with an override of one of these that can't be read. Its policy stays, if that can be read: one that is compacted and says

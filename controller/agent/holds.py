@@ -50,7 +50,6 @@ from headrace.controller.zookeeper.errors import ZkConflict, ZkError
 from headrace.controller.zookeeper.held_reader import read_znodes, unread_in
 from headrace.controller.zookeeper.held_znodes import NO_OFFSET, HeldReplica
 from headrace.controller.zookeeper.session import ZkSession
-from headrace.controller.zookeeper.tasks import Task, Tasks
 from headrace.controller.zookeeper.transaction import Transaction
 from headrace.controller.zookeeper.znodes import BadZnode
 from headrace.errors import ErrorCode
@@ -62,6 +61,7 @@ from headrace.limits import (
     ISR_WRITES_IN_FLIGHT_MAX,
     OPENED_LOGS_WAITING_MAX,
 )
+from headrace.runtime.tasks import Task, Tasks
 from headrace.settings import Settings
 from headrace.shm.cluster_view import DeletedTopic
 from headrace.shm.messages import (

@@ -36,11 +36,11 @@ from headrace.controller.cluster.topic import is_older
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ZkError
 from headrace.controller.zookeeper.session import ZkSession
-from headrace.controller.zookeeper.tasks import Task, Tasks
 from headrace.controller.zookeeper.znodes import BadZnode, PartitionState
 from headrace.errors import ErrorCode
 from headrace.ids import NO_EPOCH, partition_key
 from headrace.limits import ISR_ALTERATIONS_IN_FLIGHT_MAX, ISR_ANSWER_MS_MAX
+from headrace.runtime.tasks import Task, Tasks
 from headrace.shm.messages import ALTER_ISR_HEADER, ALTER_ISR_KNOWN, ALTER_ISR_RESULT, ALTER_ISR_WANTED
 
 _log = logging.getLogger(__name__)

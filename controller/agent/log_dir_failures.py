@@ -27,9 +27,9 @@ from headrace.controller.cluster.known_cluster import KnownCluster
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ZkError
 from headrace.controller.zookeeper.session import ZkSession
-from headrace.controller.zookeeper.tasks import Task, Tasks
 from headrace.controller.zookeeper.transaction import Transaction
 from headrace.limits import OFFLINE_ROWS_PER_SCAN_MAX
+from headrace.runtime.tasks import Task, Tasks
 
 SCAN_PAUSE_MS = 1_000
 

@@ -32,13 +32,13 @@ from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import Node, ZkConflict
 from headrace.controller.zookeeper.held_reader import read_held_by
 from headrace.controller.zookeeper.held_znodes import HeldReplica
-from headrace.controller.zookeeper.outage import Reminder
 from headrace.controller.zookeeper.session import ZkSession
-from headrace.controller.zookeeper.tasks import Tasks
 from headrace.controller.zookeeper.transaction import Transaction
 from headrace.controller.zookeeper.znodes import BadZnode, PartitionState
 from headrace.ids import NO_LEADER
 from headrace.limits import ISR_WRITES_IN_FLIGHT_MAX, NEW_LIFE_WAIT_MS_MAX, READS_IN_FLIGHT_MAX
+from headrace.log_rate_limit import GrowingInterval
+from headrace.runtime.tasks import Tasks
 
 WAIT_INTERVAL_MS = 100
 LEADERLESS_MS = 30_000  # a controller elects in less, also one that has to be elected first
@@ -73,7 +73,7 @@ async def _wait_out_of_isrs(
 
     Where nobody leads for LEADERLESS_MS, the living members can't: their directory failed. Nothing comes of waiting for them.
     """
-    reminder = Reminder()
+    reminder = GrowingInterval()
     deadline = time.monotonic() + wait_ms_max / 1000
     leaderless: dict[Partition, float] = {}  # since when
     while found := await _in_sync_beside_others(zk, tasks, node_id, partitions):

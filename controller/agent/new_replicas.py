@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from headrace.controller.zookeeper.tasks import Future, Tasks
 from headrace.ids import PartitionKey, owner_of
 from headrace.limits import NEW_REPLICAS_WAIT_MS_MAX
+from headrace.runtime.tasks import Future, Tasks
 from headrace.shm.messages import NEW_REPLICA, ReplyStatus, RequestKind
 from headrace.shm.seat import Seat
 

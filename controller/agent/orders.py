@@ -26,8 +26,8 @@ from headrace.controller.agent.judgement import EPOCH_DURING_DELETE
 from headrace.controller.cluster import events
 from headrace.controller.cluster.known_cluster import KnownCluster, is_another
 from headrace.controller.zookeeper import znodes
-from headrace.controller.zookeeper.tasks import Tasks
 from headrace.limits import LEARN_TRIES_MAX, REQUEST_WORK_MS_MAX
+from headrace.runtime.tasks import Tasks
 from headrace.shm.cluster_view import DoomedReplica
 
 LEARN_PAUSE_MS = 50  # ours may be a server of ZooKeeper that is behind the controller's

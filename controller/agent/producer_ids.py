@@ -20,9 +20,9 @@ from headrace.controller.agent.producer_id_file import PRODUCER_ID_MAX, Producer
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ZkConflict, ZkError
 from headrace.controller.zookeeper.session import ZkSession
-from headrace.controller.zookeeper.tasks import Future
 from headrace.controller.zookeeper.znodes import BadZnode
 from headrace.limits import PRODUCER_ID_TRIES_MAX, PRODUCER_IDS_SKIPPED
+from headrace.runtime.tasks import Future
 
 BLOCK = 1000
 

@@ -15,11 +15,11 @@ import time
 
 from headrace.controller.zookeeper import held_znodes, znodes
 from headrace.controller.zookeeper.errors import Node, ZkConflict, ZkError
-from headrace.controller.zookeeper.outage import Reminder
 from headrace.controller.zookeeper.session import ZkSession
-from headrace.controller.zookeeper.tasks import Tasks
 from headrace.controller.zookeeper.transaction import Transaction
 from headrace.errors import HeadraceError
+from headrace.log_rate_limit import GrowingInterval
+from headrace.runtime.tasks import Tasks
 
 WAIT_INTERVAL_MS = 100
 
@@ -67,7 +67,7 @@ async def register(zk: ZkSession, tasks: Tasks, node_id: int, data: bytes, wait_
     """
     path = znodes.broker_path(node_id)
     deadline = time.monotonic() + wait_s
-    reminder = Reminder()
+    reminder = GrowingInterval()
     while True:
         try:
             await zk.create(path, data, is_ephemeral=True)

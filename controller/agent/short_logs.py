@@ -20,10 +20,10 @@ from headrace.controller.agent.new_life import begin_epochs
 from headrace.controller.cluster.known_cluster import KnownCluster
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.session import ZkSession
-from headrace.controller.zookeeper.tasks import Tasks
 from headrace.controller.zookeeper.znodes import BadZnode
 from headrace.ids import NO_EPOCH
 from headrace.limits import READS_IN_FLIGHT_MAX
+from headrace.runtime.tasks import Tasks
 
 _log = logging.getLogger(__name__)
 

@@ -5,11 +5,11 @@ import pytest
 from headrace.controller.controlled_shutdown import VERSION, ControlledShutdown
 from headrace.controller.controller_line import Answer
 from headrace.controller.zookeeper.errors import ZkLost
-from headrace.controller.zookeeper.tasks import Future, Tasks
 from headrace.errors import ErrorCode
 from headrace.limits import LEAVE_MS_MAX
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
+from headrace.runtime.tasks import Future, Tasks
 from headrace.settings import Settings
 from headrace.shm.process_table import Leave
 
@@ -30,7 +30,7 @@ class Node:
         self.brokers = {0: None, 7: None}
         self.asked, self.answers = [], []
         self.now_ms = 0
-        self.tasks = Tasks(lambda: self.now_ms)
+        self.tasks = Tasks(lambda: self.now_ms, ZkLost)
         self.shutdown = ControlledShutdown(self, self, self.tasks, self)
 
     def is_leaving(self):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headrace.controller.active import reconciliation
+from headrace.controller.active.topics import reconciliation
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ZkLost
 from headrace.controller.zookeeper.znodes import PartitionState, TopicAssignment

@@ -60,11 +60,11 @@ from headrace.shm.messages import (
     SLOT_ENTRY,
 )
 from headrace.shm.seat import Seat
-from headrace.workers.network.connection import Connection
+from headrace.workers.network.connections.connection import Connection
+from headrace.workers.network.connections.frame_memory import FrameMemory, frame_memory_max
+from headrace.workers.network.connections.receive_arena import ReceiveArena
 from headrace.workers.network.context import Context
-from headrace.workers.network.frame_memory import FrameMemory, frame_memory_max
 from headrace.workers.network.heap import trim_heap
-from headrace.workers.network.receive_arena import ReceiveArena
 from headrace.workers.network.router import route
 
 CLOCK_MASK: Final = 3  # the time is read before each fourth request of a connection

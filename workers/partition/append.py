@@ -37,8 +37,8 @@ from headrace.workers.partition.answers import Answers
 from headrace.workers.partition.large_batches import LargeBatches
 from headrace.workers.partition.produce_purgatory import ProducePurgatory
 from headrace.workers.partition.refused_producers import RefusedProducers
-from headrace.workers.partition.replica import Replica
-from headrace.workers.partition.replicas import Replicas
+from headrace.workers.partition.replicas.replica import Replica
+from headrace.workers.partition.replicas.replicas import Replicas
 
 ACKS_ALL: Final = -1
 

@@ -18,7 +18,7 @@ from headrace.protocol.codec import encode_response
 from headrace.protocol.record_batch import NO_SEQUENCE
 from headrace.runtime.mailbox import Handler, Reply
 from headrace.shm.messages import DESCRIBED_LOG
-from headrace.workers.partition.replica import Replica
+from headrace.workers.partition.replicas.replica import Replica
 
 _Topic = messages.DescribeProducersResponse.TopicResponse
 _Partition = messages.DescribeProducersResponse.PartitionResponse

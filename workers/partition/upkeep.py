@@ -29,7 +29,7 @@ from headrace.shm.messages import (
     RequestKind,
 )
 from headrace.shm.partition_table import RowState
-from headrace.workers.partition.replica import Replica
+from headrace.workers.partition.replicas.replica import Replica
 from headrace.workers.partition.replication.live_brokers import LiveBrokers
 from headrace.workers.partition.replication.record_deletions import RecordDeletion, RecordDeletions
 from headrace.workers.partition.segment_deletions import SegmentDeletions, move_log_start

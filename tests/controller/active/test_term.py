@@ -7,8 +7,8 @@ from headrace.controller.active.term import SLOW_MS, Part, is_told
 from headrace.controller.cluster import events
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ZkLost
-from headrace.controller.zookeeper.tasks import Future
 from headrace.controller.zookeeper.znodes import TopicAssignment
+from headrace.runtime.tasks import Future
 
 
 def start_broker(ensemble, broker_id):

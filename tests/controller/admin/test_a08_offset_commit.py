@@ -2,7 +2,7 @@
 
 import pytest
 
-from headrace.controller.active.internal_topics import plan_internal_topic
+from headrace.controller.active.topics.internal_topics import plan_internal_topic
 from headrace.controller.admin import a08_offset_commit, a09_offset_fetch, a19_create_topics
 from headrace.controller.zookeeper.errors import ZkLost
 from headrace.errors import ErrorCode

@@ -5,10 +5,10 @@ import pytest
 from headrace.controller.agent.isr_changes import IsrChanges
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ZkLost
-from headrace.controller.zookeeper.tasks import Future
 from headrace.errors import ErrorCode
 from headrace.ids import NO_EPOCH
 from headrace.limits import ISR_ANSWER_MS_MAX
+from headrace.runtime.tasks import Future
 from headrace.shm.messages import ALTER_ISR_HEADER, ALTER_ISR_KNOWN, ALTER_ISR_RESULT, ALTER_ISR_WANTED
 from tests.controller.admin.told import Controller
 

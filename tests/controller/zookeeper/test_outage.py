@@ -4,13 +4,11 @@ from itertools import pairwise
 import pytest
 
 from headrace.controller.zookeeper.outage import (
-    REMINDER_FIRST_S,
-    REMINDER_MAX_S,
     START_PATIENCE_S,
     Outage,
-    Reminder,
     clock_text,
 )
+from headrace.log_rate_limit import REMINDER_FIRST_MS, REMINDER_MAX_MS
 
 S = 1_000_000_000
 DATE_MS = 1_700_000_000_000
@@ -61,8 +59,8 @@ def test_a_start_without_zookeeper_is_said_once_and_again_at_growing_intervals(w
         if watcher.look(False, 1.0) == [text]:
             said_s.append(watcher.now_s)
     gaps = [later - earlier for earlier, later in pairwise(said_s)]
-    assert gaps[:4] == [REMINDER_FIRST_S * factor for factor in (1, 2, 4, 8)]
-    assert set(gaps[7:]) == {REMINDER_MAX_S}
+    assert gaps[:4] == [REMINDER_FIRST_MS / 1_000 * factor for factor in (1, 2, 4, 8)]
+    assert set(gaps[7:]) == {REMINDER_MAX_MS / 1_000}
     assert watcher.outage.away_s(int(watcher.now_s * S)) == watcher.now_s - 100.0
     ((level, message),) = watcher.look(True)
     assert (level, message) == (
@@ -109,10 +107,3 @@ def test_a_connection_lost_and_found_between_two_looks_is_said(watcher):
     watcher.drops = 3
     assert watcher.look(True) == [("WARNING", "connection to ZooKeeper lost and found again at=zk:2181 times=3")]
     assert watcher.look(True) == []
-
-
-def test_a_reminder_begins_anew_when_it_is_over():
-    reminder = Reminder()
-    assert [reminder.is_due(second * S) for second in (1, 2, 11, 12, 30, 31)] == [True, False, True, False, False, True]
-    reminder.reset()
-    assert [reminder.is_due(second * S) for second in (32, 33, 42)] == [True, False, True]

@@ -17,10 +17,10 @@ from headrace.controller.zookeeper.blocking_session import BlockingSession
 from headrace.controller.zookeeper.errors import ZkConflict, ZkLost
 from headrace.controller.zookeeper.session import CALL_TIMEOUT_MS, CONNECT_REPLY_S, ZkSession, _repeated
 from headrace.controller.zookeeper.session_file import SESSION_FILE, SessionFile, note_boot
-from headrace.controller.zookeeper.tasks import Tasks
 from headrace.controller.zookeeper.transaction import Transaction
 from headrace.errors import ConfigError
 from headrace.limits import READS_IN_FLIGHT_MAX
+from headrace.runtime.tasks import Tasks
 from tests.controller.fake_zk import FakeEnsemble
 from tests.support.session_thief import end_session
 from tests.support.waiting import DEADLINE_S, wait_until
@@ -422,7 +422,7 @@ class DeafClient:
 def deaf():
     """A session without replies, the tasks that call it, and their clock."""
     clock = Clock()
-    tasks = Tasks(clock)
+    tasks = Tasks(clock, ZkLost)
     session = ZkSession("127.0.0.1:1", 4000, None, tasks, lambda: None)
     session._client = DeafClient()
     return session, tasks, clock

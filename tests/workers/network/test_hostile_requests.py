@@ -11,7 +11,7 @@ from headrace.protocol.codec import decode_request, decode_response
 from headrace.protocol.frames import build_request
 from headrace.protocol.record_batch import TRANSACTIONAL_BIT, build_batch
 from headrace.shm.counters import CONNECTIONS_CLOSED_BAD
-from headrace.workers.network import group_owners
+from headrace.workers.network.forwarding import group_owners
 from headrace.workers.network.handlers import (
     a00_produce,
     a10_find_coordinator,

@@ -12,8 +12,8 @@ from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.message_set import build_message_set
 from headrace.protocol.record_batch import CONTROL_BIT, TRANSACTIONAL_BIT, Record, build_batch, compute_crc
-from headrace.workers.coordinators import loader as loading
-from headrace.workers.coordinators.group_records import (
+from headrace.workers.coordinators.group import loader as loading
+from headrace.workers.coordinators.group.records import (
     encode_group,
     encode_offset,
     group_key,

@@ -34,16 +34,16 @@ from headrace.shm.messages import (
     pack_produce,
 )
 from headrace.shm.partition_table import RowState
-from headrace.workers.network.connection import Connection
+from headrace.workers.network.connections.connection import Connection
+from headrace.workers.network.connections.exchange import Exchange
 from headrace.workers.network.context import Context
-from headrace.workers.network.exchange import Exchange
-from headrace.workers.network.opening_budget import OpeningBudget
-from headrace.workers.network.plain_admission import check_plain
-from headrace.workers.network.produce_ledger import PendingProduce, Result
-from headrace.workers.network.produce_request import ProduceRequest, read_produce
-from headrace.workers.network.produce_template import MARKS, ProduceTemplate
-from headrace.workers.network.record_policy import Buffer, RejectedRecords
-from headrace.workers.network.refused_batches import follows_missing, note_missing
+from headrace.workers.network.produce.opening_budget import OpeningBudget
+from headrace.workers.network.produce.plain_admission import check_plain
+from headrace.workers.network.produce.produce_ledger import PendingProduce, Result
+from headrace.workers.network.produce.produce_request import ProduceRequest, read_produce
+from headrace.workers.network.produce.produce_template import MARKS, ProduceTemplate
+from headrace.workers.network.produce.record_policy import Buffer, RejectedRecords
+from headrace.workers.network.produce.refused_batches import follows_missing, note_missing
 from headrace.workers.network.routes import Route
 
 ATTRIBUTES_LOW_BYTE: Final = 22

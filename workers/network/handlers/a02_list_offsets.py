@@ -33,11 +33,11 @@ from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
 from headrace.shm.partition_table import PartitionRow
+from headrace.workers.network.connections.exchange import Exchange
 from headrace.workers.network.context import Context
-from headrace.workers.network.exchange import Exchange
+from headrace.workers.network.fetch.look_ups import ROW_COST, LookUp
+from headrace.workers.network.fetch.partition_reads import CONSUMER_REPLICA_ID_MAX, may_be_replica, refusal_of
 from headrace.workers.network.handlers.a01_fetch import READ_COMMITTED
-from headrace.workers.network.look_ups import ROW_COST, LookUp
-from headrace.workers.network.partition_reads import CONSUMER_REPLICA_ID_MAX, may_be_replica, refusal_of
 from headrace.workers.network.routes import Route
 
 LATEST: Final = -1

@@ -18,9 +18,9 @@ from headrace.limits import LOGGED_ID_LENGTH_MAX
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
+from headrace.workers.network.connections.exchange import Exchange
 from headrace.workers.network.context import Context
-from headrace.workers.network.exchange import Exchange
-from headrace.workers.network.group_owners import check_named, partition_of_group, with_offsets_topic
+from headrace.workers.network.forwarding.group_owners import check_named, partition_of_group, with_offsets_topic
 
 VERSION_OF_MANY_KEYS: Final = 4
 GROUP: Final = 0

@@ -24,8 +24,8 @@ from headrace.settings import (
     topic_setting,
     topic_values,
 )
+from headrace.workers.network.connections.exchange import Exchange
 from headrace.workers.network.context import Context
-from headrace.workers.network.exchange import Exchange
 
 RESOURCE_TOPIC: Final = 2
 RESOURCE_BROKER: Final = 4

@@ -12,8 +12,8 @@ from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
 from headrace.workers.network.authorized_operations import CLUSTER_OPERATIONS, OPERATIONS_NOT_ASKED
+from headrace.workers.network.connections.exchange import Exchange
 from headrace.workers.network.context import Context
-from headrace.workers.network.exchange import Exchange
 
 ENDPOINT_BROKERS: Final = 1
 

@@ -16,8 +16,8 @@ from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, decode_response, encode_response
 from headrace.shm.messages import DESCRIBED_LOG
+from headrace.workers.network.connections.exchange import Exchange
 from headrace.workers.network.context import Context
-from headrace.workers.network.exchange import Exchange
 from headrace.workers.network.routes import Route
 from headrace.workers.network.topic_names import is_valid_topic_name
 

@@ -45,9 +45,9 @@ from headrace.runtime.peer import Peer
 from headrace.runtime.peer_options import PeerOptions
 from headrace.runtime.peer_request import Outcome
 from headrace.runtime.peers import Peers
-from headrace.workers.partition.replica import Replica
+from headrace.workers.partition.replicas.replica import Replica
 from headrace.workers.partition.replication import leader_errors
-from headrace.workers.partition.replication.answer_backoff import AnswerBackoff, backoff_of
+from headrace.workers.partition.replication.answer_backoff import AnswerBackoff
 from headrace.workers.partition.replication.fetch_answer import VERSION_OF_IDS, FetchAnswer, FetchedPart, read_answer
 from headrace.workers.partition.replication.fetch_changes import build_changes
 from headrace.workers.partition.replication.fetch_options import FetchOptions
@@ -572,8 +572,7 @@ class Fetcher:
         if event is FollowerEvent.REFUSED:
             self._session.drop(followed)
             self._touched.pop(followed, None)
-            followed.timer = self._delay(followed, backoff_of(followed.failures, self._options.backoff_ms))
-            followed.failures += 1
+            followed.timer = self._delay(followed, followed.next_pause_ms(self._options.backoff_ms))
         elif event is FollowerEvent.GIVEN_UP:
             self._session.drop(followed)
             self._touched.pop(followed, None)

@@ -29,7 +29,7 @@ from headrace.runtime.deadlines import NEVER, Deadlines
 from headrace.runtime.peers import Peers
 from headrace.shm.cluster_view import BrokerView, ClusterView, TopicView
 from headrace.shm.partition_table import RowState
-from headrace.workers.partition.replica import Replica
+from headrace.workers.partition.replicas.replica import Replica
 from headrace.workers.partition.replication.fetch_options import FetchOptions
 from headrace.workers.partition.replication.fetcher import Fetcher
 from headrace.workers.partition.replication.followed import Followed

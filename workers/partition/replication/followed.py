@@ -34,9 +34,11 @@ import logging
 from collections.abc import Callable
 from typing import Final
 
+from headrace.backoff import pause_after
 from headrace.errors import HeadraceError, StorageExhausted, StorageFailed
 from headrace.ids import NO_EPOCH, NO_LOG_START
 from headrace.leader_eras import era_of
+from headrace.limits import FETCH_PAUSE_FIRST_MS
 from headrace.log.state.leader_epochs import epoch_of
 from headrace.log.writing.follower_append import OffsetsOutOfOrder
 from headrace.protocol.record_batch import (
@@ -48,7 +50,7 @@ from headrace.protocol.record_batch import (
     parse_header,
 )
 from headrace.shm.partition_table import RowState
-from headrace.workers.partition.replica import Replica
+from headrace.workers.partition.replicas.replica import Replica
 from headrace.workers.partition.replication.divergence import find_cut
 from headrace.workers.partition.replication.fetch_session import Subject, Wish
 from headrace.workers.partition.replication.follower_states import TABLE, FollowerEvent, FollowerState
@@ -116,6 +118,11 @@ class Followed(Subject):
         state = TABLE[self.state][event]
         assert state is not None, f"{event.name} in {self.state.name}"
         self.state = state
+
+    def next_pause_ms(self, most_ms: int) -> int:
+        """It failed once more: how long it is left alone."""
+        self.failures += 1
+        return pause_after(self.failures, FETCH_PAUSE_FIRST_MS, most_ms)
 
     @property
     def is_current(self) -> bool:
