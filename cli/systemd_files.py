@@ -45,7 +45,9 @@ headrace systemd-files ./preview
 def systemd_files(
     directory: Annotated[
         Path,
-        typer.Argument(metavar="DIR", help="Root directory to write below; / installs, any other is for inspection."),
+        typer.Argument(
+            metavar="DIR", help="Root directory for the files: / installs them, any other directory is for inspection."
+        ),
     ],
 ) -> int:
     """Write the systemd units and related files, each to its path below DIR.
