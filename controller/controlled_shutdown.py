@@ -78,7 +78,7 @@ class ControlledShutdown:
                 "leaders not moved to other brokers controller=%d error=%s partitions_left=%d",
                 known.controller_id, error.name, len(left),
             )  # fmt: skip
-        _log.warning("the node stops though it leads: others hear of it when its session is closed")
+        _log.warning("stopping while the node still leads partitions: other brokers notice when its session is closed")
 
     def _ended(self, task: Task[None]) -> None:
         """raises   what is no failure of ZooKeeper: with the session it is over, too"""

@@ -95,7 +95,7 @@ from headrace.shm.seat import Seat
 
 RETRY_MS: Final = 200  # between two tries of what ZooKeeper did not answer
 ID_WAIT_SESSIONS: Final = 3  # how many session timeouts a broker id is waited for
-PAST: Final = "ZooKeeper's state is older than what this node has seen of it"
+PAST: Final = "ZooKeeper's state is older than what this node has already seen"
 PROBE_INTERVAL_S: Final = 2.0  # between two probes whether ZooKeeper refuses us, once our session must be over
 
 Handler = Callable[[AdminContext, int, memoryview], Coroutine[Any, None, PendingResponse]]
@@ -300,7 +300,7 @@ class ControllerProcess(duty_cycle.Process):
             raise ConfigError(
                 "zookeeper.connect",
                 settings["zookeeper.connect"],
-                "is a ZooKeeper for testing only (headrace.testing.zookeeper); name an ensemble of Apache's",
+                "is a testing-only ZooKeeper (headrace.testing.zookeeper); use an Apache ZooKeeper ensemble",
             )
         if known.cluster_id:
             await registration.cluster_id(zk, known.cluster_id)
@@ -349,7 +349,7 @@ class ControllerProcess(duty_cycle.Process):
             raise task.failure
         self._retry_ms = self._monotonic_ms() + RETRY_MS
         if self._complaint.is_due(self._clock.monotonic_ns()):
-            _log.warning("ZooKeeper not followed, again every %d ms reason=%s", RETRY_MS, task.failure)
+            _log.warning("changes in ZooKeeper not read, retrying every %d ms reason=%s", RETRY_MS, task.failure)
 
     def _check_log_dirs(self, cluster_id: str) -> None:
         """Whether each log directory belongs here.
@@ -363,7 +363,7 @@ class ControllerProcess(duty_cycle.Process):
                 meta_properties.check_or_write(log_dir, cluster_id, self._node_id)
             except OSError as failure:
                 if not report_failed(self._seat, log_dir, failure) and (log_dir / meta_properties.FILE).exists():
-                    raise NotAvailable(f"{log_dir} can't be compared with its cluster for now: {failure}") from None
+                    raise NotAvailable(f"{log_dir} can't be checked against its cluster yet: {failure}") from None
 
     def _watch_connection(self) -> None:
         """Say and count what became of connection and session."""
@@ -396,16 +396,16 @@ class ControllerProcess(duty_cycle.Process):
         if self._session_id:
             self._leave(PAST)
         else:
-            _log.warning("ZooKeeper refused us, that is over reason=%s", PAST)
+            _log.warning("connected to ZooKeeper again after it refused the session reason=%s", PAST)
 
     def _leave(self, reason: str) -> None:
         """The session is over, and all that hung on it, every task too: what they know is of that session."""
         self._agent.leave()
-        self._tasks.cancel(ZkLost("the session is over"))
+        self._tasks.cancel(ZkLost("the session has ended"))
         if not self._session_id:
             return
         _log.warning(
-            "ZooKeeper session lost, another one begins; the node serves by what it knows session=0x%x reason=%s",
+            "ZooKeeper session lost, starting a new one; the node serves its last known state session=0x%x reason=%s",
             self._session_id,
             reason,
         )
@@ -464,7 +464,7 @@ class ControllerProcess(duty_cycle.Process):
         elif isinstance(failure, HeadraceError):
             raise failure
         else:
-            _log.error("a request failed, it is refused", exc_info=failure)
+            _log.error("request handler failed, request refused", exc_info=failure)
             reply.refuse()
 
     def _take_followed(self, _version: int, body: memoryview, _reply: AnyReply) -> None:
@@ -498,7 +498,7 @@ class ControllerProcess(duty_cycle.Process):
             except HeadraceError:
                 raise
             except Exception:  # as where the request was taken
-                _log.exception("a response failed, its request is refused")
+                _log.exception("response handler failed, request refused")
                 reply.refuse()
                 done += 1
                 continue

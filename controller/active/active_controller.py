@@ -224,14 +224,14 @@ class ActiveController:
     def require_term(self) -> Term:
         """raises   ControllerMoved, where we are not active any more"""
         if self.term is None:
-            raise ControllerMoved(znodes.CONTROLLER_EPOCH, "this node is not the active controller any more")
+            raise ControllerMoved(znodes.CONTROLLER_EPOCH, "this node is no longer the active controller")
         return self.term
 
     def _part(self, kind: type[AnyPart]) -> AnyPart:
         for part in self.require_term().parts():
             if isinstance(part, kind):
                 return part
-        raise KafkaError(ErrorCode.NOT_CONTROLLER, "the active controller begins its term, ask again")
+        raise KafkaError(ErrorCode.NOT_CONTROLLER, "the active controller is starting, retry")
 
     # Names
 

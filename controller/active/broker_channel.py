@@ -254,18 +254,20 @@ class BrokerChannel:
             answer = decode_response(api_key, version, memoryview(body))
         except BadFrame as failure:
             _log.warning(
-                "answer of a broker refused broker=%d api=%d reason=%s", self._broker.node_id, api_key, failure
+                "response of a broker rejected broker=%d api=%d reason=%s", self._broker.node_id, api_key, failure
             )
             return None
         code = error_of(answer.error_code)
         if code not in _TOLD:
             _log.warning(
-                "a broker refuses what the controller tells it, it is told again broker=%d api=%d error=%s",
+                "broker refused a request of the controller, retrying broker=%d api=%d error=%s",
                 self._broker.node_id, api_key, code.name,
             )  # fmt: skip
             return None
         if code:
-            _log.info("a broker knows better broker=%d api=%d error=%s", self._broker.node_id, api_key, code.name)
+            _log.info(
+                "broker reports a newer epoch broker=%d api=%d error=%s", self._broker.node_id, api_key, code.name
+            )
         return answer
 
     def _partitions_of(self, name: str) -> Collection[int]:

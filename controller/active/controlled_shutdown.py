@@ -41,7 +41,8 @@ async def shut_down(term: Term, broker: int, broker_epoch: int) -> list[tuple[st
         raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, f"broker {broker} is not registered")
     if NO_EPOCH != broker_epoch < registration.epoch:
         raise KafkaError(
-            ErrorCode.STALE_BROKER_EPOCH, f"broker {broker} epoch {broker_epoch}, known is {registration.epoch}"
+            ErrorCode.STALE_BROKER_EPOCH,
+            f"broker {broker} epoch {broker_epoch} is stale, expected {registration.epoch}",
         )
     is_first = broker not in term.liveness.shutting_down
     term.liveness.shutting_down.add(broker)
@@ -58,7 +59,7 @@ async def shut_down(term: Term, broker: int, broker_epoch: int) -> list[tuple[st
     await _be_heard(term)
     now = term.known.brokers.get(broker)
     if now is None or now.epoch != registration.epoch:  # what comes back is not stopped for what went
-        raise KafkaError(ErrorCode.STALE_BROKER_EPOCH, f"broker {broker} went while its leaders were moved")
+        raise KafkaError(ErrorCode.STALE_BROKER_EPOCH, f"broker {broker} left while its leaders were being moved")
     await term.states.move_replicas(followed, ReplicaStatus.OFFLINE)
     await _be_heard(term)
     left = [
@@ -66,7 +67,9 @@ async def shut_down(term: Term, broker: int, broker_epoch: int) -> list[tuple[st
         for topic, index in _replicated_on(term, broker)
         if (state := topic.states[index]) is not None and state.leader == broker
     ]
-    _log.info("a broker shuts down broker=%d led=%d followed=%d left=%d", broker, len(led), len(followed), len(left))
+    _log.info(
+        "broker is shutting down broker=%d led=%d followed=%d left=%d", broker, len(led), len(followed), len(left)
+    )
     return left
 
 

@@ -15,7 +15,7 @@ class Refusal(Enum):
     """Why a step is not made: what it is about stays as it is."""
 
     NEVER = "no such step"  # a cell without a function
-    NOBODY = "nobody may lead"  # an election that found none
+    NOBODY = "no replica may lead"  # an election that found none
 
 
 NEVER, NOBODY = Refusal.NEVER, Refusal.NOBODY

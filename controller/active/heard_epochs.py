@@ -72,7 +72,7 @@ class HeardEpochs:
         for name, failure in failures.items():
             if failure is None:
                 continue
-            _log.error("replicas stay held as they were, those in sync at the least reason=%s", failure)
+            _log.error("held replicas not read, in-sync replicas of the topic count as held reason=%s", failure)
             topic = held_znodes.topic_of_held(name)
             before = self._found.get(broker, {}).items()
             found.update((place, held) for place, held in before if place[0] == topic and place not in found)

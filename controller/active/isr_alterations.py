@@ -136,7 +136,7 @@ async def _write(term: Term, changes: Mapping[Partition, PartitionState], topics
     """Whether all of it is written; else some were written by others, or by us without a reply: to be read again.
 
     topics   as they were when the changes were judged: one that went since, while another part was written, is judged again
-    raises   ControllerMoved; ZkLost, where the session is over
+    raises   ControllerMoved; ZkLost, where the session has ended
     """
     if not all(term.known.is_current(topics[name]) for name, _index in changes):
         return False
@@ -148,10 +148,14 @@ async def _write(term: Term, changes: Mapping[Partition, PartitionState], topics
     except ControllerMoved:
         raise
     except ZkConflict as conflict:
-        _log.info("states were written by others, they are read again partitions=%d reason=%s", len(changes), conflict)
+        _log.info(
+            "partition states changed by another writer, reading them again partitions=%d reason=%s",
+            len(changes),
+            conflict,
+        )
         return False
     except ZkLost as failure:
-        _log.info("a change of ISRs has no reply, states are read again partitions=%d reason=%s", len(changes), failure)
+        _log.info("no reply to an ISR change, reading the states again partitions=%d reason=%s", len(changes), failure)
         return False
     by_topic: dict[Topic, dict[int, PartitionState]] = {}
     for (name, index), state in changes.items():

@@ -34,7 +34,7 @@ class IsrNotifications(NumberedNotes):
             try:
                 partitions.update(dict.fromkeys(znodes.decode_isr_change(path, data)))
             except BadZnode as failure:
-                _log.warning("change of ISRs ignored reason=%s", failure)
+                _log.warning("ISR change notification ignored reason=%s", failure)
         await read_states(self._term, list(partitions))
 
 
@@ -58,7 +58,7 @@ async def read_states(term: Term, partitions: list[tuple[str, int]]) -> None:
             try:
                 state = znodes.decode_state(path, node.data, node.version)
             except BadZnode as failure:
-                _log.error("partition state kept as it was reason=%s", failure)
+                _log.error("partition state left unchanged reason=%s", failure)
                 continue
             if state.version > now.version:
                 newer.setdefault(name, {})[index] = state

@@ -55,7 +55,7 @@ class NumberedNotes(Part):
                 raise
             except ZkError as failure:
                 self._has_more = True
-                _log.debug("notes are followed later parent=%s reason=%s", self.watched, failure)
+                _log.debug("notes not processed, retrying later parent=%s reason=%s", self.watched, failure)
                 await self._term.tasks.sleep(RETRY_MS)
 
     async def _follow(self) -> None:

@@ -153,7 +153,7 @@ def _begin(known: Moving, event: Requested) -> Plan:
     if not isr:
         raise KafkaError(
             ErrorCode.INVALID_REPLICA_ASSIGNMENT,
-            f"replicas {list(known.state.isr)} are the only ones in sync, and would be deleted: wait until one of"
+            f"replicas {list(known.state.isr)} are the only ones in sync and would be deleted: wait until one of"
             f" {list(wanted.replicas)} is in sync",
         )
     state = known.state._replace(isr=isr)

@@ -297,7 +297,7 @@ class StateChanges:
         effects = step_replica(status, wanted, facts)
         if effects is NEVER:
             _log.error(
-                "a replica stays %s topic=%s partition=%d broker=%d wanted=%s",
+                "replica remains %s topic=%s partition=%d broker=%d wanted=%s",
                 status.value, topic.name, index, broker, wanted.value,
             )  # fmt: skip
         return effects
@@ -430,7 +430,9 @@ class StateChanges:
         changes.stale.update((write.topic.name, write.partition) for write in stale)
         for write in stale:
             self.doubt(write.topic.name, {write.partition: write.state.version})
-        _log.info("states were written by others, they are read again states=%d reason=%s", len(stale), conflict)
+        _log.info(
+            "partition states changed by another writer, reading them again states=%d reason=%s", len(stale), conflict
+        )
         self._term.tell(events.StatesStale(tuple({write.topic.name: None for write in stale})))
         return kept if stale is not writes else []
 

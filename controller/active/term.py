@@ -160,7 +160,7 @@ class Term:
             await self.guard.commit(transaction)
         except ControllerMoved as failure:
             if not self.is_over:
-                _log.warning("not the active controller any more reason=%s", failure)
+                _log.warning("no longer the active controller reason=%s", failure)
                 self.tell(events.SteppedDown())
             raise
 
@@ -235,7 +235,7 @@ class Term:
         def tell() -> None:
             if not has_begun and not self.is_over:
                 _log.warning(
-                    "a part of the controller has not begun part=%s waited_ms=%d", type(part).__name__, SLOW_MS
+                    "a part of the controller has not started part=%s waited_ms=%d", type(part).__name__, SLOW_MS
                 )
 
         self.tasks.later(SLOW_MS, tell)
@@ -250,7 +250,7 @@ class Term:
                 failures += 1
                 level = logging.WARNING if is_told(failures) else logging.DEBUG
                 _log.log(
-                    level, "a part of the controller begins later part=%s failures=%d reason=%s",
+                    level, "a part of the controller failed to start, retrying later part=%s failures=%d reason=%s",
                     type(part).__name__, failures, failure,
                 )  # fmt: skip
                 await self.tasks.sleep(RETRY_MS)

@@ -76,7 +76,7 @@ def encode_assignment(assignment: TopicAssignment) -> bytes:
     data = znodes.encode_topic(assignment)
     if len(data) > TOPIC_NODE_BYTES_MAX:
         raise KafkaError(
-            ErrorCode.POLICY_VIOLATION, f"{len(assignment.replicas)} partitions are too many for a node of ZooKeeper"
+            ErrorCode.POLICY_VIOLATION, f"{len(assignment.replicas)} partitions are too many for one znode"
         )
     return data
 

@@ -70,7 +70,7 @@ class TopicIds(Part):
         except ControllerMoved:
             raise
         except ZkError as failure:
-            _log.debug("topics get their ids later reason=%s", failure)
+            _log.debug("topic ids not assigned, retrying later reason=%s", failure)
             await self._term.tasks.sleep(RETRY_MS)
 
     async def _give_all(self) -> None:
@@ -89,7 +89,7 @@ class TopicIds(Part):
             ids = await self._write(names)
             if ids:
                 self._term.tell(events.TopicIdsGiven(ids))
-                _log.info("topics got an id count=%d first=%s epoch=%d", len(ids), next(iter(ids)), self._term.epoch)
+                _log.info("topic ids assigned count=%d first=%s epoch=%d", len(ids), next(iter(ids)), self._term.epoch)
             is_told = len(ids) == len(names)
         finally:
             for name in names:
@@ -113,7 +113,7 @@ class TopicIds(Part):
                 transaction.set(path, encode_assignment(found._replace(topic_id=ids[name])), node.version)
             except (BadZnode, KafkaError) as failure:
                 ids.pop(name, None)
-                _log.warning("topic gets no id topic=%s reason=%s", name, failure)
+                _log.warning("topic id not assigned topic=%s reason=%s", name, failure)
         if ids:
             await term.commit(transaction)
         return ids

@@ -66,7 +66,7 @@ class Area:
         forget   also what is to be followed
         """
         if self._task is not None:
-            self._task.cancel(Superseded("everything is read anew"))
+            self._task.cancel(Superseded("everything is read again"))
             self._task = None
         self.due_ms = 0
         if forget:

@@ -63,7 +63,7 @@ class Election:
     async def _resume(self) -> None:
         epoch = await self._zk.get(znodes.CONTROLLER_EPOCH)
         if epoch is None:  # written together with /controller
-            raise znodes.BadZnode(f"{znodes.CONTROLLER_EPOCH} is not there, {znodes.CONTROLLER} is")
+            raise znodes.BadZnode(f"{znodes.CONTROLLER_EPOCH} does not exist, but {znodes.CONTROLLER} does")
         self.epoch, self.epoch_version = znodes.decode_controller_epoch(epoch.data), epoch.version
         self.is_active = True
 

@@ -247,7 +247,7 @@ class IsrChanges:
             try:
                 self._known.set_states(topic, {index: znodes.decode_state(path, node.data, node.version)})
             except BadZnode as failure:
-                _log.error("partition state kept as it was reason=%s", failure)
+                _log.error("partition state left unchanged reason=%s", failure)
 
 
 _STALE = (ErrorCode.INVALID_UPDATE_VERSION, ErrorCode.FENCED_LEADER_EPOCH)

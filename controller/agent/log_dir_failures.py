@@ -115,9 +115,9 @@ class LogDirFailures:
         transaction.create(znodes.LOG_DIR_EVENT_PREFIX, data, is_sequential=True)
         await self._zk.commit(transaction)
         if offline - self._told:
-            _log.warning("replicas that are offline are reported to the controller replicas=%d", len(offline))
+            _log.warning("reporting offline replicas to the controller replicas=%d", len(offline))
         if back:
-            _log.info("replicas that were offline serve again, the controller is notified replicas=%d", len(back))
+            _log.info("offline replicas are back, notifying the controller replicas=%d", len(back))
         self._rows.refused -= back
         self._found -= back
         self._told = (self._told | offline) - back

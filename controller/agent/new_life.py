@@ -198,7 +198,7 @@ async def _hosted(zk: ZkSession, tasks: Tasks, node_id: int) -> dict[Partition, 
             try:
                 topic = znodes.decode_topic(name, node.data)
             except BadZnode as failure:
-                _log.warning("topic not waited for reason=%s", failure)
+                _log.warning("not waiting for a topic reason=%s", failure)
                 continue
             for index, ids in enumerate(topic.replicas):
                 if node_id in ids:

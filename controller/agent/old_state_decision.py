@@ -1,4 +1,4 @@
-"""Replicas whose logs are ahead of their partition's state: ZooKeeper was put back to a state of the past (decision 015).
+"""Replicas whose logs are ahead of their partition's state: ZooKeeper was put back to an old state (decision 015).
 
 Runs in: the controller process of the node that holds such a replica. What is decided is pure; what is written is the state, by the
 version that was read. Another log is the same as ours up to where they parted (`log_parting.py`). It has more where it goes on from there,
@@ -188,7 +188,7 @@ def _partings(
 
 
 def is_doubted(held: HeldReplica, broker: int, end: LogEnd, state: PartitionState, ahead: Collection[int]) -> bool:
-    """Whether an epoch that another log and ours both have may have been given twice, by a state of the past: where it ends says nothing.
+    """Whether an epoch that another log and ours both have may have been given twice, by an old state: where it ends says nothing.
 
     The logs have parted at `parted_at` at the latest. Where the epoch before that ended there, its broker is asked.
     """

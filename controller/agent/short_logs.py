@@ -78,8 +78,8 @@ class ShortLogs:
                 except BadZnode as failure:
                     reason = str(failure)
                 _log.error(
-                    "leader epoch not begun for a log that lost its end, readers may not notice records that are written in place of"
-                    " those lost partition=%s-%d leader_epoch=%d reason=%s", *place, self._epochs.pop(place, NO_EPOCH), reason,
+                    "leader epoch not started for a log that lost its end, readers may not notice that lost records"
+                    " were replaced partition=%s-%d leader_epoch=%d reason=%s", *place, self._epochs.pop(place, NO_EPOCH), reason,
                 )  # fmt: skip
 
     def _forget_settled(self) -> None:

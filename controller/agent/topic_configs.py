@@ -101,7 +101,7 @@ def replaced(wanted: Sequence[tuple[str, str | None]], check: Check = check_conf
     _check_keys([key for key, _value in wanted])
     for key, value in wanted:
         if value is None:
-            raise KafkaError(ErrorCode.INVALID_REQUEST, f"{key}: null is no value")
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"{key}: null is not a valid value")
     return check(dict(wanted))
 
 
@@ -122,12 +122,12 @@ def changed(
         try:
             operation = Operation(code)
         except ValueError:
-            raise KafkaError(ErrorCode.INVALID_REQUEST, f"{key}: operation {code} is none of 0 to 3") from None
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"{key}: operation {code} is not within 0 to 3") from None
         if operation is Operation.DELETE:
             overrides.pop(key, None)  # Kafka refuses no key here, not even one that it doesn't know
             continue
         if value is None:
-            raise KafkaError(ErrorCode.INVALID_REQUEST, f"{key}: null is no value")
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"{key}: null is not a valid value")
         if operation is not Operation.SET:
             value = _edited(key, operation, value, overrides, settings)
         overrides.update(check({key: value}))
@@ -197,7 +197,7 @@ async def purge(zk: ZkSession) -> int:
 def _check_keys(keys: Sequence[str]) -> None:
     twice = sorted(key for key, count in Counter(keys).items() if count > 1)
     if twice:
-        raise KafkaError(ErrorCode.INVALID_REQUEST, f"stands more than once: {', '.join(twice)}")
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"listed more than once: {', '.join(twice)}")
 
 
 def _edited(key: str, operation: Operation, value: str, overrides: Mapping[str, str], settings: Settings) -> str:
@@ -206,7 +206,7 @@ def _edited(key: str, operation: Operation, value: str, overrides: Mapping[str, 
     if broker_key is None:
         raise KafkaError(ErrorCode.INVALID_CONFIG, f"Unknown config name: {key}, with value {_short(value)!r}")
     if broker_setting(broker_key).kind is not Kind.LIST:
-        raise KafkaError(ErrorCode.INVALID_CONFIG, f"{key} is no list: {operation.name.lower()} can't be")
+        raise KafkaError(ErrorCode.INVALID_CONFIG, f"{key} is not a list: {operation.name.lower()} does not apply")
     inherited = settings.text(broker_key) or ""
     elements = _elements(overrides.get(key, inherited))
     named = _elements(value)

@@ -129,7 +129,7 @@ class ViewPublisher:
             except ViewError as failure:
                 self._put(before, changes)
                 if not self._is_told:
-                    _log.error("cluster view not published, the last one stands reason=%s", failure)
+                    _log.error("cluster view not published, the previous one stays in use reason=%s", failure)
                 self._is_told = True
                 return False
             self._is_new = True

@@ -42,7 +42,7 @@ class EpochGuard:
     async def commit(self, transaction: Transaction) -> None:
         """Commit what `begin` began; raises ControllerMoved, or ZkConflict of the caller's own operations."""
         if self.is_over:
-            raise ControllerMoved(znodes.CONTROLLER_EPOCH, "this term is over")
+            raise ControllerMoved(znodes.CONTROLLER_EPOCH, "this term has ended")
         try:
             await self._zk.commit(transaction)
         except ZkConflict as conflict:
