@@ -282,7 +282,7 @@ class Connection(PlacedFrames):
         """
         if isinstance(failure, SHARED_FAILURES):
             raise failure
-        _log.error("a handler failed, its connection is closed peer=%s", self.peer, exc_info=failure)
+        _log.error("handler failed, closing the connection peer=%s", self.peer, exc_info=failure)
         self.condemn("a handler failed")
 
     def receive(self) -> int:

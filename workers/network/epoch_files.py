@@ -55,7 +55,7 @@ class EpochFiles:
         """
         if row.generation != self._processes.generation(route.owner):
             raise KafkaError(
-                ErrorCode.NOT_LEADER_OR_FOLLOWER, "the log's owner was killed: the next one has not opened it"
+                ErrorCode.NOT_LEADER_OR_FOLLOWER, "the log's owner was killed, and the next one has not opened it yet"
             )
 
     def of_follower(self, route: Route, row: PartitionRow) -> Epochs:

@@ -115,7 +115,7 @@ class PartitionFiles:
         """The partition was there when its files were opened. raises KafkaError"""
         row = self._table.read(route.slot)
         if row is None or row.key != route.key or row.state in (RowState.FREE, RowState.DELETED):
-            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{route.topic}-{route.index} is another one now")
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{route.topic}-{route.index} was deleted or re-created")
 
 
 def _is_in(view: ClusterView, route: Route) -> bool:

@@ -104,7 +104,7 @@ class ReceiveArena:
         self.free_bytes += units * _UNIT
         starts, free = self._starts, self._free
         index = bisect_left(starts, start)
-        assert index == len(starts) or start + units <= starts[index], "a block is given back twice"
+        assert index == len(starts) or start + units <= starts[index], "a block was released twice"
         if index < len(starts) and starts[index] == start + units:
             units += free[index]
             del starts[index], free[index]

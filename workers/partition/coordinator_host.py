@@ -353,7 +353,7 @@ class CoordinatorHost(Generic[C]):
             self.step(hosted, AppendFailed(append.what, ErrorCode.NOT_LEADER_OR_FOLLOWER))
 
     def _quarantine(self, hosted: Hosted[C], event: Any) -> None:
-        """A coordinator raised: others continue, its partition is loaded again."""
+        """A coordinator raised: others continue, its partition is being reloaded."""
         what = type(event).__name__ if event != "load" else event
         if not hosted.is_hosted:
             _log.exception(

@@ -225,7 +225,7 @@ class LogDirectories:
         mask = self._seat.offline_dirs()
         lost = [path for path in self.usable if self._bits[path] & mask]
         for path in lost:
-            _log.error("log directory offline path=%s reason=another process of the node found it so", path)
+            _log.error("log directory offline path=%s reason=reported offline by another process", path)
             self.usable.remove(path)
             self.full.discard(path)
         return bool(lost)

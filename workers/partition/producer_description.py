@@ -45,7 +45,7 @@ class ProducerDescription:
                 continue
             producers = replica.log.producers.producers
             if told and told + len(producers) > PRODUCERS_DESCRIBED_MAX:
-                text = f"{len(producers)} producers more than an answer may have: ask for fewer partitions at a time"
+                text = f"{len(producers)} producers exceed the limit of a response: request fewer partitions at a time"
                 rows.append(_refusal(ErrorCode.INVALID_REQUEST, text))
                 continue
             told += len(producers)

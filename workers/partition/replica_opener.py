@@ -215,7 +215,7 @@ class ReplicaOpener:
             was_another = TopicPartition(topic.name, partition.index) in self._directories.replaced
             self.opened.append(MissingLog(slot, key, was_another))
             _log.warning(
-                "no log found for an in-sync replica, the controller process is asked before one is made partition=%s-%d",
+                "no log found for an in-sync replica, asking the controller process before creating one partition=%s-%d",
                 topic.name,
                 partition.index,
             )

@@ -222,7 +222,7 @@ class StorageFailures:
 
     def _open_short(self, replica: Replica, end_offset: int, published: int) -> None:
         _log.error(
-            "log ends before what was published, its replica has no role until that is reported"
+            "log ends before its published end, the replica has no role until this is reported"
             " partition=%s end_offset=%d published=%d", replica.partition, end_offset, published,
         )  # fmt: skip
         self._on_short(replica, published)

@@ -251,7 +251,7 @@ class _ListOffsets(LookUp):
         """Search on, where the partition is what it was. raises KafkaError, HeadraceError, OSError"""
         row = self._row_of(begun.route, wanted)
         if row.leader_epoch != begun.row.leader_epoch:
-            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "the log may have been truncated meanwhile")
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "the log may have been truncated in the meantime")
         reader = self._context.files.reader(begun.route, row)
         before = share.left
         is_over = begun.search.step(reader, row.log_start_offset, share)

@@ -180,7 +180,7 @@ class FetchSession(Generic[AnySubject]):
             return "throttled"
         if strange or (is_full and len(names) < len(self._known)):
             self.reset(is_known=not is_full)
-            return f"{len(strange)} partitions that were not asked for, {len(self._known) - len(names)} missing"
+            return f"{len(strange)} partitions that were not requested, {len(self._known) - len(names)} missing"
         if answer.session_id == NO_SESSION:
             self.reset(is_known=False)
         elif is_full:

@@ -199,4 +199,4 @@ class Fetchers:
     def _tell_news(self) -> None:
         self._has_news = False
         for fetcher in self._fetchers.values():
-            _log.info("followers fetch leader=%d partitions=%d", fetcher.leader, len(fetcher))
+            _log.info("fetching from a leader leader=%d partitions=%d", fetcher.leader, len(fetcher))

@@ -236,7 +236,7 @@ class IsrKeeper:
         if wanted is not followers.isr:
             if not refusals & (refusals - 1):
                 _log.info(
-                    "ISR change asked for partition=%s leader_epoch=%d isr=%s wanted=%s high_watermark=%d log_end=%d refusals=%d",
+                    "ISR change requested partition=%s leader_epoch=%d isr=%s wanted=%s high_watermark=%d log_end=%d refusals=%d",
                     replica.partition, replica.leader_epoch, followers.isr, wanted,
                     replica.high_watermark, replica.log.log_end_offset, refusals,
                 )  # fmt: skip
@@ -325,6 +325,6 @@ class IsrKeeper:
         self._failed.append(change)
         if not change.tries & (change.tries - 1):
             _log.warning(
-                "ISR change failed, asked again partition=%s wanted=%s error=%s tries=%d in_ms=%d",
+                "ISR change failed, retrying partition=%s wanted=%s error=%s tries=%d in_ms=%d",
                 change.replica.partition, change.wanted, change.error, change.tries, wait_ms,
             )  # fmt: skip
