@@ -282,7 +282,7 @@ class Mailbox:
             body = self._requests.finish(process_id, request_id, begun, message[HEADER_BYTES:])
         is_over = process_id in self.congested and self._outbox.exceeds(process_id, 2)
         if body is None or is_over or len(open_ids) >= MAIL_REQUESTS_MAX:
-            reason = "incomplete parts" if body is None else f"{len(open_ids)} requests are waiting already"
+            reason = "incomplete parts" if body is None else f"{len(open_ids)} requests are already waiting"
             reason = "its replies are not being read" if is_over else reason
             _log.warning("request refused process=%d kind=%d reason=%s", process_id, kind, reason)
             self.refuse(process_id, request_id, ReplyStatus.REFUSED)

@@ -379,7 +379,7 @@ class Peer:
         assert first is request, "they are told in their order"
         self._peers.settled(request)
         if self._failures:
-            _log.info("node answers again address=%s failures=%d", self.address, self._failures)
+            _log.info("node responds again address=%s failures=%d", self.address, self._failures)
             self._failures, self._reason = 0, ""
         request.settle(Outcome.ANSWERED, body)
 

@@ -84,4 +84,4 @@ class PeerRequest:
         except HeadraceError:
             raise
         except Exception:
-            _log.exception("a reply was not taken outcome=%s", outcome.name)
+            _log.exception("reply dropped outcome=%s", outcome.name)

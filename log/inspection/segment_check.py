@@ -29,8 +29,8 @@ from headrace.log.inspection.index_entries import aborted_entries, offset_entrie
 from headrace.log.inspection.records import entry_records, marker_of
 from headrace.log.names import INDEX_SUFFIX, LOG_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX, path_of
 
-RESTORE = "bring the segment back from another replica or a backup: what is lost here, the node can't make again"
-CUT_AT_START = "nothing: the next start of the node cuts it off"
+RESTORE = "restore the segment from another replica or a backup: the node can't recover what is lost here"
+CUT_AT_START = "nothing: the next start of the node truncates it"
 
 Progress = Callable[[int], None]  # bytes done since the last call
 

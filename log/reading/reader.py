@@ -287,7 +287,7 @@ class LogReader:
             entries = read_aborted(path)
             self.confirm()
             if not entries and base in self._aborted_in and not path.exists():
-                raise FileNotFoundError(f"{path}: compacted into another since the directory was listed")
+                raise FileNotFoundError(f"{path}: compacted into another segment since the directory was listed")
             for one in entries:
                 if one.last_offset >= offset and one.first_offset < range_end:
                     aborted.append(one)
