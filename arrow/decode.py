@@ -41,6 +41,6 @@ def tell_if_slow() -> None:
     """Say once in a process that Python walks the records, and why."""
     if compiled_kernel.KERNEL is None:
         _log.warning(
-            "records are walked in Python, at a thirtieth of the speed: %s; a wheel has the record kernel, `make core` builds it",
+            "records are decoded in pure Python, about 30 times slower: %s; a wheel has the record kernel, `make core` builds it",
             compiled_kernel.describe(),
         )

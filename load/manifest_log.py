@@ -72,7 +72,7 @@ class ManifestLog:
                 missing = str(gone.filename)
                 continue
             return self._known
-        raise BrokenTarget(f"{self._directory}: {missing} is missing, and later commits are there")
+        raise BrokenTarget(f"{self._directory}: {missing} is missing, although later commits exist")
 
     def append(self, change: Change, expected: Snapshot) -> Snapshot:
         """Commit a change, after upkeep that came first if there was any. raises LoadFenced"""
@@ -84,7 +84,7 @@ class ManifestLog:
                 before = self.read()
                 if not may_follow(change, expected, before):
                     raise
-        raise LoadFenced(f"{self._directory}: other commits came first {LOAD_COMMIT_TRIES_MAX} times")
+        raise LoadFenced(f"{self._directory}: lost to other commits {LOAD_COMMIT_TRIES_MAX} times")
 
     def _append(self, change: Change, expected: Snapshot) -> Snapshot:
         """raises   LoadFenced"""
@@ -118,7 +118,7 @@ class ManifestLog:
         except FileExistsError:
             if temporary.stat().st_nlink == 2:  # an NFS server that heard us twice
                 return
-            raise LoadFenced(f"{final} exists: another loader committed first, so this commit does not count") from None
+            raise LoadFenced(f"{final} exists: another loader committed first, this commit is void") from None
 
     def _listed(self) -> tuple[list[int], list[int]]:
         """Numbers of the commits and checkpoints that there are, in order."""

@@ -84,7 +84,7 @@ def scan(
     raises         ValueError, DataLoss, KafkaError, ConnectionFailed, RuntimeError: at once, not in the tasks
     """
     if (map_batches is None) != (schema is None):
-        raise ValueError("map_batches and schema go together")
+        raise ValueError("map_batches and schema must be given together")
     given = {
         "subscribe": joined(topics, "topics"),
         "kafka.bootstrap.servers": joined(bootstrap_servers, "bootstrap_servers"),
@@ -176,7 +176,7 @@ def merged_options(given: Mapping[str, Any], options: Mapping[str, Any] | None) 
     merged = {key.lower(): _text(value) for key, value in (options or {}).items()}
     if MAX_PARTITIONS.lower() in merged:
         raise ValueError(
-            f'option {MAX_PARTITIONS} is for .format("headrace"): scan, stream and write_parquet put small ranges of the same hosts '
+            f'option {MAX_PARTITIONS} is for .format("headrace"): scan, stream and write_parquet combine small ranges of the same hosts '
             "together by themselves; DataFrame.coalesce makes fewer tasks"
         )
     for name, value in given.items():
