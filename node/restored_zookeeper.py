@@ -125,13 +125,13 @@ async def hold_nodes(zk: ZkSession, nodes: frozenset[int]) -> int:
     await zk.sync()  # a server that is late may lack the last holds
     nodes = nodes or frozenset(map(int, filter(str.isdecimal, await zk.children(held_znodes.NODES))))
     if not nodes:
-        raise NodesUnknown(
-            f"{held_znodes.NODES} has no node: say which brokers are nodes, and not of Apache Kafka: --node"
-        )
+        raise NodesUnknown(f"{held_znodes.NODES} lists no node: name the brokers that are Headrace nodes with --node")
     try:
         past = await _read(zk, nodes)
     except BadZnode as failure:
-        raise BadZnode(f"{failure}; nothing was written: mend or remove this znode, and run it again") from None
+        raise BadZnode(
+            f"{failure}; nothing was written: repair or remove this znode, and run the command again"
+        ) from None
     await _refuse_live(zk)
     for path in past.accepted:
         await zk.delete(path)
@@ -150,7 +150,7 @@ async def _refuse_live(zk: ZkSession) -> None:
     """A broker that came after we had looked works by states of the past, and by holds that we have removed. raises BrokersLive"""
     if brokers := await zk.children(znodes.BROKER_IDS):
         raise BrokersLive(
-            f"brokers {', '.join(brokers)} registered while this ran, it is not done: stop them, and run it again"
+            f"brokers {', '.join(brokers)} registered during the command, which is incomplete: stop them, and run it again"
         )
 
 
@@ -199,8 +199,9 @@ async def _read_holds(zk: ZkSession) -> tuple[dict[_Replica, HeldReplica], list[
         replicas, failures = await read_znodes(zk, broker)
         if unread := sorted(unread_in(failures)):
             raise HoldsUnread(
-                f"{held_znodes.held_by_path(broker)}/{unread[0]} can't be read, nothing was done: {failures[unread[0]]}; it may say that"
-                f" the log of broker {broker} has parted from others; use the version that wrote it, or remove that znode"
+                f"{held_znodes.held_by_path(broker)}/{unread[0]} can't be read, nothing was done:"
+                f" {failures[unread[0]]}; it may record that the log of broker {broker} has diverged; use the"
+                " version that wrote it, or remove that znode"
             )
         paths += [f"{held_znodes.held_by_path(broker)}/{name}" for name in failures]
         found.update(((broker, name, index), one) for (name, index), one in replicas.items())
