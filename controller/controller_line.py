@@ -68,7 +68,7 @@ class ControllerLine:
             self.close()
 
     def close(self) -> None:
-        """What was asked is told."""
+        """What was asked is reported."""
         peer, self._peer, self._holder = self._peer, None, None
         if peer is not None:
             self._peers.close(peer)

@@ -1,6 +1,6 @@
 """The controller process: the ZooKeeper session, requests of the other processes, the cluster view.
 
-Runs in: one process, forked by the supervisor; it serves no client and no data, so its death costs nobody a
+Runs in: one process, forked by the supervisor; it serves no client and no data, so its death costs no client a
 record. A duty cycle, in which nothing waits for anything:
 
     replies and changes of ZooKeeper -> session lost or new -> areas that are due -> mailbox -> answers of other nodes
@@ -152,7 +152,7 @@ class ControllerProcess(duty_cycle.Process):
             seat.doorbell.force,
         )
         self._poller = poller
-        self._peers = Peers(poller, clock, seat.doorbell.force)  # other nodes, whoever asks them
+        self._peers = Peers(poller, clock, seat.doorbell.force)  # other nodes, regardless of the process that asks
         agent = self._agent = Agent(seat, self._zk, self._tasks, clock.now_ms, self._monotonic_ms)
         active = ActiveController(
             self._zk,
@@ -244,7 +244,7 @@ class ControllerProcess(duty_cycle.Process):
         return done
 
     def peers_changed(self, process_ids: frozenset[int]) -> None:
-        """Nobody waits any more for answers to processes that died."""
+        """Nothing waits any longer for answers to processes that died."""
         for process_id in process_ids:
             self._mailbox.forget(process_id)
         self._is_stirred = True

@@ -3,12 +3,12 @@
 Runs in: the controller process of the active node. From when it asks until it is gone, it leads nothing new (`liveness.py`).
 
     partitions that it leads      another replica that is in sync and stays; the ISR without it
-    partitions that it follows    StopReplica, which keeps the files; the ISR without it, the others are told
+    partitions that it follows    StopReplica, which keeps the files; the ISR without it, the others are notified
 
 After each of the two, brokers that stay have time to take their roles: leaders would wait for a follower that is gone, and who asks
 may be the controller itself, with whose end nobody tells them anything for a while.
 
-What it leads still, for nobody else is in sync, is the answer: it asks again, and after its last try it goes all the same.
+What it leads still, for nothing else is in sync, is the answer: it asks again, and after its last try it goes all the same.
 Partitions with one replica have nowhere to go, and are not named.
 
 Source: Kafka `KafkaController.doControlledShutdown`.

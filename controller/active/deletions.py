@@ -14,7 +14,7 @@ marks as well.
         ->  TopicRemoved: slots and name are free
 
 The znodes hold the name until then: a topic made under it finds neither files nor committed offsets of the old one. A replica that
-is Ineligible holds it too, until its broker starts again: nobody else would ever remove its files. A reassignment in
+is Ineligible holds it too, until its broker starts again: no other process would ever remove its files. A reassignment in
 progress ends with its topic: replicas that it adds or removes are among those that go (docs/decisions/010), and so are those that
 an earlier one left to be deleted (`unwanted_replicas.py`).
 
@@ -285,7 +285,7 @@ class Deletions(Part):
         except ControllerMoved:
             raise
         except ZkConflict:
-            pass  # somebody else was faster
+            pass  # another client was faster
 
     async def _remove(self, paths: list[str]) -> None:
         for first in range(0, len(paths), ZNODES_PER_COMMIT):

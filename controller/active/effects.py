@@ -1,4 +1,4 @@
-"""What a step of a replica or partition does, as data: a state to write, then what brokers are told (`notices.py`).
+"""What a step of a replica or partition does, as data: a state to write, then what brokers are sent (`notices.py`).
 
 Runs in: the controller process of the active node. The tables say it, `state_changes.py` carries it out.
 """

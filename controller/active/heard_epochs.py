@@ -3,7 +3,7 @@
 Runs in: the controller process of the active node, one object a term. What a broker of ours finds so it holds, and says so in its
 nodes (`zookeeper/held_znodes.py`) before it answers a LeaderAndIsr. They are read before any election, and any step of a reassignment:
 
-    a live broker has a log ahead of the state     nobody is elected, who leads goes on: it compares all logs, and raises the leader
+    a live broker has a log ahead of the state     no leader is elected, who leads goes on: it compares all logs, and raises the leader
                                                    epoch itself, by now or once an operator has said which history counts
     any election                                   its leader epoch is above all that was heard of for this partition
     a live broker holds its replica, in sync       the replica is offline, as if it had answered so: all that are held at once,

@@ -1,4 +1,4 @@
-"""Why a reassignment waits: brokers hold replicas of the partition, and it is not known yet who has the better log.
+"""Why a reassignment waits: brokers hold replicas of the partition, and it is not known yet which broker has the better log.
 
 Runs in: the controller process of the active node. A step of a reassignment elects a leader, and has files deleted. What
 brokers hold is in ZooKeeper before they register (decision 013), so it is read with the states that a step is planned by.
@@ -75,7 +75,8 @@ async def _read_replicas(zk: ZkSession, broker: int, name: str, count: int) -> d
 async def _accepted(
     zk: ZkSession, name: str, found: Mapping[int, ByBroker], away: Sequence[tuple[int, int]]
 ) -> list[tuple[int, int]]:
-    """Those of these (partition, broker) whose loss an operator accepts: nobody else reads that while the broker is away. raises ZkError"""
+    """Those of these (partition, broker) whose loss an operator accepts: nothing else reads that while the broker is
+    away. raises ZkError"""
     paths = [held_znodes.accept_loss_path((name, index)) for index, _broker in away]
     return [
         (index, broker)

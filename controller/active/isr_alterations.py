@@ -1,14 +1,14 @@
 """In-sync replicas as leaders want them (AlterPartition): what is accepted, and written.
 
 Runs in: the controller process of the active node. `judge` is pure; each rule is judged in Kafka's order. All that a request wants is
-written together, a state at the version that was judged; where somebody else was faster, or the reply is lost, the states are read
+written together, a state at the version that was judged; where another client was faster, or the reply is lost, the states are read
 and judged again: our own write is an equal state then, and accepted.
 
-    a state that we don't have yet      NOT_CONTROLLER: somebody else may be it (KAFKA-14154)
+    a state that we don't have yet      NOT_CONTROLLER: another client may be it (KAFKA-14154)
     what is so already                  accepted, before all that fences (KAFKA-14144: the answer was lost)
     an older leader epoch               FENCED_LEADER_EPOCH
     an older partition epoch            INVALID_UPDATE_VERSION
-    recovering, with others or anew     INVALID_REQUEST
+    recovering, with others or again     INVALID_REQUEST
     a broker that is gone, or about to  INELIGIBLE_REPLICA, before v2 OPERATION_NOT_ATTEMPTED (KIP-841)
     one that was restarted since (v3)   the same (KIP-903; Apache's ZooKeeper controller does not check it)
 
@@ -84,7 +84,7 @@ def judge(
 
 
 async def alter(term: Term, wanted: Mapping[Partition, WantedIsr]) -> dict[Partition, Outcome]:
-    """Carry out what is accepted; tells the agent, brokers and parts.
+    """Carry out what is accepted; notifies the agent, brokers and parts.
 
     returns   the state that is there now, or an error, of each partition
     raises    ControllerMoved; ZkError, where some of it may be written or not

@@ -25,7 +25,7 @@ class NumberedNotes(Part):
     def __init__(self, term: Term) -> None:
         self._term = term
         self._is_following = False
-        self._has_more = False  # it was told of more meanwhile
+        self._has_more = False  # it was notified of more meanwhile
 
     async def begin(self) -> None:
         """What came since everything was read."""

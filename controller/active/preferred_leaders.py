@@ -131,7 +131,7 @@ class PreferredLeaders(Part):
         except ControllerMoved:
             raise
         except ZkConflict:
-            pass  # somebody wrote it once more: the watch says so
+            pass  # a client wrote it once more: the watch says so
 
     # Balance
 

@@ -57,7 +57,7 @@ class Part:
         """Its turn in the failover. raises   ZkError: it is called again; ControllerMoved"""
 
     def brokers_changed(self, gone: frozenset[int], come: frozenset[int]) -> None:
-        """Brokers went, and came. The channels know: those that came were told everything, the others who is alive."""
+        """Brokers went, and came. The channels know: those that came were sent everything, the others were sent which brokers are alive."""
 
     async def settle(self) -> None:
         """Wait until what `brokers_changed` began is over."""
@@ -69,7 +69,7 @@ class Part:
         """A topic that was written in several steps is whole, and may be written by others again."""
 
     def leaders_told(self, name: str, indexes: Collection[int]) -> None:
-        """Whoever wrote first states has told them to brokers."""
+        """Whoever wrote first states has sent them to brokers."""
 
     def isrs_changed(self, name: str, indexes: Collection[int]) -> None:
         """Leaders changed in-sync replicas, by AlterPartition or by themselves."""
@@ -99,7 +99,7 @@ class Term:
     epoch      of the controller
     brokers    those that the parts know to be alive, and their epochs
     marked     names in /admin/delete_topics, as they were read last
-    leaving    topics that are being deleted: no longer known, and still told to brokers, without a leader
+    leaving    topics that are being deleted: no longer known, and still sent to brokers, without a leader
     failed     by broker, replicas in log directories that failed
     liveness   which replicas can serve, with those
     heard      leader epochs that brokers have and states don't
@@ -151,7 +151,7 @@ class Term:
         return iter(self._parts[: self._begun])
 
     def find(self, name: str) -> Topic | None:
-        """A topic that brokers may be told of."""
+        """A topic that brokers may be notified of."""
         return self.known.topics.get(name) or self.leaving.get(name)
 
     async def commit(self, transaction: Transaction) -> None:

@@ -3,7 +3,7 @@
 Runs in: the controller process, the active one. The topic, its overrides and its partition states are
 written in one guarded transaction. More than PARTITIONS_PER_COMMIT partitions take several; what is missing
 where a process was killed between them is made by whichever controller finds the topic, as for topics that
-somebody wrote into ZooKeeper by hand.
+a client wrote into ZooKeeper by hand.
 
 Source: Kafka `ZkAdminManager.createTopics`, `AdminZkClient`, `Topic.validate`.
 """

@@ -1,6 +1,7 @@
 """StopReplica (key 5), v0 to v4: replicas of this node that go, as the active controller says.
 
-Runs in: the controller process of the node that is told. A replica that is deleted is answered when its owner has put the files away,
+Runs in: the controller process of the node that gets the request. A replica that is deleted is answered when its
+owner has put the files away,
 or can't: KAFKA_STORAGE_ERROR, as of one that was out of service before.
 With the leader epoch -2 the topic is being deleted, else it stays, and other brokers have its replicas. Before v3 there is no
 leader epoch. Files go only where ZooKeeper says the same (decision 009):

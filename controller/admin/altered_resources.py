@@ -1,7 +1,7 @@
 """What AlterConfigs and IncrementalAlterConfigs have in common: resources one by one, topics and brokers.
 
 Runs in: the controller process of the node that was asked, active or not. Of a broker's settings those may change that
-topics inherit (`DYNAMIC_KEYS`), for this node or for all: the change stands in ZooKeeper, and in the cluster view for
+topics inherit (`DYNAMIC_KEYS`), for this node or for all: the change is in ZooKeeper, and in the cluster view for
 every process. Whatever else stands there, of Kafka's brokers, stays.
 
 Source: Kafka `ConfigAdminManager.preprocess`, `ZkAdminManager.alterConfigs`.

@@ -206,7 +206,7 @@ class AheadReplicas:
         """Whether ZooKeeper says who is to lead; False: it is held on, and says for whom. raises ZkError
 
         compared   our hold; one whose log can't be opened as missing
-        accepted   None: nobody accepts the loss; else the broker whose log is to lead, NO_LEADER: that was not said
+        accepted   None: no operator accepts the loss; else the broker whose log is to lead, NO_LEADER: that was not said
         """
         known = self._known
         held = known.held[place]
@@ -216,7 +216,7 @@ class AheadReplicas:
             high_watermark=facts.high_watermark, is_compacted=facts.is_compacted,
         )  # fmt: skip
         if verdict.best == known.node_id and compared is not held and verdict.act is OldAct.RAISE:
-            return False  # nobody else is known, and we can't serve it
+            return False  # nothing else is known, and we can't serve it
         if verdict.act is OldAct.WAIT:
             changed_hold = _waiting(held, verdict)
             if changed_hold != held:
@@ -279,7 +279,7 @@ async def write_state(
 ) -> bool:
     """Write a state by the version that was read, and the note as of a leader that changed its ISR, or neither.
 
-    False: somebody else wrote it, and it is read again. raises ZkError
+    False: another client wrote it, and it is read again. raises ZkError
     """
     transaction = Transaction()
     transaction.set(znodes.state_path(*place), znodes.encode_state(changed), state.version)

@@ -112,7 +112,7 @@ class ClusterReader:
         return Topic(name, topic_id, replicas, overrides, states, adding, removing, others)
 
     async def _read_states(self, topics: Sequence[Topic]) -> None:
-        """Of topics that nobody else has yet."""
+        """Of topics that no other process has yet."""
         for topic, states in (await self._states_of(topics)).items():
             for index, state in states.items():
                 known = topic.states[index]
@@ -233,7 +233,7 @@ def _overrides(name: str, path: str, data: bytes | None, known: dict[str, str] |
 
 
 def _usable(name: str, overrides: dict[str, str], known: Mapping[str, str]) -> dict[str, str]:
-    """Overrides; what this node can't read of them is as it was known, or left out: somebody with a shell may have written it.
+    """Overrides; what this node can't read of them is as it was known, or left out: an operator with a shell may have written it.
 
     Left out, one that says what is deleted might have kept what the defaults don't: nothing is deleted then.
     """

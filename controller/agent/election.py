@@ -41,7 +41,7 @@ class Election:
             holder = await self._zk.get(znodes.CONTROLLER, watch=True)
             if holder is not None:
                 return await self._follow(holder.ephemeral_owner, znodes.decode_controller(holder.data))
-            self.step_down()  # nobody is elected, we neither: where our election's reply is lost, its epoch is read
+            self.step_down()  # no leader is elected, we neither: where our election's reply is lost, its epoch is read
             if await self._elect(now_ms, seen_epoch):
                 return self._node_id
         self.step_down()

@@ -282,7 +282,7 @@ class HeldComparison:
             isr_then=held.isr,
         )  # fmt: skip
         if verdict.best == known.node_id and self._is_unknown(place, known.held[place]):
-            return False  # nobody else is known: we can't serve it
+            return False  # nothing else is known: we can't serve it
         if verdict.act is Act.WAIT:
             if awaited:
                 self._say_awaited(place, awaited, now_ms)

@@ -44,7 +44,7 @@ class ProducerIds:
         """Have a block at hand, so that producers start in a short outage of ZooKeeper. raises ZkError"""
         while self._next >= self._end:
             if self._claimed is not None:
-                await self._claimed  # somebody else's claim; the ids of its block may be gone by the time we go on
+                await self._claimed  # another client's claim; the ids of its block may be gone by the time we go on
                 continue
             claimed = self._claimed = Future()
             try:

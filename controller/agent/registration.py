@@ -31,7 +31,7 @@ class IdHeld(HeadraceError):
 
 
 class Unregistered(ZkError):
-    """Our node in /brokers/ids is gone, and our session is not: somebody removed it."""
+    """Our node in /brokers/ids is gone, and our session is not: an operator removed it."""
 
 
 class ForeignCluster(ZkError):
@@ -55,7 +55,7 @@ async def cluster_id(zk: ZkSession, known: str = "") -> str:
         if node is not None:
             return found
         made = znodes.encode_cluster_id(znodes.encode_uuid(znodes.new_uuid()))
-        await zk.ensure(znodes.CLUSTER_ID, made)  # another node may be first: read what stands there
+        await zk.ensure(znodes.CLUSTER_ID, made)  # another node may be first: read what is there
 
 
 async def register(zk: ZkSession, tasks: Tasks, node_id: int, data: bytes, wait_s: float) -> bool:
@@ -95,7 +95,7 @@ async def register(zk: ZkSession, tasks: Tasks, node_id: int, data: bytes, wait_
 async def register_again(zk: ZkSession, node_id: int) -> None:
     """Another registration of the same session, with another broker epoch: any controller takes the node for one that went and came.
 
-    raises   ZkConflict, where somebody else writes the node; ZkError
+    raises   ZkConflict, where another client writes the node; ZkError
     """
     path = znodes.broker_path(node_id)
     node = await zk.get(path)

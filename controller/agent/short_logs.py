@@ -83,7 +83,7 @@ class ShortLogs:
                 )  # fmt: skip
 
     def _forget_settled(self) -> None:
-        """An epoch after the one that was known, or no leader here: whoever leads next begins one."""
+        """An epoch after the one that was known, or no leader here: the next leader begins one."""
         for place, epoch in list(self._epochs.items()):
             led = self._epoch_led(place)
             if led == NO_EPOCH or led > epoch:

@@ -5,7 +5,7 @@ is one transaction that expects the overrides as they were read:
 
     check   /brokers/topics/T                  the topic is still there
     set     /config/topics/T                   all overrides of the topic
-    create  /config/changes/config_change_N    tells every broker to read them again
+    create  /config/changes/config_change_N    notifies every broker to read them again
 
 Source: Kafka `ZkAdminManager.alterConfigs`, `AdminZkClient.changeTopicConfig`, `ZkNodeChangeNotificationListener` (purge).
 """
@@ -94,9 +94,9 @@ def _short(value: str) -> str:
 
 
 def replaced(wanted: Sequence[tuple[str, str | None]], check: Check = check_configs) -> dict[str, str]:
-    """All overrides anew.
+    """Replace all overrides.
 
-    raises   KafkaError INVALID_REQUEST for a key that stands twice or a null, INVALID_CONFIG for a key or value that can't be
+    raises   KafkaError INVALID_REQUEST for a key that appears twice or a null, INVALID_CONFIG for a key or value that can't be
     """
     _check_keys([key for key, _value in wanted])
     for key, value in wanted:
@@ -111,9 +111,9 @@ def changed(
     settings: Settings,
     check: Check = check_configs,
 ) -> dict[str, str]:
-    """`current` with (key, operation, value) applied. What stands there already is not looked at: another broker may know more keys.
+    """`current` with (key, operation, value) applied. What is there already is not looked at: another broker may know more keys.
 
-    raises   KafkaError INVALID_REQUEST for a key that stands twice, an operation that is none, or a null;
+    raises   KafkaError INVALID_REQUEST for a key that appears twice, an operation that is none, or a null;
              INVALID_CONFIG for a key or value that can't be, and for APPEND and SUBTRACT of a key that is no list
     """
     _check_keys([key for key, _operation, _value in changes])

@@ -24,7 +24,7 @@ class EpochGuard:
     """One term as the active controller.
 
     epoch          of the controller
-    epoch_version  zkVersion of /controller_epoch, which nobody else may have written since
+    epoch_version  zkVersion of /controller_epoch, which no other process may have written since
     is_over        another one was elected, or we resigned: nothing is written any more
     """
 

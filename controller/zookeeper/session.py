@@ -303,7 +303,7 @@ class ZkSession:
                 try:
                     await future
                 except NodeExistsError:
-                    pass  # somebody else was faster
+                    pass  # another client was faster
 
     async def set(self, path: str, data: bytes, version: int = -1) -> int:
         """returns the new version; raises ZkConflict, where the version is another or the node is gone"""

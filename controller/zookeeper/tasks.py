@@ -1,6 +1,6 @@
 """Procedures that wait for ZooKeeper without anybody waiting for them: coroutines, driven by the duty cycle.
 
-Runs in: the controller process. A procedure is an `async def`; where it awaits a call it stands still, and the duty cycle goes
+Runs in: the controller process. A procedure is an `async def`; where it awaits a call it pauses, and the duty cycle goes
 on. Everything here is touched by the process's one thread: kazoo's threads hand in what has come (`session.py`).
 
     start(coroutine)      -> ready

@@ -1,4 +1,4 @@
-"""Paths and JSON of what stands in ZooKeeper, as Kafka 2.7 to 3.9 write it.
+"""Paths and JSON of what is in ZooKeeper, as Kafka 2.7 to 3.9 write it.
 
 Runs in: the controller process. Kafka brokers, their tools and people with a shell write these nodes too, so
 every `decode_*` raises `BadZnode` for what it can't use, and fields that it does not know pass.
@@ -6,7 +6,7 @@ every `decode_*` raises `BadZnode` for what it can't use, and fields that it doe
     /brokers/ids/N                        ephemeral   where a broker listens
     /brokers/topics/T                                 replicas by partition, topic id
     /brokers/topics/T/partitions/P/state              leader, leader epoch, in-sync replicas
-    /controller                           ephemeral   who is the controller
+    /controller                           ephemeral   which broker is the controller
     /controller_epoch                                 how many there have been
     /cluster/id                                       the cluster's id
     /feature                                          features that all brokers have
@@ -321,7 +321,7 @@ def decode_config(path: str, data: bytes) -> dict[str, str]:
 
 
 def encode_config_change(config_path: str) -> bytes:
-    """What tells brokers to read a node below /config again."""
+    """What notifies brokers to read a node below /config again."""
     return _dump({"version": 2, "entity_path": config_path.removeprefix("/config/")})
 
 
