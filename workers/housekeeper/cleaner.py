@@ -382,7 +382,7 @@ class Cleaner:
         _log.error("partition uncleanable, skipped until restart partition=%s reason=%s", hosted.name, reason)
 
     def _drop(self, running: _Pass) -> None:
-        """Let go of a pass, its unfinished files included."""
+        """Release a pass, its unfinished files included."""
         running.steps.close()
         self._pass = None
         try:

@@ -63,7 +63,7 @@ class LagScan:
         yield from (row for row in rows if row.place <= begin)
 
     def _timestamp(self, reader: LogReader, row: LagRow, hosted: Hosted) -> int:
-        """Of the first record at or after the committed offset, -1 where that can't be told."""
+        """Of the first record at or after the committed offset, -1 where that can't be determined."""
         state = hosted.row
         try:
             reader.refresh(state.segments_version)

@@ -49,7 +49,7 @@ class EpochFiles:
     def check_owner(self, route: Route, row: PartitionRow) -> None:
         """Before logs are compared by a row: it says where this one ends only as long as the owner that wrote it runs.
 
-        The next owner may find less. Until it has opened the log, and has reported what is missing, nobody knows where it ends.
+        The next owner may find less. Until it has opened the log, and has reported what is missing, it is unknown where it ends.
 
         raises   KafkaError NOT_LEADER_OR_FOLLOWER
         """

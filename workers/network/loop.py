@@ -426,7 +426,7 @@ class NetworkLoop(Process):
         return count
 
     def _settle(self, connection: Connection) -> None:
-        """End a connection's cycle: send what is ready, take frames that had to wait, set what to be told of."""
+        """End a connection's cycle: send what is ready, take frames that had to wait, set what to be notified of."""
         if connection.is_closed:
             return
         if connection.condemned is not None:
@@ -509,7 +509,7 @@ class NetworkLoop(Process):
         for process_id, kind, header in context.sender.drop(connection):
             if kind in (PRODUCE, PRODUCE_AT):
                 context.produce.forget_unsent(header)
-            elif kind == REQUEST:  # of parts, the owner lets go of what was begun
+            elif kind == REQUEST:  # of parts, the owner releases what was begun
                 context.mailbox.withdraw(process_id, header)
         if connection.exchanges:
             context.fetches.drop(connection)

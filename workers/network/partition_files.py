@@ -61,7 +61,7 @@ class PartitionFiles:
         return reader
 
     def follow(self, view: ClusterView, changes: Changes | None = None) -> None:
-        """Let go of what is no partition any more: an open descriptor keeps a deleted file's space.
+        """Release what is no partition any more: an open descriptor keeps a deleted file's space.
 
         changes   what is another than in the last view; None: anything may be
         """

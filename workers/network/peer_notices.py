@@ -1,6 +1,6 @@
 """Which peers were already named in a log line, so that one that asks again and again fills no log.
 
-Runs in: a network worker. A peer is a host with a client id: two applications of one host are told apart. Client ids
+Runs in: a network worker. A peer is a host with a client id: two applications of one host are distinguished. Client ids
 are chosen by clients, so the lines of one interval are bounded in all, and so are the names that are kept.
 """
 

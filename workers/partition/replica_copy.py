@@ -120,7 +120,7 @@ class ReplicaCopy:
         return taken
 
     def abandon(self) -> None:
-        """Let go of the files."""
+        """Release the files."""
         self.future.abandon()
         self.reader.close()
 

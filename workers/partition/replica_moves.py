@@ -374,7 +374,7 @@ class ReplicaMoves:
         self._keep(replica.partition, copy.directory, end_offset, "the replica is no longer on this node")
 
     def _close(self, copy: ReplicaCopy, *, is_synced: bool) -> int:
-        """Let go of a copy's files; returns where it ends."""
+        """Release a copy's files; returns where it ends."""
         if is_synced:
             try:
                 copy.future.flush()

@@ -148,7 +148,7 @@ class _ListOffsets(LookUp):
         self._exchange.answer_bytes(encode_response(ApiKey.LIST_OFFSETS, self._exchange.api_version, response))
 
     def _not_available(self) -> ErrorCode:
-        """What says that an offset can't be told yet."""
+        """What says that an offset can't be determined yet."""
         is_known = self._exchange.api_version >= VERSION_OF_NOT_AVAILABLE
         return ErrorCode.OFFSET_NOT_AVAILABLE if is_known else ErrorCode.LEADER_NOT_AVAILABLE
 

@@ -99,7 +99,7 @@ class _Change:
 class IsrKeeper:
     """The ISRs of one worker's replicas.
 
-    on_log_start   told of a replica with a follower whose log start is another
+    on_log_start   called with of a replica with a follower whose log start is another
     """
 
     def __init__(
@@ -179,7 +179,7 @@ class IsrKeeper:
             if log_start != log_start_before:
                 self._on_log_start(replica)
             self._advance(replica)
-            if replica in self._reduced:  # else nobody can join, and who is late is a matter of time
+            if replica in self._reduced:  # else nobody can join, and what is late is a matter of time
                 self._review(replica)
 
     @property
@@ -188,7 +188,7 @@ class IsrKeeper:
         return bool(self._failed)
 
     def do_work(self) -> int:
-        """Settle what was answered, check who is late, ask; returns what was done."""
+        """Settle what was answered, check what is late, ask; returns what was done."""
         done = 0
         if self._answered:
             answered, self._answered = self._answered, []
