@@ -254,7 +254,7 @@ class _Walk:
 def check_segment(check: SegmentCheck, progress: Progress = lambda _done: None) -> SegmentReport:
     """Read one segment and say what is wrong with it.
 
-    progress   is told the bytes done, now and then
+    progress   called with the bytes done, now and then
     raises     FileNotFoundError, where it has been deleted; OSError, where it can't be read
     """
     path = path_of(check.directory, check.base_offset, LOG_SUFFIX)

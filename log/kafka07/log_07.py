@@ -89,7 +89,7 @@ class Log07:
     def read(self, start: Place | None, on_damage: OnDamage) -> Iterator[Carried]:
         """The messages from a place on, None for the first.
 
-        on_damage   is told what can't be read, before it is passed over; it may raise
+        on_damage   called with what can't be read, before it is passed over; it may raise
         raises      OSError
         """
         for index, base in enumerate(self.segments):

@@ -474,7 +474,7 @@ class LogLoader:
             epochs.assign(latest, end)
 
     def _rebuild_epochs(self, active: Segment) -> None:
-        """The epochs' file was missing or can't be true: the batches tell."""
+        """The epochs' file was missing or can't be true: the batches show."""
         entries: list[tuple[int, int]] = []
         for base in self._bases:
             size = path_of(self._directory, base, LOG_SUFFIX).stat().st_size

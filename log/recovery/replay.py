@@ -167,7 +167,7 @@ class ProducerReplay:
             except OSError as failure:
                 if failure.errno != errno.EIO or base >= self._log_start_offset:
                     raise
-                self._doubt(base, failure)  # where nobody reads any more, it is no reason to lose the directory
+                self._doubt(base, failure)  # where nothing reads any more, it is no reason to lose the directory
             finally:
                 if base < end_segment:
                     own_index.sync()

@@ -105,7 +105,7 @@ class LeaderEpochs:
         return self.is_synced
 
     def replace(self, entries: list[tuple[int, int]]) -> None:
-        """Take what the batches tell; raises OSError."""
+        """Take what the batches show; raises OSError."""
         self._entries = list(entries)
         self.is_lost = False
         self._write()
