@@ -4,7 +4,7 @@
 
 The cluster has nine brokers, RF 3, and PARTITIONS partitions in TOPICS topics; this node holds 32 of them. The other eight
 are names; in the second part they take what the controller tells them (`bench/brokers.py`), since a broker that is
-registered and does not answer is told everything again and again. `--away` shows what that costs.
+registered and does not answer is sent everything again and again. `--away` shows what that costs.
 
 1. The parts of each process that follow the view, as its loop calls them, in one process over real shared memory: one
    leader change, one new topic, all of it read by a process that begins. Medians of `process_time`. The controller's

@@ -39,7 +39,7 @@ Request = messages.CreateTopicsRequest
 
 
 def topic(name: str, *brokers: int) -> Request.CreatableTopic:
-    """One partition, where it is told, or on this node."""
+    """One partition, where it is notified, or on this node."""
     rows = [Request.CreatableReplicaAssignment(partition_index=0, broker_ids=list(brokers))] if brokers else []
     count = -1 if brokers else 1
     return Request.CreatableTopic(name=name, num_partitions=count, replication_factor=count, assignments=rows)

@@ -1,6 +1,6 @@
 """`headrace cluster accept-loss`, and the held partitions of `headrace cluster describe` (docs/decisions/013).
 
-They are in ZooKeeper, whose address a broker tells (zookeeper.connect), unless it is given: where that is one which only the brokers
+They are in ZooKeeper, whose address a broker reports (zookeeper.connect), unless it is given: where that is one which only the brokers
 can reach, --zookeeper has another.
 """
 
@@ -54,7 +54,7 @@ def accept_loss(
     bootstrap: Bootstrap = "",
     command_config: CommandConfig = None,
 ) -> int:
-    """Let a partition be led though acknowledged records may be lost: nobody waits for replicas that are away any more.
+    """Let a partition be led though acknowledged records may be lost: nothing waits for replicas that are away any more.
 
     After its machine went down, a replica that was the last in sync waits for the others, which may have more. The best of those that
     are there leads; the log of its node says from which offset on records may be lost. After ZooKeeper was restored, a replica whose

@@ -7,7 +7,7 @@ Spark has a daemon for each step (creating a data source, planning it, its tasks
 
 How long it lives: its standard input is a pipe from the driver's Python. When that ends, in whatever way, the server ends. Its socket
 has an abstract name, so nothing is left of it. Daemons live on until Spark closes their own standard input. A request has to come from
-this user, which the kernel tells.
+this user, which the kernel reports.
 
 What a daemon can't have from here is refused, and then begins as an interpreter of its own: another PySpark, other directories to import
 from, other variables that an interpreter or a library reads when it starts.

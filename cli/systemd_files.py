@@ -83,7 +83,7 @@ def shipped(name: str) -> str:
 
 
 def _systemd_version() -> int:
-    """The number that systemctl tells; the newest there may be, where it does not."""
+    """The number that systemctl reports; the newest there may be, where it does not."""
     import re
     import subprocess
 

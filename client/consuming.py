@@ -55,7 +55,7 @@ class Consuming:
     """One consumer, but for who waits and how.
 
     in_hand          what the caller has
-    commit_failure   of the last commit that nobody waited for
+    commit_failure   of the last commit that nothing waited for
     turn             of the driver: asks for the next chunk while this one is read
     wake             of the driver, for the group's thread
     """

@@ -200,7 +200,7 @@ class DeltaTarget(ChainedTarget):
         self._link(condition.version() + 1, actions)
 
     def _link(self, version: int, actions: list[dict[str, Any]]) -> None:
-        """Make a version, which nobody else has made. raises Overtaken, OSError"""
+        """Make a version, which no other process has made. raises Overtaken, OSError"""
         temporary = self._log / f".{version}.{uuid.uuid4().hex}.tmp"
         write_synced(temporary, "".join(json.dumps(one) + "\n" for one in actions).encode())
         self.step("table commit made")

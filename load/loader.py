@@ -206,7 +206,7 @@ class Loader:
         listener: Listener = no_listener,
     ) -> None:
         """clock      seconds since 1970, for the time of a commit
-        steady     seconds of a clock that nobody sets, for pauses
+        steady     seconds of a monotonic clock, for pauses
         executor   makes what runs the tasks; None: as the options say
         """
         self._options = options

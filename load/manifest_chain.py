@@ -4,7 +4,7 @@
                                                            every FULL_EVERY commits: {"snapshot": {...}, "change": {...}},
                                                            all that came before
 
-    1 write the file, fsync      nobody names it yet
+    1 write the file, fsync      nothing names it yet
     2 commit to the table        data files and the name of 1, atomic, on condition that nothing was committed since we read
                                  the name before it
 
@@ -157,7 +157,7 @@ class ChainedTarget(Target):
         return replace(view, column_ids=self.column_ids(condition))
 
     def _last_load(self, name: str) -> Change | None:
-        """The last commit up to one that added rows; None: it is not known any more."""
+        """The last commit up to one that added rows; None: it is no longer known."""
         while name:
             found = self._loaded(name)
             change = change_from_json(found["change"]) if "change" in found else None

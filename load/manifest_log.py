@@ -8,7 +8,7 @@
 A commit is written under a name of its own, synced, and linked to its number: `link` refuses a number that exists, on a local
 disk and over NFS, so a loader that read snapshot 41 and was overtaken can't make 42. Then the directory is synced.
 
-    1 write   .42.<unique>.tmp, fsync       a crash before 2 leaves a file that nobody reads
+    1 write   .42.<unique>.tmp, fsync       a crash before 2 leaves a file that nothing reads
     2 link    to 000...42.json              from here on it is committed
     3 sync    the directory                 and outlives a power loss
     4 unlink  the temporary name

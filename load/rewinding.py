@@ -192,7 +192,7 @@ def _deleted_by_others(
     target: Target, snapshot: Snapshot, name: TopicPartition, cut: int, kept: Sequence[DataFile]
 ) -> DeletedRows:
     """Rows before the cut that other programs deleted: the files that had them no longer count, so that the commit has to say it. Where
-    it is not known any more which rows a file had, all between its first and its last that are not there.
+    it is no longer known which rows a file had, all between its first and its last that are not there.
 
     raises   BrokenTarget, OSError
     """

@@ -226,7 +226,7 @@ def _deleted(target: Target, snapshot: Snapshot, chosen: Sequence[Chosen]) -> tu
 
 def _gone(target: Target, snapshot: Snapshot, choice: Choice) -> dict[DataFile, DeletedRows]:
     """Files that other programs took from the table, and that no longer count: their rows are deleted, by whichever program. One whose
-    offsets are not known any more stays, and says that others took it."""
+    offsets are no longer known stays, and says that others took it."""
     found = {}
     for one in snapshot.gone:
         offsets = known_offsets(target.root, one) if choice.takes_gone(one) else None

@@ -22,7 +22,7 @@ has parted is stored there at each moment:
     accepted   accepted losses are removed: they are of the past, and would count for the holds that follow
     holds      each znode is written over, or made
     states     after their holds
-    removed    znodes of holds that are not needed any more
+    removed    znodes of holds that are no longer needed
 
 A topic that is marked for deletion is held as well: the mark may be removed, and then the topic is served.
 """
@@ -48,7 +48,7 @@ from headrace.limits import PRODUCER_IDS_SKIPPED, READS_IN_FLIGHT_MAX
 
 START_S = 5.0
 SESSION_MS = 10_000
-BROKERS_WAIT_S = 60.0  # for sessions that the backup has, and nobody resumes
+BROKERS_WAIT_S = 60.0  # for sessions that the backup has, and nothing resumes
 POLL_S = 0.5
 STATES_PER_COMMIT = 400
 WRITES_PER_LOOK = 100  # topics that are written between two looks at which brokers are registered
@@ -76,7 +76,7 @@ def hold_all(
 ) -> int:
     """Have all replicas of nodes held when these start; returns the number of partitions that have one.
 
-    say      told what is waited for
+    say      called with what is waited for
     nodes    who is a node; none: as ZooKeeper has it
     raises   BrokersLive, where one is registered all that time, or comes meanwhile; NodesUnknown; HoldsUnread; ConfigError, ZkError,
              BadZnode

@@ -77,7 +77,7 @@ class Peer:
         self._told: list[tuple[PeerRequest, Outcome]] = []  # outcomes to tell when the state is right again
 
     def __len__(self) -> int:
-        """Requests that were asked for and are not told yet."""
+        """Requests that were made and are not reported yet."""
         return len(self._requests)
 
     @property
@@ -142,7 +142,7 @@ class Peer:
     # For `Peers`
 
     def shut(self) -> None:
-        """Its owner closed it: what was asked for is told, from within this call."""
+        """Its owner closed it: what was asked for is reported, from within this call."""
         self._step(PeerEvent.CLOSE)
         self._tell()
 
@@ -300,7 +300,7 @@ class Peer:
         backoff_ms = max(1, round(min(doubled_ms, options.backoff_max_ms) * jitter))
         if reason != self._reason:  # one line for a node that is away, not one for each try
             self._reason = reason
-            is_idle = not self._told and reason == CLOSED_BY_NODE  # nodes close what nobody uses
+            is_idle = not self._told and reason == CLOSED_BY_NODE  # nodes close what nothing uses
             level = logging.INFO if is_idle else logging.WARNING
             _log.log(level, "node not connected address=%s reason=%s failed=%d", self.address, reason, len(self._told))
         self._enter(PeerState.BACKING_OFF, backoff_ms)

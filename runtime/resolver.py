@@ -73,7 +73,7 @@ class Resolver:
             _log.debug("name not looked up host=%s reason=%s", host, failure)
 
     def forget(self, host: str, port: int) -> None:
-        """Nobody waits for this name any more; its thread may still hang."""
+        """Nothing waits for this name any longer; its thread may still hang."""
         if (host, port) in self._found:
             self._unwanted.add((host, port))
             self._drop_unwanted()

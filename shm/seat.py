@@ -125,7 +125,7 @@ class Seat:
         return mask
 
     def report_offline_dirs(self, mask: int) -> None:
-        """Tell every process that log directories failed; they stay failed until the node restarts."""
+        """Notify every process that log directories failed; they stay failed until the node restarts."""
         self.processes.add_offline_dirs(self.process_id, mask)
 
     def detach(self) -> None:

@@ -2,7 +2,7 @@
 
 Runs in: `headrace spark doctor`, on a host where executors run, as the user that they run as. A partition is local where one of its
 in-sync replicas is: its directory is here, belongs to the cluster and the broker that the cluster names, and may be read. Else the
-reason of the replica that came closest is told.
+reason of the replica that came closest is reported.
 
     FOREIGN      no in-sync replica's directory is on this host
     UNTOLD       the broker does not say where its log directories are

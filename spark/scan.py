@@ -241,7 +241,7 @@ def tell_placement(context: Any, ranges: list[OffsetRange]) -> None:
     """Warn if no executor runs on a host that has the files: nothing else shows it."""
     if str(context.master).partition("[")[0] == "local":
         return
-    # The driver is among them: it counts as an executor, for it can't be told from one beside it.
+    # The driver is among them: it counts as an executor, for it can't be distinguished from one beside it.
     status = context._jsc.sc().getExecutorMemoryStatus().keys().mkString(",")
     executors = {address.rpartition(":")[0] for address in status.split(",")}
     hosts = {host for one in ranges for _broker_id, host, _log_dir in one.replicas}

@@ -1,7 +1,7 @@
 """`AcknowledgedRows`: what an attempt was acknowledged, by batch, and whether the log has it.
 
 A leader that has a batch of the same sequences already acknowledges the second one with the first one's offset, whatever rows it has: a
-partition compares numbers. So each batch is read back at the offset that its response told:
+partition compares numbers. So each batch is read back at the offset that its response reported:
 
     the attempt's batch, all records    its rows are compared
     the same, with fewer records        the cleaner has passed: nothing to compare

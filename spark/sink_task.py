@@ -30,7 +30,7 @@ class SinkTask(NamedTuple):
     """A task that writes, in whichever attempt.
 
     query   id of the streaming query, which its checkpoint keeps; of a batch: its txnAppId, or drawn for it
-    run     of the query, another one after each start; empty where Spark does not tell. Of a batch: drawn for it
+    run     of the query, another one after each start; empty where Spark does not report. Of a batch: drawn for it
     batch   number of the micro-batch; of a batch: its txnVersion, or 0
     number  of the task
     attempt of it, from 0. A stage that Spark repeats begins again at 0

@@ -205,7 +205,7 @@ class BlockingDriver:
             os.close(self._wake_fd)
 
     def abandon(self) -> None:
-        """In a forked child: the sockets are the parent's; let go of our copies of them, say nothing to anyone."""
+        """In a forked child: the sockets are the parent's; release our copies of them, say nothing to anyone."""
         if self.is_closed:
             return
         self.is_closed = True
