@@ -181,7 +181,7 @@ def _window(fd: int, origin: int, length: int) -> Any:
         while done < length:
             count = os.preadv(fd, [view[done:]], origin + done)
             if not count:
-                raise CorruptRange(f"a segment was cut at byte {origin + done} while it was read") from None
+                raise CorruptRange(f"a segment was truncated at byte {origin + done} while it was read") from None
             done += count
         return np.frombuffer(view.toreadonly(), np.uint8)
     mapped.madvise(mmap.MADV_SEQUENTIAL)

@@ -244,7 +244,7 @@ def tell(ranges: list[OffsetRange]) -> None:
     for log_dir, reason in closed.items():
         _log.warning(
             "%s is on this host but not readable (%s): its records are fetched over the network; "
-            "make Spark's user a member of the group that owns it",
+            "add Spark's user to the group that owns it",
             log_dir,
             reason,
         )
@@ -326,8 +326,8 @@ def resolved(
             what = f"{name}: offset {offset} is not in the log, which holds {earliest[name]}..{latest[name]}"
             if options.fails_on_data_loss:
                 raise DataLoss(
-                    f"{what}: records were deleted, or the offset is wrong; failOnDataLoss=false "
-                    "(scan: fail_on_data_loss=False) reads what is there"
+                    f"{what}: records were deleted, or the offset is wrong; failOnDataLoss=false (scan:"
+                    " fail_on_data_loss=False) reads what is left"
                 )
             _log.warning("records lost, continuing because failOnDataLoss=false: %s", what)
             offset = min(max(offset, earliest[name]), latest[name])

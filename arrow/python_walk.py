@@ -58,7 +58,7 @@ from headrace.protocol.varint import ZIGZAGS, read_varlong
 
 HEADER: Final = struct.Struct(">qIiBIHIqqqhiI")  # sizes without a sign: what is negative is too large
 CODEC_BITS: Final = 7
-ENTRY_BYTES_MIN: Final = 17  # of a batch or an old entry whose length and format can be told
+ENTRY_BYTES_MIN: Final = 17  # of a batch or an old entry whose length and format can be determined
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 
 assert HEADER.size == HEADER_BYTES

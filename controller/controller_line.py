@@ -68,7 +68,7 @@ class ControllerLine:
             self.close()
 
     def close(self) -> None:
-        """What was asked is told."""
+        """What was asked is reported."""
         peer, self._peer, self._holder = self._peer, None, None
         if peer is not None:
             self._peers.close(peer)
@@ -161,7 +161,7 @@ def _answer(api_key: int, version: int, body: bytes | memoryview) -> Answer:
     try:
         response = decode_response(api_key, version, body)
     except BadFrame as failure:
-        _log.warning("answer of the active controller refused api=%s reason=%s", ApiKey(api_key).api_name, failure)
+        _log.warning("response of the active controller rejected api=%s reason=%s", ApiKey(api_key).api_name, failure)
         return Answer(ErrorCode.UNKNOWN_SERVER_ERROR)
     return Answer(ErrorCode.NONE, response, version)
 

@@ -91,7 +91,7 @@ class LogEnds:
         try:
             response = decode_response(ApiKey.LIST_OFFSETS, self._version, body)
         except BadFrame as failure:
-            _log.warning("answer refused api=ListOffsets broker=%d reason=%s", broker, failure)
+            _log.warning("response rejected api=ListOffsets broker=%d reason=%s", broker, failure)
             return {}
         return {
             (topic.name, row.partition_index): _end_in(row)

@@ -204,7 +204,7 @@ class LogPartings:
         try:
             response = decode_response(ApiKey.OFFSET_FOR_LEADER_EPOCH, self._version, body)
         except BadFrame as failure:
-            _log.warning("answer refused api=OffsetForLeaderEpoch broker=%d reason=%s", broker, failure)
+            _log.warning("response rejected api=OffsetForLeaderEpoch broker=%d reason=%s", broker, failure)
             return {}
         return {
             (topic.topic, row.partition): (row.leader_epoch, row.end_offset)

@@ -119,7 +119,7 @@ class EmbeddedZooKeeper:
             self.stop()  # another process was faster with the port, as a rule
         tail = (self._directory / LOG_FILE).read_text(errors="replace")[-LOG_TAIL_CHARACTERS:]
         raise ZooKeeperFailed(
-            f"ZooKeeper did not start in {ZOOKEEPER_START_TRIES_MAX} tries, the last one on port {self.port}; "
+            f"ZooKeeper did not start in {ZOOKEEPER_START_TRIES_MAX} attempts, the last one on port {self.port}; "
             f"{self._directory / LOG_FILE} ends with:\n{tail}"
         )
 
@@ -274,7 +274,7 @@ def find_jars() -> list[Path]:
     for name in JARS:
         found = sorted(folder.glob(f"{name}*.jar"))
         if not found:
-            raise ConfigError("zookeeper", str(folder), f"no {name}*.jar there: {WAY_OUT}")
+            raise ConfigError("zookeeper", str(folder), f"no {name}*.jar found: {WAY_OUT}")
         jars.append(found[0])
     return jars
 

@@ -245,7 +245,7 @@ class LocalCluster:
         try:
             return supervisor.run()
         except HeadraceError as failure:
-            _log.error("node ends reason=%s", failure)
+            _log.error("node exits reason=%s", failure)
             return exit_codes.CONFIG if isinstance(failure, ConfigError) else exit_codes.FAILED
 
     def _hear(self, node: LocalNode, now_ms: int) -> None:
@@ -298,12 +298,14 @@ class LocalCluster:
             )  # fmt: skip
             return
         if code == exit_codes.CONFIG or (code > 0 and not node.bootstrap):
-            _log.error("node ended, all stop node=%d pid=%d exit_code=%d", node.node_id, pid, code)
+            _log.error("node exited, stopping all nodes node=%d pid=%d exit_code=%d", node.node_id, pid, code)
             self._exit_code = code
             return
         node.deaths = 1 if node.ready_ms and now_ms - node.ready_ms >= QUIET_MS else node.deaths + 1
         if not node.bootstrap and node.deaths >= DEATHS_BEFORE_READY_MAX:
-            _log.error("node never served, all stop node=%d deaths_in_a_row=%d", node.node_id, node.deaths)
+            _log.error(
+                "node never became ready, stopping all nodes node=%d deaths_in_a_row=%d", node.node_id, node.deaths
+            )
             self._exit_code = exit_codes.FAILED
             return
         wait_ms = restart_wait_ms(node.deaths)

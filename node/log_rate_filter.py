@@ -1,6 +1,6 @@
 """A bound on the log lines that peers cause: a client must not be able to fill the disk with requests.
 
-Runs in: every process, on the handler that they inherit; each counts for itself. Lines of these modules are written
+Runs in: every process, on the handler that they inherit; each counts for itself. Lines of these modules are reported
 PEER_LINES_MAX times in an interval, by what they say without its values, those with a traceback PEER_TRACES_MAX times. The
 last one says that more are left out, the first of the next interval how many were.
 """

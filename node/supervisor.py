@@ -293,9 +293,12 @@ class Supervisor:
         assert child.exit_code is not None
         last = _reason(child.exit_code)
         _log.error(
-            "node gives up, a process never became ready role=%s deaths_in_a_row=%d last=%s", title, child.deaths, last
+            "giving up, a process never became ready role=%s deaths_in_a_row=%d last=%s", title, child.deaths, last
         )
-        self._exit_code, self._end_reason = exit_codes.FAILED, f"{title} died {child.deaths} times before it was ready"
+        self._exit_code, self._end_reason = (
+            exit_codes.FAILED,
+            f"{title} died {child.deaths} times before it became ready",
+        )
 
     def _note_stopped(self, child: Child) -> None:
         assert child.exit_code is not None
@@ -397,8 +400,8 @@ class Supervisor:
             changed = sorted(key for key in settings if settings.text(key) != self._settings.text(key))
             _log.info("settings reloaded changed=%s", ",".join(changed) or "none")
             for key in changed:
-                _log.warning("setting changed, a restart applies it key=%s", key)
-            self._news = [f"a restart applies {', '.join(changed)}"] if changed else []
+                _log.warning("setting changed, takes effect after a restart key=%s", key)
+            self._news = [f"effective after a restart: {', '.join(changed)}"] if changed else []
         self._status = self._serving_line()
         self._notifier.ready(self._status)
 
@@ -448,7 +451,7 @@ class Supervisor:
                     self._inbox.wait(left_ms)
                     self._reap()
                 elif clock.extend(steps := self._closing_steps(children)):
-                    _log.info("stop takes longer, it gets on role=%s steps=%d", role.name.lower(), steps)
+                    _log.info("still stopping, progress seen role=%s steps=%d", role.name.lower(), steps)
                     self._notifier.extend(2 * STOP_STEP_MS)
                 else:
                     break
@@ -469,7 +472,7 @@ class Supervisor:
         while child.pid and processes.leave(controller_id) is Leave.WANTED:
             left_ms = begun_ms + LEAVE_MS_MAX - _now_ms()
             if left_ms <= 0:
-                _log.warning("leaders not moved in time, the stop continues timeout_ms=%d", LEAVE_MS_MAX)
+                _log.warning("leaders not moved in time, stopping anyway timeout_ms=%d", LEAVE_MS_MAX)
                 return
             self._inbox.wait(min(left_ms, LEAVE_POLL_MS))
             self._reap()

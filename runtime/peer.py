@@ -78,7 +78,7 @@ class Peer:
         self._told: list[tuple[PeerRequest, Outcome]] = []  # outcomes to tell when the state is right again
 
     def __len__(self) -> int:
-        """Requests that were asked for and are not told yet."""
+        """Requests that were made and are not reported yet."""
         return len(self._requests)
 
     @property
@@ -143,7 +143,7 @@ class Peer:
     # For `Peers`
 
     def shut(self) -> None:
-        """Its owner closed it: what was asked for is told, from within this call."""
+        """Its owner closed it: what was asked for is reported, from within this call."""
         self._step(PeerEvent.CLOSE)
         self._tell()
 
@@ -297,7 +297,7 @@ class Peer:
         backoff_ms = self._backoff.next_ms()
         if reason != self._reason:  # one line for a node that is away, not one for each try
             self._reason = reason
-            is_idle = not self._told and reason == CLOSED_BY_NODE  # nodes close what nobody uses
+            is_idle = not self._told and reason == CLOSED_BY_NODE  # nodes close what nothing uses
             level = logging.INFO if is_idle else logging.WARNING
             _log.log(level, "node not connected address=%s reason=%s failed=%d", self.address, reason, len(self._told))
         self._enter(PeerState.BACKING_OFF, backoff_ms)
@@ -376,7 +376,7 @@ class Peer:
         assert first is request, "they are told in their order"
         self._peers.settled(request)
         if self._backoff.failures:
-            _log.info("node answers again address=%s failures=%d", self.address, self._backoff.failures)
+            _log.info("node responds again address=%s failures=%d", self.address, self._backoff.failures)
             self._backoff.reset()
             self._reason = ""
         request.settle(Outcome.ANSWERED, body)

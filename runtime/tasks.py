@@ -204,7 +204,7 @@ class Tasks:
         """Have a future fail when the time is over, or come with nothing where there is no failure."""
         future.timer = self._deadlines.schedule(self.now_ms() + wait_ms, future, failure)
         if not future.timer:
-            future.fail(self._refuse(f"{CONTROLLER_TIMERS_MAX} calls wait for their replies already"))
+            future.fail(self._refuse(f"{CONTROLLER_TIMERS_MAX} calls are already waiting for replies"))
 
     def unexpect(self, future: Future[Any]) -> None:
         """It has come."""

@@ -127,7 +127,7 @@ class Batch:
         if any(record.headers for record in records):
             raise KafkaError(
                 ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT,
-                f"records of {self.name} have headers: the broker is older than Kafka 0.11",
+                f"records of {self.name} have headers, which brokers before Kafka 0.11 don't support",
             )
         return build_message_set(records, MAGIC_V1, codec)
 

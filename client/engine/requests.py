@@ -165,7 +165,7 @@ class Requests:
     def describe(self) -> str:
         """What every request waits for."""
         busy = [repr(link) for link in list(self._links.values()) if len(link)]  # another thread may ask
-        busy += [f"broker {node} can't be reached, retried soon" for (node, _lane) in list(self._delayed)]
+        busy += [f"broker {node} can't be reached, retrying soon" for (node, _lane) in list(self._delayed)]
         return "; ".join(busy) or "nothing"
 
     # What happens to links
@@ -279,7 +279,7 @@ class Requests:
         delayed = self._delayed.pop(key)
         if self.address_of(key[0]) is None:
             for pending in delayed:
-                pending.on_answer(Answer(NO_VERSION, None, NotSent(f"broker {key[0]} is not known any more")))
+                pending.on_answer(Answer(NO_VERSION, None, NotSent(f"broker {key[0]} is no longer known")))
             return
         link = self._links.get(key) or self._open(key)
         for pending in delayed:

@@ -32,9 +32,9 @@ class LogTruncation(HeadraceError):
     """
 
     def __init__(self, partition: TopicPartition, offset: int, diverged: int, why: str) -> None:
-        at = f"from offset {diverged} on" if diverged >= 0 else "at an offset that is not known"
+        at = f"from offset {diverged} on" if diverged >= 0 else "at an unknown offset"
         super().__init__(
-            f"{partition}: {why}: it was read up to offset {offset}, and is another log {at}; seek to continue"
+            f"{partition}: {why}: it was read up to offset {offset}, but the log differs {at}; seek to continue"
         )
         self.partition = partition
         self.offset = offset

@@ -215,7 +215,9 @@ def _asked(
             if isinstance(found, dict):
                 return found
             reason = "not a JSON object"
-    raise RegistryUnavailable(f"schema registry {registry.shown}{path} did not respond {ATTEMPTS} times: {reason}")
+    raise RegistryUnavailable(
+        f"schema registry {registry.shown}{path} did not respond after {ATTEMPTS} attempts: {reason}"
+    )
 
 
 def _refusal(registry: SchemaRegistry, path: str, failure: urllib.error.HTTPError, is_post: bool) -> Exception:
@@ -226,7 +228,7 @@ def _refusal(registry: SchemaRegistry, path: str, failure: urllib.error.HTTPErro
             f"schema registry {registry.shown} has no {path.partition('?')[0]}{said if is_post else ''}"
         )
     if is_post and failure.code in REFUSALS:
-        return SchemaRefused(f"schema registry {registry.shown} refuses the schema{said or f': {failure}'}")
+        return SchemaRefused(f"schema registry {registry.shown} rejected the schema{said or f': {failure}'}")
     return RegistryUnavailable(f"schema registry {registry.shown}{path}: {failure}{said}")
 
 

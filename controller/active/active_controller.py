@@ -2,7 +2,7 @@
 
 Runs in: the controller process of the active node, from Elected to Resigned. It reads the known cluster, decides by pure functions
 (`reconciliation.py`, `topic_creation.py`, `topic_growth.py`, `assignment.py`), writes transactions that each check the controller
-epoch, tells the agent what is written, and then the brokers (`notices.py`). What it does by itself are the parts of a term
+epoch, notifies the agent what is written, and then the brokers (`notices.py`). What it does by itself are the parts of a term
 (`term.py`), in the order of PARTS; what requests ask for is here: creation, growth, marks. Each is a task, and none waits for another.
 
 Source: Kafka `KafkaController`.
@@ -181,7 +181,7 @@ class ActiveController:
         """Write new partitions of a topic. Call after `wait_free`.
 
         raises   KafkaError REASSIGNMENT_IN_PROGRESS, POLICY_VIOLATION (no room here), UNKNOWN_TOPIC_OR_PARTITION;
-                 ControllerMoved; ZkConflict, where somebody else changed the topic; ZkLost, where it may have happened or not
+                 ControllerMoved; ZkConflict, where another client changed the topic; ZkLost, where it may have happened or not
         """
         term = self.require_term()
         guard = term.guard
@@ -222,16 +222,16 @@ class ActiveController:
             self._deletions.marks_read([name])
 
     def require_term(self) -> Term:
-        """raises   ControllerMoved, where we are not active any more"""
+        """raises   ControllerMoved, where we are no longer active"""
         if self.term is None:
-            raise ControllerMoved(znodes.CONTROLLER_EPOCH, "this node is not the active controller any more")
+            raise ControllerMoved(znodes.CONTROLLER_EPOCH, "this node is no longer the active controller")
         return self.term
 
     def _part(self, kind: type[AnyPart]) -> AnyPart:
         for part in self.require_term().parts():
             if isinstance(part, kind):
                 return part
-        raise KafkaError(ErrorCode.NOT_CONTROLLER, "the active controller begins its term, ask again")
+        raise KafkaError(ErrorCode.NOT_CONTROLLER, "the active controller is starting, retry")
 
     # Names
 

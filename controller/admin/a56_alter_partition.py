@@ -61,7 +61,7 @@ async def _alter(context: AdminContext, version: int, request: Any) -> Any:
 
 
 def _name_of(context: AdminContext, version: int, topic: Any) -> str | None:
-    """None: no topic has this id."""
+    """None: unknown topic id."""
     if version < VERSION_OF_IDS:
         return str(topic.topic_name)
     return context.known.name_of(topic.topic_id.hex())

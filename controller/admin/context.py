@@ -64,7 +64,7 @@ class AdminContext(NamedTuple):
             if self.agent.monotonic_ms() >= end_ms:
                 raise KafkaError(
                     ErrorCode.REQUEST_TIMED_OUT,
-                    f"not begun: what stands before it in the request took {REQUEST_WORK_MS_MAX} ms",
+                    f"not started: earlier entries of the request took {REQUEST_WORK_MS_MAX} ms",
                 )
 
         return check

@@ -117,14 +117,14 @@ class Agent:
     def check_loaded(self) -> None:
         """raises   KafkaError NOT_CONTROLLER, which clients try again: what we know of the cluster may be of another session"""
         if not self.is_loaded:
-            raise KafkaError(ErrorCode.NOT_CONTROLLER, "the cluster's state is being read from ZooKeeper, ask again")
+            raise KafkaError(ErrorCode.NOT_CONTROLLER, "the cluster state is being read from ZooKeeper, retry")
 
     def check_active(self) -> None:
         """raises   KafkaError NOT_CONTROLLER"""
         self.check_loaded()
         if not self.election.is_active:
             holder = self.known.controller_id
-            raise KafkaError(ErrorCode.NOT_CONTROLLER, f"the active controller is node {holder}, ask there")
+            raise KafkaError(ErrorCode.NOT_CONTROLLER, f"the active controller is node {holder}")
 
     def hurry(self) -> None:
         """Somebody waits for what is known and not published yet."""
@@ -272,7 +272,7 @@ class Agent:
         if failure is None:
             self._complaint.reset()
         elif isinstance(failure, Unregistered):
-            _log.warning("registered again reason=%s", failure)
+            _log.warning("broker registered again reason=%s", failure)
             self.is_unregistered = True
         else:
             self._complain(failure)
@@ -282,7 +282,7 @@ class Agent:
         if not isinstance(failure, (ZkError, BadZnode)):
             raise failure
         if self._complaint.is_due(self.monotonic_ms() * 1_000_000) and not isinstance(failure, Superseded):
-            _log.warning("ZooKeeper not followed, again every %d ms reason=%s", RETRY_MS, failure)
+            _log.warning("changes in ZooKeeper not read, retrying every %d ms reason=%s", RETRY_MS, failure)
 
     async def _follow_controller(self, _paths: list[str]) -> None:
         controller_id = await self._run_election()
@@ -297,7 +297,7 @@ class Agent:
         known = self.known
         ids = await self._reader.read_broker_ids()
         if known.node_id not in ids:
-            raise Unregistered(f"{znodes.broker_path(known.node_id)} is gone, this node lives")
+            raise Unregistered(f"{znodes.broker_path(known.node_id)} was removed while this node is running")
         self._take_brokers({node_id: known.brokers[node_id] for node_id in ids if node_id in known.brokers})
         brokers = await self._reader.read_brokers(ids)
         if known.node_id in brokers:  # else the watch has fired again

@@ -69,7 +69,7 @@ class HostedRows:
         return is_held or self.is_offline(topic, index)
 
     def outcome(self, topic: Topic, index: int, leader_epoch: int) -> ErrorCode | None:
-        """What became of a role that the controller told; None: nothing yet.
+        """What became of a role that the controller assigned; None: nothing yet.
 
         topic          as it was then
         leader_epoch   of the role
@@ -80,7 +80,7 @@ class HostedRows:
         if self.cannot_serve(now, index):
             return ErrorCode.KAFKA_STORAGE_ERROR
         if self._known.is_held(now, index):
-            return None  # who is told of it may ask ZooKeeper why
+            return None  # who is notified of it may ask ZooKeeper why
         slot = self._known.slots.get(now.name, index)
         row = self._seat.partitions.read(slot) if slot >= 0 else None
         if row is None or row.key != partition_key(now.name, index, now.topic_id) or row.state not in _SERVING:

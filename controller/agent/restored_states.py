@@ -133,7 +133,7 @@ def _epoch_in(data: bytes, controller_epoch: int) -> int:
     try:
         return znodes.decode_controller_epoch(data)
     except BadZnode as failure:
-        _log.error("the epoch of controllers is not compared reason=%s", failure)
+        _log.error("controller epoch not compared reason=%s", failure)
         return controller_epoch
 
 

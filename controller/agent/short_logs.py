@@ -78,12 +78,12 @@ class ShortLogs:
                 except BadZnode as failure:
                     reason = str(failure)
                 _log.error(
-                    "leader epoch not begun for a log that lost its end, readers may not notice records that are written in place of"
-                    " those lost partition=%s-%d leader_epoch=%d reason=%s", *place, self._epochs.pop(place, NO_EPOCH), reason,
+                    "leader epoch not started for a log that lost its end, readers may not notice that lost records"
+                    " were replaced partition=%s-%d leader_epoch=%d reason=%s", *place, self._epochs.pop(place, NO_EPOCH), reason,
                 )  # fmt: skip
 
     def _forget_settled(self) -> None:
-        """An epoch after the one that was known, or no leader here: whoever leads next begins one."""
+        """An epoch after the one that was known, or no leader here: the next leader begins one."""
         for place, epoch in list(self._epochs.items()):
             led = self._epoch_led(place)
             if led == NO_EPOCH or led > epoch:

@@ -382,7 +382,7 @@ class KnownCluster:
                 self._let_go(now)
                 self._say_deleted(DeletedTopic(name, now.topic_id))
                 _log.error(
-                    "another topic has taken a name, the old one's files are kept as *-stray topic=%s topic_id=%s"
+                    "topic name reused by another topic, files of the old one are kept as *-stray topic=%s topic_id=%s"
                     " now=%s",
                     name, now.topic_id, topic.topic_id,
                 )  # fmt: skip
@@ -411,7 +411,7 @@ class KnownCluster:
                 replicas[self._doomed(topic, index)] = None
             else:
                 _log.error(
-                    "replica of a deleted topic stays, headrace.partitions.max leaves no row for it partition=%s-%d"
+                    "replica of a deleted topic not removed, headrace.partitions.max leaves no row for it partition=%s-%d"
                     " topic_id=%s", name, index, topic.topic_id,
                 )  # fmt: skip
         if replicas:

@@ -31,7 +31,7 @@ class Topic:
     past         states that were there once: what is written in their place goes on from them
     told         leader epochs of the last LeaderAndIsr that was accepted, of replicas here
     stopped      partitions whose replica here was deleted, whatever the assignment says, until a LeaderAndIsr names it
-    halted       partitions whose replica here follows nobody, whoever leads, until a LeaderAndIsr names it
+    halted       partitions whose replica here follows no leader at all, until a LeaderAndIsr names it
     offline      replicas that can't be served by brokers that are alive, as told by the active controller
     is_watched   whether its node in ZooKeeper is
     added        which addition to the known cluster this was, 0: none yet

@@ -50,14 +50,14 @@ class Outage:
             if self.is_on:
                 self._end(now_ns)
             elif lost:
-                _log.warning("connection to ZooKeeper lost and found again at=%s times=%d", self._connect, lost)
+                _log.warning("connection to ZooKeeper lost and restored at=%s times=%d", self._connect, lost)
             return
         if not self.is_on:
             self._begin(now_ns, now_ms)
         if (self._has_served or self.away_s(now_ns) >= START_PATIENCE_S) and self._reminder.is_due(now_ns):
             if self._has_served:
                 _log.warning(
-                    "connection to ZooKeeper lost, the node serves by what it knows; topics and producer ids wait at=%s"
+                    "connection to ZooKeeper lost, the node serves its last known state; topic changes and producer ids wait at=%s"
                     " since=%s",
                     self._connect, clock_text(self._since_ms),
                 )  # fmt: skip

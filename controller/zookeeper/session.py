@@ -141,7 +141,7 @@ class ZkSession:
             alive()
             if time.monotonic() >= deadline:
                 self._end()
-                raise ZkLost(f"no ZooKeeper answers at {self._hosts} within {timeout_s:.0f} s")
+                raise ZkLost(f"no ZooKeeper responds at {self._hosts} within {timeout_s:.0f} s")
         self.save_session()
 
     def save_session(self) -> None:
@@ -303,7 +303,7 @@ class ZkSession:
                 try:
                     await future
                 except NodeExistsError:
-                    pass  # somebody else was faster
+                    pass  # another client was faster
 
     async def set(self, path: str, data: bytes, version: int = -1) -> int:
         """returns the new version; raises ZkConflict, where the version is another or the node is gone"""
@@ -384,7 +384,7 @@ class ZkSession:
             self._client.stop()
             self._client.close()
         except (KazooException, OSError) as failure:
-            _log.warning("ZooKeeper session not closed in order reason=%s", type(failure).__name__)
+            _log.warning("ZooKeeper session not closed cleanly reason=%s", type(failure).__name__)
             return False
         return True
 

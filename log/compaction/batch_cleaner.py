@@ -82,8 +82,8 @@ def decode(batches: list[Batch], plain_bytes_max: int) -> Iterator[Lanes]:
     for index, (header, batch) in enumerate(batches):
         if header.record_count > COMPACTED_RECORDS_MAX:
             raise CorruptRecord(
-                f"batch at offset {header.base_offset} with {header.record_count} records: at most "
-                f"{COMPACTED_RECORDS_MAX} are compacted"
+                f"batch at offset {header.base_offset} with {header.record_count} records: the limit of compaction"
+                f" is {COMPACTED_RECORDS_MAX}"
             )
         codec = header.attributes & CODEC_MASK
         body = decompress(codec, batch[HEADER_BYTES:]) if codec else batch[HEADER_BYTES:]

@@ -121,7 +121,7 @@ class EntryScan:
             if self.stopped or place:
                 continue
             if len(window) <= MAGIC_POSITION or len(window) < wanted:
-                self._stop(f"{self._limit - self.end} bytes are too few for an entry", is_torn=True)
+                self._stop(f"{self._limit - self.end} bytes are too short for an entry", is_torn=True)
                 return
             size = self._size_at(window, 0)
             yield self._entry(window, self.end, size, is_whole=False)
@@ -172,7 +172,7 @@ class EntryScan:
         size = int.from_bytes(window[place + 8 : place + 12], "big", signed=True) + LOG_OVERHEAD_BYTES
         magic = window[place + MAGIC_POSITION]
         if magic > MAGIC_V2:
-            self._stop(f"magic {magic} is no format of a record batch")
+            self._stop(f"magic {magic} is not a record batch format")
         elif size < (HEADER_BYTES if magic == MAGIC_V2 else LEGACY_BYTES_MIN[magic]):
             self._stop(f"an entry of {size} bytes is too small for format v{magic}")
         elif size > self._limit - self.end:

@@ -97,7 +97,7 @@ def base_offset_of(path: Path) -> int:
     """The offset that a file is named for; raises HeadraceError."""
     stem = path.name.partition(".")[0]
     if not (stem.isascii() and stem.isdigit()):
-        raise HeadraceError(f"{path}: its name begins with no offset, which its entries count from")
+        raise HeadraceError(f"{path}: its name does not begin with an offset, which its entries are relative to")
     return int(stem)
 
 
@@ -321,8 +321,8 @@ def _state_file(path: Path) -> Iterator[Item]:
 
 def _why_unknown(path: Path) -> str:
     if path.is_dir():
-        return "is a directory: name the files in it; `headrace verify` takes directories"
-    return "its name is none that this command knows" if path.exists() else "No such file or directory"
+        return "is a directory: pass the files in it, or use `headrace verify`"
+    return "its name is not recognized" if path.exists() else "No such file or directory"
 
 
 def _take(findings: Findings) -> Iterator[Item]:

@@ -169,19 +169,19 @@ class SegmentFile:
         return self._walk(offset, 0, end)  # no entry, or one that was wrong: the headers alone, from the start
 
     def offset_after(self, position: int, default: int) -> int:
-        """An offset at or after the last record before a position, as far as the index tells; else `default`."""
+        """An offset at or after the last record before a position, as far as the index shows; else `default`."""
         index = self._index_reader()
         entry = index.first(lambda entry: 0 < entry[1] < position) if index is not None else None
         return self.base_offset + entry[0] + 1 if entry is not None and entry[1] else default
 
     def indexed_position(self, most: int) -> int:
-        """Where a batch begins at or below a position, as far as the index tells; else 0."""
+        """Where a batch begins at or below a position, as far as the index shows; else 0."""
         index = self._index_reader()
         entry = index.lookup(lambda entry: 0 < entry[1] <= most) if index is not None else None
         return entry[1] if entry is not None else 0
 
     def offset_before(self, position: int) -> int:
-        """An offset at or before the last batch before a position, as far as the index tells; else the first one."""
+        """An offset at or before the last batch before a position, as far as the index shows; else the first one."""
         index = self._index_reader()
         entry = index.lookup(lambda entry: 0 < entry[1] < position) if index is not None else None
         return self.base_offset + entry[0] if entry is not None else self.base_offset
@@ -228,7 +228,7 @@ class SegmentFile:
         return os.pread(self.fd, size, position)
 
     def position_before(self, offset: int, end: int) -> int:
-        """Where a batch begins at or below `offset`, as far as the index tells; else 0."""
+        """Where a batch begins at or below `offset`, as far as the index shows; else 0."""
         position = self.known_position(offset)
         if 0 <= position <= end:
             return position

@@ -115,7 +115,7 @@ def check_room(directory: Path, wanted: int, disk: Disk) -> None:
     raises   RoomWanted
     """
     if disk.free_bytes(directory) < wanted:
-        reason = f"no room to keep the {wanted} bytes that follow a damaged batch"
+        reason = f"no space to keep the {wanted} bytes that follow a damaged batch"
         raise RoomWanted(errno.ENOSPC, reason, str(directory), wanted)
 
 

@@ -1,4 +1,4 @@
-"""The leader epochs that a segment's batches tell, where the file that says so was lost, or says something else.
+"""The leader epochs that a segment's batches show, where the file that says so was lost, or says something else.
 
 Epochs grow along a log: between two batches of one epoch there is no other. So of the batches that the offset index names a few are
 read, by halves, and headers are walked between two neighbours that differ, and after the last one. A segment of 1 GiB of small

@@ -117,7 +117,7 @@ class Node:
     def leave(self) -> None:
         """The session was lost."""
         self.agent.leave()
-        self.tasks.cancel(ZkLost("the session is over"))
+        self.tasks.cancel(ZkLost("the session has ended"))
         self.settle()
 
     def rejoin(self) -> None:

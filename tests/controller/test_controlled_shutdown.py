@@ -122,6 +122,6 @@ def test_a_session_that_ends_ends_the_wait():
     node = Node()
     node.stops = True
     node.turn()
-    node.tasks.cancel(ZkLost("the session is over"))
+    node.tasks.cancel(ZkLost("the session has ended"))
     node.tasks.run(100)
     assert node.leave is Leave.DONE

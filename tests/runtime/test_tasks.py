@@ -93,7 +93,7 @@ def test_a_cancelled_task_gets_the_failure_at_each_await_and_calls_no_more(tasks
     task = tasks.start(stubborn(), ignore)
     other = tasks.start(waiting(future, []), ignore)
     tasks.run(10)
-    tasks.cancel(ZkLost("the session is over"))
+    tasks.cancel(ZkLost("the session has ended"))
     while tasks.run(10):
         pass
     assert seen == ["lost"] * 3

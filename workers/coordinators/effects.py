@@ -55,7 +55,7 @@ class SetTimer(NamedTuple):
 
 
 class CancelTimer(NamedTuple):
-    """An event that has not come is not wanted any more."""
+    """An event that has not come is no longer wanted."""
 
     serial: int
 

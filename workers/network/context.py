@@ -123,7 +123,7 @@ class Context:
         """A batch can't be opened: nobody can read it, and look-ups pass it. That is said once in a while."""
         if self.batch_notices.is_due(str(segment), str(offset), self.now_ms):
             _log.warning(
-                "batch can't be opened, look-ups pass it path=%s offset=%d reason=%s", segment, offset, failure
+                "batch can't be decoded, lookups skip it path=%s offset=%d reason=%s", segment, offset, failure
             )
 
     def note_unread(self, route: Route, failure: Exception) -> None:

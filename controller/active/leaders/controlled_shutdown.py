@@ -3,12 +3,12 @@
 Runs in: the controller process of the active node. From when it asks until it is gone, it leads nothing new (`liveness.py`).
 
     partitions that it leads      another replica that is in sync and stays; the ISR without it
-    partitions that it follows    StopReplica, which keeps the files; the ISR without it, the others are told
+    partitions that it follows    StopReplica, which keeps the files; the ISR without it, the others are notified
 
 After each of the two, brokers that stay have time to take their roles: leaders would wait for a follower that is gone, and who asks
 may be the controller itself, with whose end nobody tells them anything for a while.
 
-What it leads still, for nobody else is in sync, is the answer: it asks again, and after its last try it goes all the same.
+What it leads still, for nothing else is in sync, is the answer: it asks again, and after its last try it goes all the same.
 Partitions with one replica have nowhere to go, and are not named.
 
 Source: Kafka `KafkaController.doControlledShutdown`.
@@ -41,7 +41,8 @@ async def shut_down(term: Term, broker: int, broker_epoch: int) -> list[tuple[st
         raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, f"broker {broker} is not registered")
     if NO_EPOCH != broker_epoch < registration.epoch:
         raise KafkaError(
-            ErrorCode.STALE_BROKER_EPOCH, f"broker {broker} epoch {broker_epoch}, known is {registration.epoch}"
+            ErrorCode.STALE_BROKER_EPOCH,
+            f"broker {broker} epoch {broker_epoch} is stale, expected {registration.epoch}",
         )
     is_first = broker not in term.liveness.shutting_down
     term.liveness.shutting_down.add(broker)
@@ -58,7 +59,7 @@ async def shut_down(term: Term, broker: int, broker_epoch: int) -> list[tuple[st
     await _be_heard(term)
     now = term.known.brokers.get(broker)
     if now is None or now.epoch != registration.epoch:  # what comes back is not stopped for what went
-        raise KafkaError(ErrorCode.STALE_BROKER_EPOCH, f"broker {broker} went while its leaders were moved")
+        raise KafkaError(ErrorCode.STALE_BROKER_EPOCH, f"broker {broker} left while its leaders were being moved")
     await term.states.move_replicas(followed, ReplicaStatus.OFFLINE)
     await _be_heard(term)
     left = [
@@ -66,7 +67,9 @@ async def shut_down(term: Term, broker: int, broker_epoch: int) -> list[tuple[st
         for topic, index in _replicated_on(term, broker)
         if (state := topic.states[index]) is not None and state.leader == broker
     ]
-    _log.info("a broker shuts down broker=%d led=%d followed=%d left=%d", broker, len(led), len(followed), len(left))
+    _log.info(
+        "broker is shutting down broker=%d led=%d followed=%d left=%d", broker, len(led), len(followed), len(left)
+    )
     return left
 
 

@@ -1,4 +1,4 @@
-"""Who leads a partition, and who is in sync: pure, a state in, the state that is to be written out.
+"""Who leads a partition, and which replicas are in sync: pure, a state in, the state that is to be written out.
 
 Runs in: the controller process of the active node. Each answer has a later leader epoch, and the version of the node that it was
 made from, which its write expects. `online` are brokers that live, are not shutting down, and have this replica's directory.
@@ -35,7 +35,7 @@ def elect_offline(
     is_unclean: bool = False,
     is_recovery_told: bool = True,
 ) -> PartitionState | None:
-    """A leader for a partition whose leader is gone; None where nobody may lead.
+    """A leader for a partition whose leader is gone; None where no replica may lead.
 
     epoch              of the controller
     is_unclean         whether a replica out of the ISR may lead

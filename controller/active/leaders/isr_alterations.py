@@ -1,14 +1,14 @@
 """In-sync replicas as leaders want them (AlterPartition): what is accepted, and written.
 
 Runs in: the controller process of the active node. `judge` is pure; each rule is judged in Kafka's order. All that a request wants is
-written together, a state at the version that was judged; where somebody else was faster, or the reply is lost, the states are read
+written together, a state at the version that was judged; where another client was faster, or the reply is lost, the states are read
 and judged again: our own write is an equal state then, and accepted.
 
-    a state that we don't have yet      NOT_CONTROLLER: somebody else may be it (KAFKA-14154)
+    a state that we don't have yet      NOT_CONTROLLER: another client may be it (KAFKA-14154)
     what is so already                  accepted, before all that fences (KAFKA-14144: the answer was lost)
     an older leader epoch               FENCED_LEADER_EPOCH
     an older partition epoch            INVALID_UPDATE_VERSION
-    recovering, with others or anew     INVALID_REQUEST
+    recovering, with others or again     INVALID_REQUEST
     a broker that is gone, or about to  INELIGIBLE_REPLICA, before v2 OPERATION_NOT_ATTEMPTED (KIP-841)
     one that was restarted since (v3)   the same (KIP-903; Apache's ZooKeeper controller does not check it)
 
@@ -84,7 +84,7 @@ def judge(
 
 
 async def alter(term: Term, wanted: Mapping[Partition, WantedIsr]) -> dict[Partition, Outcome]:
-    """Carry out what is accepted; tells the agent, brokers and parts.
+    """Carry out what is accepted; notifies the agent, brokers and parts.
 
     returns   the state that is there now, or an error, of each partition
     raises    ControllerMoved; ZkError, where some of it may be written or not
@@ -136,7 +136,7 @@ async def _write(term: Term, changes: Mapping[Partition, PartitionState], topics
     """Whether all of it is written; else some were written by others, or by us without a reply: to be read again.
 
     topics   as they were when the changes were judged: one that went since, while another part was written, is judged again
-    raises   ControllerMoved; ZkLost, where the session is over
+    raises   ControllerMoved; ZkLost, where the session has ended
     """
     if not all(term.known.is_current(topics[name]) for name, _index in changes):
         return False
@@ -148,10 +148,14 @@ async def _write(term: Term, changes: Mapping[Partition, PartitionState], topics
     except ControllerMoved:
         raise
     except ZkConflict as conflict:
-        _log.info("states were written by others, they are read again partitions=%d reason=%s", len(changes), conflict)
+        _log.info(
+            "partition states changed by another writer, reading them again partitions=%d reason=%s",
+            len(changes),
+            conflict,
+        )
         return False
     except ZkLost as failure:
-        _log.info("a change of ISRs has no reply, states are read again partitions=%d reason=%s", len(changes), failure)
+        _log.info("no reply to an ISR change, reading the states again partitions=%d reason=%s", len(changes), failure)
         return False
     by_topic: dict[Topic, dict[int, PartitionState]] = {}
     for (name, index), state in changes.items():

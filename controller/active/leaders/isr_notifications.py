@@ -34,14 +34,14 @@ class IsrNotifications(NumberedNotes):
             try:
                 partitions.update(dict.fromkeys(znodes.decode_isr_change(path, data)))
             except BadZnode as failure:
-                _log.warning("change of ISRs ignored reason=%s", failure)
+                _log.warning("ISR change notification ignored reason=%s", failure)
         await read_states(self._term, list(partitions))
 
 
 async def read_states(term: Term, partitions: list[tuple[str, int]]) -> None:
     """Read states of partitions that others may have written, and tell them; raises ZkError.
 
-    What is known already is told to brokers all the same: a leader of this node wrote it, or it was read for another reason.
+    What is known already is sent to brokers all the same: a leader of this node wrote it, or it was read for another reason.
     """
     known = term.known
     for first in range(0, len(partitions), READS_IN_FLIGHT_MAX):
@@ -58,7 +58,7 @@ async def read_states(term: Term, partitions: list[tuple[str, int]]) -> None:
             try:
                 state = znodes.decode_state(path, node.data, node.version)
             except BadZnode as failure:
-                _log.error("partition state kept as it was reason=%s", failure)
+                _log.error("partition state left unchanged reason=%s", failure)
                 continue
             if state.version > now.version:
                 newer.setdefault(name, {})[index] = state
@@ -69,7 +69,7 @@ async def read_states(term: Term, partitions: list[tuple[str, int]]) -> None:
 
 
 def tell_isrs(term: Term, name: str, indexes: list[int]) -> None:
-    """Tell brokers and the parts that leaders changed ISRs; the known cluster has it."""
+    """Notify brokers and the parts that leaders changed ISRs; the known cluster has it."""
     term.notices.tell_metadata(name, indexes)
     for part in term.parts():
         part.isrs_changed(name, indexes)

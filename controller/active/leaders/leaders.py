@@ -7,7 +7,7 @@ Runs in: the controller process of the active node, one object a term. Both are 
     first states  topics that have partitions without any: made by hand, or half by a killed controller
 
 What a partition needs follows from what is known of it, so that the same topic may be checked whenever in doubt. A process of a
-node that dies is none of this: its node stays a member. Topics that are being deleted are not known any more.
+node that dies is none of this: its node stays a member. Topics that are being deleted are no longer known.
 The first are carried out by `state_changes.py`; what the others decide is in `reconciliation.py`.
 
 Source: Kafka `KafkaController.onBrokerFailure`, `onBrokerStartup`, `onReplicasBecomeOffline`, `processLeaderAndIsrResponseReceived`.
@@ -47,12 +47,12 @@ class Leaders(Part):
         ] = {}  # topics whose leaders are to be checked -> whether their replicas came or went
         self._elected: dict[str, bool] = {}  # the same, once that was done: their ISRs are next
         self._incomplete: dict[str, None] = {}  # topics that have partitions without a state
-        self._told: dict[str, set[int]] = {}  # partitions that brokers were told of in this term, by the topic's id
+        self._told: dict[str, set[int]] = {}  # partitions that brokers were notified of in this term, by the topic's id
         self._checking: Task[None] | None = None
         self._completing: Task[None] | None = None
 
     async def begin(self) -> None:
-        """Look at everything, and tell it: nobody knows what the controller before had told."""
+        """Look at everything, and tell it: it is unknown what the controller before had told."""
         names = list(self._term.known.topics)
         for first in range(0, len(names), TOPICS_PER_STEP):
             self._tell_new(names[first : first + TOPICS_PER_STEP])
@@ -78,7 +78,7 @@ class Leaders(Part):
         self._check(names)
 
     def topic_written(self, name: str) -> None:
-        """Brokers may have gone meanwhile; what was not told is told once it was read."""
+        """Brokers may have gone meanwhile; what was not sent is sent once it was read."""
         self._check([name])
 
     def isrs_changed(self, name: str, indexes: Collection[int]) -> None:
@@ -124,7 +124,7 @@ class Leaders(Part):
     def _check(self, names: Iterable[str], has_moved: bool = False) -> None:
         """Have topics' leaders, ISRs and states checked.
 
-        has_moved   whether replicas came or went: brokers are told of all partitions, for they may be offline or not any more
+        has_moved   whether replicas came or went: brokers are notified of all partitions, for they may be offline or not any more
         """
         leaderless = self._leaderless
         for name in names:
@@ -141,7 +141,7 @@ class Leaders(Part):
         return bool(self._leaderless or self._elected)
 
     def _tell_new(self, names: list[str]) -> None:
-        """Tell brokers of partitions that they were not told of in this term; states that are missing follow when they are made."""
+        """Notify brokers of partitions that they were not notified of in this term; states that are missing follow when they are made."""
         for name in names:
             topic = self._term.known.topics.get(name)
             if topic is None or name in self._term.reservations:
@@ -153,7 +153,7 @@ class Leaders(Part):
                 self._term.notices.tell_leaders(name, there)
 
     def _told_of(self, topic: Topic) -> set[int]:
-        """What was told of a topic; that of topics that are gone goes, now and then."""
+        """What was sent about a topic; entries of deleted topics are dropped now and then."""
         topics = self._term.known.topics
         if len(self._told) > 2 * len(topics) + TOPICS_PER_STEP:
             there = {one.topic_id or one.name for one in topics.values()}
@@ -265,7 +265,7 @@ class Leaders(Part):
             ):
                 await term.commit(step)
                 self._tell_states(topic, made, is_new=True)
-            is_told = not term.is_over  # else brokers of the next term were not told: it is read again
+            is_told = not term.is_over  # else brokers of the next term were not notified: it is read again
         finally:
             term.reservations.release(topic.name, is_told)
 

@@ -35,15 +35,13 @@ class LogDirEvents(NumberedNotes):
             try:
                 brokers.add(znodes.decode_log_dir_event(path, data))
             except BadZnode as failure:
-                _log.warning("failed log directory ignored reason=%s", failure)
+                _log.warning("log directory notification ignored reason=%s", failure)
         for broker in sorted(brokers & self._term.known.brokers.keys()):
             self._ask(broker)
 
     def _ask(self, broker: int) -> None:
         term = self._term
-        _log.warning(
-            "a log directory failed or is back, its broker is asked which replicas are offline broker=%d", broker
-        )
+        _log.warning("a log directory failed or came back, asking its broker for offline replicas broker=%d", broker)
         for name in term.known.topics_on((broker,)):
             topic = term.known.topics[name]
             indexes = [index for index, replicas in enumerate(topic.replicas) if broker in replicas]

@@ -45,7 +45,7 @@ Step = Callable[[PartitionFacts, Elect], Effects | Refusal]
 
 
 def status_of(state: PartitionState | None, online: Collection[int], is_deleted: bool = False) -> PartitionStatus:
-    """What a partition is, by its state and by who is online; one that nobody knows is NON_EXISTENT."""
+    """What a partition is, by its state and by which brokers are online; one that nobody knows is NON_EXISTENT."""
     if is_deleted:
         return PartitionStatus.NON_EXISTENT
     if state is None:

@@ -108,7 +108,7 @@ class PreferredLeaders(Part):
                 raise
             except ZkError as failure:
                 self._is_stale = True
-                _log.debug("wishes for elections are followed later reason=%s", failure)
+                _log.debug("requested elections not processed, retrying later reason=%s", failure)
                 await self._term.tasks.sleep(RETRY_MS)
 
     async def _follow(self) -> None:
@@ -120,10 +120,10 @@ class PreferredLeaders(Part):
             places = decode_preferred_election(node.data)
         except BadZnode as failure:
             places = []
-            _log.error("wishes for elections removed reason=%s", failure)
+            _log.error("invalid election request removed reason=%s", failure)
         errors = await self.elect(places, Election.PREFERRED)
         failed = {place: error for place, error in errors.items() if error is not None and _is_failure(error)}
-        _log.info("preferred leaders asked for partitions=%d not_elected=%d", len(places), len(failed))
+        _log.info("preferred leader election finished partitions=%d not_elected=%d", len(places), len(failed))
         transaction = self._term.guard.begin()
         transaction.delete(znodes.PREFERRED_ELECTION, node.version)
         try:
@@ -131,7 +131,7 @@ class PreferredLeaders(Part):
         except ControllerMoved:
             raise
         except ZkConflict:
-            pass  # somebody wrote it once more: the watch says so
+            pass  # a client wrote it once more: the watch says so
 
     # Balance
 
@@ -144,7 +144,7 @@ class PreferredLeaders(Part):
             except ControllerMoved:
                 raise
             except ZkError as failure:
-                _log.debug("leaders are balanced later reason=%s", failure)
+                _log.debug("leaders not balanced, retrying later reason=%s", failure)
             await term.tasks.sleep(term.settings["leader.imbalance.check.interval.seconds"] * 1000)
 
     async def _balance(self) -> None:
@@ -214,7 +214,7 @@ def _error_of(topic: Topic, index: int, kind: Election, changes: Changes, *, is_
         return None
     state = topic.states[index]
     leader = NO_LEADER if state is None else state.leader
-    why = "somebody else changes it just now: ask again" if place in changes.stale else f"its leader is {leader}"
+    why = "another client is changing it: retry" if place in changes.stale else f"its leader is {leader}"
     disputed = "a replica's log is ahead of the partition's state, see headrace cluster describe --held"
     if kind is Election.UNCLEAN:
         text = disputed if is_disputed else f"none of replicas {list(topic.replicas[index])} is alive"

@@ -58,7 +58,7 @@ Step = Callable[[ReplicaFacts], Effects | Refusal]
 
 
 def _begin(facts: ReplicaFacts) -> Effects | Refusal:
-    """A replica that a reassignment adds: it follows whoever leads."""
+    """A replica that a reassignment adds: it follows the current leader."""
     if facts.state is None:
         return NOTHING  # it is told with the first state
     if facts.state.leader == facts.broker:
@@ -78,7 +78,7 @@ def _tell(facts: ReplicaFacts) -> Effects:
 
 
 def _stop(facts: ReplicaFacts) -> Effects:
-    """It follows nobody any more, and is out of the ISR where others remain; they are told."""
+    """It follows no leader any more, and is out of the ISR where others remain; they are notified."""
     stop = StopReplica(facts.broker, facts.leader_epoch, is_deleted=False)
     if facts.is_deleted:
         return Effects(notices=(stop,))
@@ -86,7 +86,7 @@ def _stop(facts: ReplicaFacts) -> Effects:
         return Effects(notices=(stop, TellMetadata()))
     state = without(facts.state, (facts.broker, *facts.offline), facts.epoch)
     if state is None:
-        return Effects(notices=(stop, TellMetadata()))  # who is offline
+        return Effects(notices=(stop, TellMetadata()))  # which brokers are offline
     others = tuple(replica for replica in facts.replicas if replica != facts.broker)
     return Effects(state, (stop, TellLeaders(others)))
 

@@ -1,4 +1,4 @@
-"""Steps of replicas and partitions, carried out: the tables say what, this writes it and tells the brokers.
+"""Steps of replicas and partitions, carried out: the tables say what, this writes it and notifies the brokers.
 
 Runs in: the controller process of the active node, one object a term. What a step is decided by is read when its transaction is
 filled; several transactions are in flight at once (KAFKA-10794).
@@ -8,10 +8,10 @@ filled; several transactions are in flight at once (KAFKA-10794).
         ->  the agent is told (StatesWritten)
         ->  notices to brokers
 
-A state that somebody else wrote meanwhile is left out, and its topic read again (StatesStale): `Part.topics_read` comes
-after that. It may have been ourselves, and the reply was lost: what was read is told to brokers then (`take_doubted`).
+A state that another client wrote meanwhile is left out, and its topic read again (StatesStale): `Part.topics_read` comes
+after that. It may have been ourselves, and the reply was lost: what was read is sent to brokers then (`take_doubted`).
 A state that a later controller wrote is left alone: our term is over.
-What a replica is follows from who is online; what does not (a new one, those of a deletion) is remembered here.
+What a replica is follows from which brokers are online; what does not (a new one, those of a deletion) is remembered here.
 
 Source: Kafka `ZkReplicaStateMachine`, `ZkPartitionStateMachine`.
 """
@@ -99,7 +99,7 @@ class StateChanges:
 
     def __init__(self, term: Term) -> None:
         self._term = term
-        # Where it is not what follows from who is online
+        # Where it is not what follows from which brokers are online
         self._remembered: dict[tuple[str, int, int], ReplicaStatus] = {}
         # Partitions whose write was refused, and the version that it expected
         self._doubted: dict[str, dict[int, int]] = {}
@@ -206,7 +206,7 @@ class StateChanges:
     ) -> Changes:
         """Move replicas to another state; each of another partition, for each write changes the version that the next expects.
 
-        on_stopped   told what came of each StopReplica
+        on_stopped   called with what came of each StopReplica
         """
         moving = list(replicas)
         steps: list[Step] = [
@@ -236,7 +236,7 @@ class StateChanges:
     ) -> None:
         """Move replicas (partition, broker) of a topic that is being deleted: nothing of that is written.
 
-        on_stopped   told what came of each StopReplica
+        on_stopped   called with what came of each StopReplica
         """
         assert topic.name in self._term.leaving
         for index, broker in replicas:
@@ -275,7 +275,7 @@ class StateChanges:
         return ReplicaStatus.ONLINE if is_online else ReplicaStatus.OFFLINE
 
     def _remember(self, topic: Topic, index: int, broker: int, status: ReplicaStatus) -> None:
-        """What follows from who is online need not be."""
+        """What follows from which brokers are online need not be."""
         key = (topic.name, index, broker)
         if status is ReplicaStatus.NON_EXISTENT or status is self._status_by_liveness(topic, index, broker):
             self._remembered.pop(key, None)
@@ -297,7 +297,7 @@ class StateChanges:
         effects = step_replica(status, wanted, facts)
         if effects is NEVER:
             _log.error(
-                "a replica stays %s topic=%s partition=%d broker=%d wanted=%s",
+                "replica remains %s topic=%s partition=%d broker=%d wanted=%s",
                 status.value, topic.name, index, broker, wanted.value,
             )  # fmt: skip
         return effects
@@ -404,7 +404,7 @@ class StateChanges:
         return writes if planned else None
 
     async def _commit(self, writes: list[_Write], changes: Changes, on_stopped: OnStopped | None) -> None:
-        """Write states in one transaction, those that nobody else wrote; raises ControllerMoved"""
+        """Write states in one transaction, those that nothing else wrote; raises ControllerMoved"""
         term = self._term
         while writes and not term.is_over:
             transaction = term.guard.begin()
@@ -424,13 +424,15 @@ class StateChanges:
                 return
 
     def _without_stale(self, writes: list[_Write], conflict: ZkConflict, changes: Changes) -> list[_Write]:
-        """The others are written without the one that somebody else wrote (KAFKA-2729: it is read again)."""
+        """The others are written without the one that another client wrote (KAFKA-2729: it is read again)."""
         kept = [write for write in writes if znodes.state_path(write.topic.name, write.partition) != conflict.path]
         stale = [write for write in writes if write not in kept] if 0 < len(kept) < len(writes) else writes
         changes.stale.update((write.topic.name, write.partition) for write in stale)
         for write in stale:
             self.doubt(write.topic.name, {write.partition: write.state.version})
-        _log.info("states were written by others, they are read again states=%d reason=%s", len(stale), conflict)
+        _log.info(
+            "partition states changed by another writer, reading them again states=%d reason=%s", len(stale), conflict
+        )
         self._term.tell(events.StatesStale(tuple({write.topic.name: None for write in stale})))
         return kept if stale is not writes else []
 
@@ -446,7 +448,7 @@ class StateChanges:
                 self._send(topic, [(write.partition, write.effects) for write in ours], on_stopped)
 
     def _send(self, topic: Topic, done: list[tuple[int, Effects]], on_stopped: OnStopped | None) -> None:
-        """Tell brokers; what several partitions of a topic have in common, at once."""
+        """Notify brokers; what several partitions of a topic have in common, at once."""
         term, name = self._term, topic.name
         told: dict[TellLeaders | TellMetadata, list[int]] = {}
         for index, effects in done:

@@ -1,4 +1,4 @@
-"""Why a reassignment waits: brokers hold replicas of the partition, and it is not known yet who has the better log.
+"""Why a reassignment waits: brokers hold replicas of the partition, and it is not known yet which broker has the better log.
 
 Runs in: the controller process of the active node. A step of a reassignment elects a leader, and has files deleted. What
 brokers hold is in ZooKeeper before they register (decision 013), so it is read with the states that a step is planned by.
@@ -66,7 +66,7 @@ async def _read_replicas(zk: ZkSession, broker: int, name: str, count: int) -> d
     replicas = {index: one for (_name, index), one in held.items()}
     for znode, failure in failures.items():
         if failure is not None:
-            _log.error("it is not known what a broker holds broker=%d topic=%s reason=%s", broker, name, failure)
+            _log.error("held replicas of a broker are unknown broker=%d topic=%s reason=%s", broker, name, failure)
             first = held_znodes.order_of(znode)[1] * held_znodes.HELD_PER_ZNODE
             replicas.update(dict.fromkeys(range(first, min(count, first + held_znodes.HELD_PER_ZNODE)), UNREADABLE))
     return replicas
@@ -75,7 +75,8 @@ async def _read_replicas(zk: ZkSession, broker: int, name: str, count: int) -> d
 async def _accepted(
     zk: ZkSession, name: str, found: Mapping[int, ByBroker], away: Sequence[tuple[int, int]]
 ) -> list[tuple[int, int]]:
-    """Those of these (partition, broker) whose loss an operator accepts: nobody else reads that while the broker is away. raises ZkError"""
+    """Those of these (partition, broker) whose loss an operator accepts: nothing else reads that while the broker is
+    away. raises ZkError"""
     paths = [held_znodes.accept_loss_path((name, index)) for index, _broker in away]
     return [
         (index, broker)
@@ -108,7 +109,8 @@ class Waiting:
         elif self._said.get((name, index)) != holders:
             self._said[name, index] = holders
             _log.warning(
-                "reassignment waits: brokers hold their replicas, and it is not known whose log counts partition=%s-%d brokers=%s; see"
+                "reassignment is waiting: brokers hold their replicas, and the authoritative log is not known yet"
+                " partition=%s-%d brokers=%s; see"
                 " headrace cluster describe --held, and headrace cluster accept-loss %s:%d",
                 name, index, holders, name, index,
             )  # fmt: skip

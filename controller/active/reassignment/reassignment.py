@@ -13,7 +13,7 @@ goes on from there, of Kafka's kind too.
                             LeaderAndIsr to the origin, and to the added ones as new replicas (A1, A2)
                             where it takes another one's place: those that it does not want leave the ISR, stopped, deleted (U3)
     ISR grows ->  SYNCED    state: a leader of the target, ISR = target, epoch raised (B3, B4)
-                            LeaderAndIsr to the target, which is all that brokers are told of from now on (B2)
+                            LeaderAndIsr to the target, which is all that brokers are sent from now on (B2)
                             StopReplica to the removed ones, deleted (B5)
               ->  STILL     topic's node: the target alone; the entry in /admin/reassign_partitions goes (B6, B7)
                             UpdateMetadata to all (B8)
@@ -88,7 +88,7 @@ NOTHING = Plan()
 
 
 class Requested(NamedTuple):
-    """Somebody wants these replicas; None: those that there were before."""
+    """An operator wants these replicas; None: those that there were before."""
 
     target: tuple[int, ...] | None
 
@@ -153,7 +153,7 @@ def _begin(known: Moving, event: Requested) -> Plan:
     if not isr:
         raise KafkaError(
             ErrorCode.INVALID_REPLICA_ASSIGNMENT,
-            f"replicas {list(known.state.isr)} are the only ones in sync, and would be deleted: wait until one of"
+            f"replicas {list(known.state.isr)} are the only ones in sync and would be deleted: wait until one of"
             f" {list(wanted.replicas)} is in sync",
         )
     state = known.state._replace(isr=isr)
@@ -178,7 +178,7 @@ def _again(known: Moving, _event: Event) -> Plan:
 
 
 def _again_for(known: Moving, event: BrokersChanged) -> Plan:
-    """A broker that starts has to make its new replica (KAFKA-10314), and the leader to be told anew."""
+    """A broker that starts has to make its new replica (KAFKA-10314), and the leader to be notified again."""
     if event.brokers & set(known.assignment.target) & set(known.live):
         return _again(known, event)
     return NOTHING
@@ -203,7 +203,7 @@ def _nothing(_known: Moving, _event: Event) -> Plan:
 
 
 def _raised(known: Moving, state: PartitionState, assignment: PartitionAssignment) -> Plan:
-    """The state with a higher epoch, told to all: only so a leader takes another list of replicas."""
+    """The state with a higher epoch, sent to all: only so a leader takes another list of replicas."""
     state = state._replace(leader_epoch=state.leader_epoch + 1, controller_epoch=known.controller_epoch)
     return Plan(state=state, told=assignment.origin, told_new=assignment.adding)
 

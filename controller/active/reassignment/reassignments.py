@@ -201,7 +201,7 @@ class Reassignments(Part):
                 raise
             except ZkError as failure:
                 self._is_stale = True
-                _log.debug("wishes for reassignments are followed later reason=%s", failure)
+                _log.debug("requested reassignments not processed, retrying later reason=%s", failure)
                 await self._term.tasks.sleep(RETRY_MS)
 
     async def _follow_trigger(self) -> None:
@@ -213,7 +213,7 @@ class Reassignments(Part):
         try:
             wanted = decode_reassignment(node.data)
         except BadZnode as failure:
-            _log.error("wishes for reassignments not followed, the node stays reason=%s", failure)
+            _log.error("requested reassignments not processed, their znode is kept reason=%s", failure)
             return
         self._taken = {place: target for place, target in self._taken.items() if wanted.get(place) == target}
         by_topic: dict[str, dict[int, Target]] = {}
@@ -290,13 +290,13 @@ class Reassignments(Part):
             except ZkError as failure:
                 failures = self._failures[name] = self._failures.get(name, 0) + 1
                 level = logging.WARNING if is_told(failures) else logging.DEBUG
-                _log.log(level, "reassignment continues later topic=%s failures=%d reason=%s", name, failures, failure)
+                _log.log(level, "reassignment will be retried topic=%s failures=%d reason=%s", name, failures, failure)
                 self._due[name] = self._due.get(name, ISR_CHANGED).also(why)
                 await self._term.tasks.sleep(RETRY_MS)
             except (KafkaError, BadZnode) as failure:  # it is read again when somebody changes it
                 failures = self._failures[name] = self._failures.get(name, 0) + 1
                 if failures == 1 or is_told(failures):
-                    _log.error("reassignment stands still topic=%s failures=%d reason=%s", name, failures, failure)
+                    _log.error("reassignment stalled topic=%s failures=%d reason=%s", name, failures, failure)
             finally:
                 self._busy -= 1
 
@@ -376,11 +376,11 @@ class Reassignments(Part):
                 if not 0 <= index < len(found.assignment.replicas):
                     raise _none_in_progress() if target is None else _unknown()
                 if index not in found.states:
-                    raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"partition {index} has no state yet: ask again")
+                    raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"partition {index} has no state yet: retry")
                 known = self._known(topic.name, found, index)
                 wanted = known.assignment.origin if target is None else target
                 if holders := waits_for(found.held.get(index, {}), wanted, known.state):
-                    why = f"it is not known who has the better log of partition {index}, brokers {holders} hold it: ask again"
+                    why = f"the best log of partition {index} is not known yet, brokers {holders} hold it: retry"
                     raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, why)
                 if target is not None:
                     live = {*target, *known.live} if is_by_trigger else known.live  # as Kafka: a broker may come later
@@ -461,7 +461,7 @@ class Reassignments(Part):
             self._tell_assigned(topic, ended, {})
         if settled:
             term.notices.tell_metadata(name, list(settled))
-            _log.info("reassignments done topic=%s partitions=%d", name, len(settled))
+            _log.info("reassignments completed topic=%s partitions=%d", name, len(settled))
         return bool(ended.adding or ended.removing or left)
 
     async def _write_states(
@@ -519,7 +519,7 @@ class Reassignments(Part):
                     groups.setdefault((brokers, is_new), []).append(index)
         for (brokers, is_new), indexes in groups.items():
             self._term.notices.tell_leaders(topic.name, indexes, brokers, is_new=is_new)
-        _log.info("replicas are being moved topic=%s partitions=%d epoch=%d", topic.name, len(doing), self._term.epoch)
+        _log.info("reassignment started topic=%s partitions=%d epoch=%d", topic.name, len(doing), self._term.epoch)
 
     def _tell_assigned(self, topic: Topic, changed: TopicAssignment, states: dict[int, PartitionState]) -> None:
         self._term.tell(

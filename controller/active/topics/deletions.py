@@ -14,7 +14,7 @@ marks as well.
         ->  TopicRemoved: slots and name are free
 
 The znodes hold the name until then: a topic made under it finds neither files nor committed offsets of the old one. A replica that
-is Ineligible holds it too, until its broker starts again: nobody else would ever remove its files. A reassignment in
+is Ineligible holds it too, until its broker starts again: no other process would ever remove its files. A reassignment in
 progress ends with its topic: replicas that it adds or removes are among those that go (docs/decisions/010), and so are those that
 an earlier one left to be deleted (`unwanted_replicas.py`).
 
@@ -102,7 +102,7 @@ class Deletions(Part):
             away = [replica for replica in deletion.left if replica[1] in gone and self._is_started(deletion, replica)]
             if away:
                 self._move(deletion, away, ReplicaStatus.DELETION_INELIGIBLE)
-                _log.info("topic deletion waits for brokers topic=%s brokers=%s", name, _brokers_of(away))
+                _log.info("topic deletion is waiting for brokers topic=%s brokers=%s", name, _brokers_of(away))
             self._stop(deletion, [replica for replica in deletion.left if replica[1] in come])
 
     def directories_changed(self, broker: int) -> None:
@@ -144,7 +144,7 @@ class Deletions(Part):
             term.notices.tell_metadata(name)
             self._stop(deletion, deletion.left)
         _log.info(
-            "topic deletion begun topic=%s replicas=%d replicas_here=%d",
+            "topic deletion started topic=%s replicas=%d replicas_here=%d",
             name, len(deletion.left), len(term.known.leaving.get(name, ())),
         )  # fmt: skip
 
@@ -158,12 +158,12 @@ class Deletions(Part):
         try:
             mark, node = await term.zk.get_many([znodes.delete_topic_path(name), znodes.topic_path(name)])
         except ZkError as failure:
-            _log.debug("mark of an unknown topic is read again later topic=%s reason=%s", name, failure)
+            _log.debug("deletion mark of an unknown topic not read, retrying later topic=%s reason=%s", name, failure)
             return
         if mark is None or term.is_over or name in self._pending or name in term.reservations:
             return
         if node is not None and (not term.settings["delete.topic.enable"] or mark.created_zxid < node.created_zxid):
-            _log.warning("deletion mark removed, its topic stays topic=%s", name)
+            _log.warning("deletion mark removed, topic kept topic=%s", name)
             await self._remove_mark(name)
             return
         assignment = _assignment_of(name, node)
@@ -190,7 +190,7 @@ class Deletions(Part):
         self._move(deletion, [one for one in away if self._status(deletion, one) is not ineligible], ineligible)
         self._start(deletion, there)
         if away:
-            _log.info("topic deletion waits for brokers topic=%s brokers=%s", topic.name, _brokers_of(away))
+            _log.info("topic deletion is waiting for brokers topic=%s brokers=%s", topic.name, _brokers_of(away))
 
     def _start(self, deletion: Deletion, replicas: list[Replica]) -> None:
         self._move(deletion, replicas, ReplicaStatus.OFFLINE)
@@ -216,9 +216,7 @@ class Deletions(Part):
             self._succeed(name, deletion, [replica])
             return
         self._move(deletion, [replica], ReplicaStatus.DELETION_INELIGIBLE)
-        _log.warning(
-            "a replica was not deleted topic=%s partition=%d broker=%d error=%s", name, index, broker, error.name
-        )
+        _log.warning("replica not deleted topic=%s partition=%d broker=%d error=%s", name, index, broker, error.name)
         if error is not ErrorCode.KAFKA_STORAGE_ERROR:  # else its directory is back when the broker starts again
             self._term.start(self._stop_again(deletion, replica))
 
@@ -263,7 +261,7 @@ class Deletions(Part):
             except ControllerMoved:
                 raise
             except ZkError as failure:
-                _log.debug("deletion goes on later topic=%s reason=%s", name, failure)
+                _log.debug("topic deletion interrupted, retrying later topic=%s reason=%s", name, failure)
                 await term.tasks.sleep(RETRY_MS)
         else:
             return
@@ -287,7 +285,7 @@ class Deletions(Part):
         except ControllerMoved:
             raise
         except ZkConflict:
-            pass  # somebody else was faster
+            pass  # another client was faster
 
     async def _remove(self, paths: list[str]) -> None:
         for first in range(0, len(paths), ZNODES_PER_COMMIT):
@@ -302,7 +300,7 @@ def _assignment_of(name: str, node: Node | None) -> TopicAssignment | None:
     try:
         return None if node is None else znodes.decode_topic(name, node.data)
     except znodes.BadZnode as failure:
-        _log.error("a deleted topic's replicas are not known, their files stay reason=%s", failure)
+        _log.error("replicas of a deleted topic are unknown, their files are kept reason=%s", failure)
         return None
 
 

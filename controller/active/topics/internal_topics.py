@@ -33,7 +33,7 @@ def plan_internal_topic(settings: Settings, name: str, live_brokers: int) -> Int
     factor = max(1, min(wanted, live_brokers))
     if factor < wanted:
         _log.warning(
-            "internal topic with fewer replicas topic=%s replicas=%d offsets.topic.replication.factor=%d live_nodes=%d",
+            "internal topic created with fewer replicas topic=%s replicas=%d offsets.topic.replication.factor=%d live_nodes=%d",
             name,
             factor,
             wanted,

@@ -3,7 +3,7 @@
 Runs in: the controller process, the active one. The topic, its overrides and its partition states are
 written in one guarded transaction. More than PARTITIONS_PER_COMMIT partitions take several; what is missing
 where a process was killed between them is made by whichever controller finds the topic, as for topics that
-somebody wrote into ZooKeeper by hand.
+a client wrote into ZooKeeper by hand.
 
 Source: Kafka `ZkAdminManager.createTopics`, `AdminZkClient`, `Topic.validate`.
 """
@@ -76,7 +76,7 @@ def encode_assignment(assignment: TopicAssignment) -> bytes:
     data = znodes.encode_topic(assignment)
     if len(data) > TOPIC_NODE_BYTES_MAX:
         raise KafkaError(
-            ErrorCode.POLICY_VIOLATION, f"{len(assignment.replicas)} partitions are too many for a node of ZooKeeper"
+            ErrorCode.POLICY_VIOLATION, f"{len(assignment.replicas)} partitions are too many for one znode"
         )
     return data
 

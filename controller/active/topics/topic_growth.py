@@ -31,9 +31,13 @@ def placed(topic: Topic, count: int, assignment: Sequence[Sequence[int]] | None,
     """
     existing = len(topic.replicas)
     if not existing < count <= PARTITIONS_PER_TOPIC_MAX:
-        reason = f"at most {PARTITIONS_PER_TOPIC_MAX} are allowed" if count > existing else "a topic only grows"
+        reason = (
+            f"at most {PARTITIONS_PER_TOPIC_MAX} are allowed"
+            if count > existing
+            else "the number of partitions can only be increased"
+        )
         raise KafkaError(
-            ErrorCode.INVALID_PARTITIONS, f"topic {topic.name} has {existing} partitions, {count} were asked: {reason}"
+            ErrorCode.INVALID_PARTITIONS, f"topic {topic.name} has {existing} partitions, {count} requested: {reason}"
         )
     if assignment is not None:
         return (*topic.replicas, *_checked(topic, count - existing, assignment, sorted(racks)))
@@ -55,12 +59,14 @@ def check_growable(topic: Topic, node: Node | None) -> Node:
     raises   KafkaError REASSIGNMENT_IN_PROGRESS, UNKNOWN_TOPIC_OR_PARTITION, INVALID_REQUEST
     """
     if node is None:
-        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {topic.name}")
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {topic.name} does not exist")
     if znodes.is_reassigning(topic.name, node.data):
-        raise KafkaError(ErrorCode.REASSIGNMENT_IN_PROGRESS, f"replicas of {topic.name} are being moved: wait for that")
+        raise KafkaError(
+            ErrorCode.REASSIGNMENT_IN_PROGRESS, f"replicas of {topic.name} are being reassigned: wait for completion"
+        )
     found = znodes.decode_topic(topic.name, node.data)
     if found.replicas != topic.replicas or found.topic_id != topic.topic_id:
-        raise KafkaError(ErrorCode.INVALID_REQUEST, f"topic {topic.name} was changed just now: ask again")
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"topic {topic.name} was just changed: retry")
     return node
 
 
@@ -87,7 +93,7 @@ def growth_steps(
 def _checked(topic: Topic, added: int, assignment: Sequence[Sequence[int]], live: Sequence[int]) -> Replicas:
     if len(assignment) != added:
         raise KafkaError(
-            ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"{added} partitions are new, {len(assignment)} are assigned"
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"{added} new partitions, but {len(assignment)} assignments"
         )
     factor = len(topic.replicas[0])
     rows = [tuple(row) for row in assignment]

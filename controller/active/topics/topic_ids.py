@@ -1,9 +1,9 @@
-"""Topics without an id get one: those from before inter.broker.protocol.version 2.8, and those that somebody made by hand.
+"""Topics without an id get one: those from before inter.broker.protocol.version 2.8, and those that a client made by hand.
 
-Runs in: the controller process of the active node, one object a term, before every other part: what they tell brokers then names the
+Runs in: the controller process of the active node, one object a term, before every other part: what they notify brokers then names the
 id, and whoever has the partition without one takes it, at an equal leader epoch. Below 2.8 nobody would understand it.
 
-    topics without an id  ->  names reserved, their nodes read  ->  one multi sets them, each at its version  ->  the agent is told
+    topics without an id  ->  names reserved, their nodes read  ->  one multi sets them, each at its version  ->  the agent is notified
 
 Source: Kafka `KafkaController.processTopicIds`, `KafkaZkClient.setTopicIds`; KIP-516.
 """
@@ -70,7 +70,7 @@ class TopicIds(Part):
         except ControllerMoved:
             raise
         except ZkError as failure:
-            _log.debug("topics get their ids later reason=%s", failure)
+            _log.debug("topic ids not assigned, retrying later reason=%s", failure)
             await self._term.tasks.sleep(RETRY_MS)
 
     async def _give_all(self) -> None:
@@ -89,7 +89,7 @@ class TopicIds(Part):
             ids = await self._write(names)
             if ids:
                 self._term.tell(events.TopicIdsGiven(ids))
-                _log.info("topics got an id count=%d first=%s epoch=%d", len(ids), next(iter(ids)), self._term.epoch)
+                _log.info("topic ids assigned count=%d first=%s epoch=%d", len(ids), next(iter(ids)), self._term.epoch)
             is_told = len(ids) == len(names)
         finally:
             for name in names:
@@ -113,7 +113,7 @@ class TopicIds(Part):
                 transaction.set(path, encode_assignment(found._replace(topic_id=ids[name])), node.version)
             except (BadZnode, KafkaError) as failure:
                 ids.pop(name, None)
-                _log.warning("topic gets no id topic=%s reason=%s", name, failure)
+                _log.warning("topic id not assigned topic=%s reason=%s", name, failure)
         if ids:
             await term.commit(transaction)
         return ids

@@ -261,4 +261,4 @@ def test_a_part_that_has_not_begun_is_told_of(new_node, heard, monkeypatch, capl
 
     monkeypatch.setattr(first, "begin", begin)
     new_node()
-    assert "has not begun part=First" in caplog.text
+    assert "has not started part=First" in caplog.text

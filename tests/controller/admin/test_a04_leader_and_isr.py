@@ -336,7 +336,7 @@ def test_a_session_that_ends_leaves_the_request_without_an_answer(new_node, cont
     node.agent.is_loaded = False
     started = node.tasks.start(node.context.wait_loaded(), lambda _task: None)
     node.tasks.run(10)
-    node.tasks.cancel(ZkLost("the session is over"))
+    node.tasks.cancel(ZkLost("the session has ended"))
     node.settle(started)
     assert isinstance(started.failure, ZkLost)
 

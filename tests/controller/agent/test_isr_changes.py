@@ -168,7 +168,7 @@ def test_an_answer_that_is_older_than_what_is_known_changes_nothing(node, contro
 def test_a_session_that_ends_leaves_the_outcome_unknown_and_the_next_change_is_asked(node, controller):
     pending = ask(node, entry(node, 0))
     waits = ask(node, entry(node, 0))
-    node.tasks.cancel(ZkLost("the session is over"))
+    node.tasks.cancel(ZkLost("the session has ended"))
     node.tasks.run(1_000)
     assert said(node, pending) == [ErrorCode.REQUEST_TIMED_OUT]
     assert len(node.active.asked) == 2

@@ -107,7 +107,7 @@ def test_a_node_that_serves_in_a_cluster_makes_no_other_one(ensemble, data):
     if data is not None:
         ensemble.put(znodes.CLUSTER_ID, data)
     nodes = dict(ensemble.nodes)
-    with pytest.raises(registration.ForeignCluster, match="this node serves in cluster ours"):
+    with pytest.raises(registration.ForeignCluster, match="this node belongs to cluster ours"):
         ensemble.run(registration.cluster_id(zk, "ours"))
     assert ensemble.nodes == nodes
     ensemble.put(znodes.CLUSTER_ID, znodes.encode_cluster_id("ours"))

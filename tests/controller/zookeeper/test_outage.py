@@ -75,7 +75,7 @@ def test_an_outage_is_said_at_once_and_so_is_its_end(watcher):
     watcher.drops = 1
     ((level, message),) = watcher.look(False, 50)
     assert level == "WARNING"
-    assert message.startswith("connection to ZooKeeper lost, the node serves by what it knows")
+    assert message.startswith("connection to ZooKeeper lost, the node serves its last known state")
     assert message.endswith(f"since={clock_text(watcher.date_ms)}")
     assert watcher.away_since_ms[-1] == watcher.date_ms
     assert watcher.look(False, 1) == []
@@ -105,5 +105,5 @@ def test_what_is_said_of_an_end_is_so_when_it_is_said(watcher):
 def test_a_connection_lost_and_found_between_two_looks_is_said(watcher):
     watcher.look(True)
     watcher.drops = 3
-    assert watcher.look(True) == [("WARNING", "connection to ZooKeeper lost and found again at=zk:2181 times=3")]
+    assert watcher.look(True) == [("WARNING", "connection to ZooKeeper lost and restored at=zk:2181 times=3")]
     assert watcher.look(True) == []

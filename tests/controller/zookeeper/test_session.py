@@ -367,7 +367,7 @@ def test_a_call_without_a_connection_fails_at_once():
 def test_where_no_server_answers_the_start_ends_in_time_and_says_where_it_looked():
     beats = []
     zk = unconnected()
-    with pytest.raises(ZkLost, match=r"no ZooKeeper answers at 127\.0\.0\.1:1 within"):
+    with pytest.raises(ZkLost, match=r"no ZooKeeper responds at 127\.0\.0\.1:1 within"):
         zk.zk.start(0.5, lambda: beats.append(1))
     assert beats
 

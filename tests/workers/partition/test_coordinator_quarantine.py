@@ -23,7 +23,7 @@ def beat(rig, group="g"):
     got = []
     request = messages.HeartbeatRequest(group_id=group, generation_id=1, member_id="m")
     body = memoryview(encode_request(ApiKey.HEARTBEAT, 4, request))
-    with pytest.raises(CoordinatorFailed, match="Heartbeat failed, its partition is loaded again"):
+    with pytest.raises(CoordinatorFailed, match="Heartbeat failed, its partition is being reloaded"):
         rig.handlers[ApiKey.HEARTBEAT](4, body, got.append)
     assert not got
     assert issubclass(CoordinatorFailed, KafkaError)

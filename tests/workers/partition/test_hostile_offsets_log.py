@@ -137,7 +137,7 @@ def test_a_hostile_record_is_left_out_and_its_neighbours_are_not(rig, what, attr
     use(rig)
     assert rig.committed() == 5
     if not attributes:
-        assert "offsets log corrupt" in caplog.text
+        assert "corrupt data in the offsets log" in caplog.text
 
 
 def test_what_is_left_out_is_told_in_so_many_lines_of_a_bounded_length(rig, caplog):

@@ -170,7 +170,7 @@ def _read_plain(version: int, data: bytes) -> CommitRequest:
             piece_start = position
             rows.append(_new(CommitRow, (name, index, name_field + index_field, place, metadata, stamp_ms)))
     if position > len(data):
-        raise ValueError("it ends too early")
+        raise ValueError("it is truncated")
     pieces.append(head + data[piece_start:position])
     group_field = data[:group_end]
     group_id = group_field[2:].decode()
@@ -219,7 +219,7 @@ def _read_flexible(data: bytes) -> CommitRequest:
     piece += data[piece_start:position] + b"\0"
     position = skip_tags(data, position)
     if position > len(data):
-        raise ValueError("it ends too early")
+        raise ValueError("it is truncated")
     pieces.append(piece)
     key_prefix = b"\0\1" + _SHORT.pack(len(group)) + group
     instance_id = None if instance is None else instance.decode()

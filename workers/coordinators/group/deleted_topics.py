@@ -69,7 +69,7 @@ class DeletedTopics:
             self.start(machine)
             return
         machine.warn(
-            "offsets of deleted topics not removed, retried in %d ms partition=%s topics=%d error=%s",
+            "offsets of deleted topics not removed, retrying in %d ms partition=%s topics=%d error=%s",
             RETRY_MS, machine.name, len(names), self._error.name,
         )  # fmt: skip
         self._retry_timer = machine.set_timer(machine.now_ms + RETRY_MS, RetryTime)

@@ -155,7 +155,7 @@ class MemberGone(NamedTuple):
 
 
 class IdDropped(NamedTuple):
-    """An id that was handed out is not waited for any more: its client left, or it makes room for another."""
+    """An id that was handed out is no longer waited for: its client left, or it makes room for another."""
 
     group: Group
     member_id: str

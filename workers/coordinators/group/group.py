@@ -199,7 +199,7 @@ class Group:
         return max(votes, key=lambda name: votes[name])
 
     def subscribed(self) -> frozenset[str] | None:
-        """Topics that the members of a consumer group subscribe to; None where that can't be told."""
+        """Topics that the members of a consumer group subscribe to; None where that can't be determined."""
         if self.protocol_type != CONSUMER_PROTOCOL or (self.members and self.protocol is None):
             return None
         found: set[str] = set()

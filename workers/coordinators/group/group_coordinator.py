@@ -133,7 +133,7 @@ class GroupCoordinator:
         elif kind in self._by_type:
             self._by_type[kind](event)
         else:
-            raise UnexpectedEvent(f"{kind.__name__} is no event of groups")
+            raise UnexpectedEvent(f"{kind.__name__} is not a group event")
         while machine.cleared:
             self._deleted.cleared(machine, machine.cleared.pop(0))
         return effects

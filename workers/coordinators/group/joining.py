@@ -98,7 +98,7 @@ def join_generation(machine: GroupMachine, group: Group, event: Join) -> None:
 
 
 def _refuse_oversize(machine: GroupMachine, group: Group, event: Join) -> None:
-    """`group.max.size`. A member may be out by it: the limit was lowered, and it is not waited for any more."""
+    """`group.max.size`. A member may be out by it: the limit was lowered, and it is no longer waited for."""
     member_id = event.request.member_id
     take_id(machine, group, member_id)
     member = group.members.get(member_id)

@@ -89,7 +89,7 @@ class Loader:
             if compute_crc(batch) != header.crc:
                 raise CorruptRecord("the checksum is wrong")
             if header.record_count > OPENED_RECORDS_MAX:
-                raise CorruptRecord(f"{header.record_count} records, {OPENED_RECORDS_MAX} are read")
+                raise CorruptRecord(f"{header.record_count} records, the limit is {OPENED_RECORDS_MAX}")
             if header.is_control:
                 self._take_marker(header, batch)
             elif header.is_transactional:
@@ -104,7 +104,11 @@ class Loader:
         """Something is left out."""
         self.faults += 1
         if self.faults <= LOAD_REPORTS_MAX:
-            _log.warning("offsets log corrupt, skipped partition=%s what=%s", self._name, what[:LOAD_REPORT_LENGTH_MAX])
+            _log.warning(
+                "corrupt data in the offsets log skipped partition=%s what=%s",
+                self._name,
+                what[:LOAD_REPORT_LENGTH_MAX],
+            )
 
     def _take_plain(self, header: RecordBatchHeader, batch: memoryview) -> None:
         """The hot loop: framing read in place, key split into group and suffix, value kept as it is."""
@@ -307,7 +311,7 @@ def _check_offset(value: bytes) -> None:
     if len(value) < VALUE_BYTES_MIN:
         raise BadFrame(f"offset value of {len(value)} bytes")
     if len(decode_offset(value).metadata.encode()) > METADATA_BYTES_MAX:
-        raise BadFrame("the metadata is no UTF-8")
+        raise BadFrame("the metadata is not valid UTF-8")
 
 
 def _told(failure: Exception) -> str:

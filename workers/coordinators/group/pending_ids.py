@@ -30,7 +30,7 @@ def hand_out(machine: GroupMachine, group: Group, event: MemberIdWanted) -> None
 
 
 def take_id(machine: GroupMachine, group: Group, member_id: str) -> bool:
-    """Whether this id was handed out; it is not expected any more."""
+    """Whether this id was handed out; it is no longer expected."""
     serial = group.pending.pop(member_id, 0)
     if not serial:
         return False

@@ -46,7 +46,7 @@ def replace_static(machine: GroupMachine, group: Group, event: StaticReturned) -
 
 
 def _fence(machine: GroupMachine, group: Group, member: Member) -> None:
-    """What waits under a static member's old id is told that another took its place."""
+    """What waits under a static member's old id is notified that another took its place."""
     waiting = group.park_join(member, None)
     if waiting is not None:
         refuse_join(machine, waiting, member.member_id, ErrorCode.FENCED_INSTANCE_ID)

@@ -3,7 +3,7 @@
 Runs in: a network worker. What it receives lies in a `FrameBuffer` (`protocol/stream.py`), which grows with what arrives, not
 with what a frame announces. A frame is handed on as a memoryview of the buffer. While a request is stalled on a full ring its view is
 still needed: nothing is received and nothing moved until it went through. One that brings large batches receives into the worker's
-arena (`placed_frames.py`), and what a partition worker was told of there stays where it is.
+arena (`placed_frames.py`), and what a partition worker was notified of there stays where it is.
 
 A frame above RECEIVE_BYTES_BUSY that the arena does not hold has its size set aside first (`frame_memory.py`).
 
@@ -226,7 +226,7 @@ class Connection(PlacedFrames):
             self._dirty.add(self)
 
     def park(self, partitions: int) -> None:
-        """A fetch waits for this number of partitions, or (negative) does not wait any more."""
+        """A fetch waits for this number of partitions, or (negative) no longer waits."""
         self.parked_partitions += partitions
 
     def postpone(self, serve: Callable[[], None]) -> None:
@@ -282,7 +282,7 @@ class Connection(PlacedFrames):
         """
         if isinstance(failure, SHARED_FAILURES):
             raise failure
-        _log.error("a handler failed, its connection is closed peer=%s", self.peer, exc_info=failure)
+        _log.error("handler failed, closing the connection peer=%s", self.peer, exc_info=failure)
         self.condemn("a handler failed")
 
     def receive(self) -> int:

@@ -48,7 +48,7 @@ class FrameMemory:
         return False
 
     def give(self, size_bytes: int) -> None:
-        """Bytes that are not needed any more."""
+        """Bytes that are no longer needed."""
         self.used -= size_bytes
         assert self.used >= 0
 

@@ -131,4 +131,4 @@ class PlacedFrames(FrameBuffer):
         self._start, self._end = 0, end - start
 
     def _drop_own(self) -> None:
-        """Memory of its own is not needed any more."""
+        """Memory of its own is no longer needed."""

@@ -1,6 +1,6 @@
 """Places in this network worker's arena: who receives there, and which of them partition workers still append from.
 
-Runs in: a network worker, one object; nobody else takes or gives places. A connection that brings large batches receives into a
+Runs in: a network worker, one object; no other process takes or gives places. A connection that brings large batches receives into a
 block, as it would into memory of its own. A produce request whose batches lie in it pins the block until the last of their results
 is there (`shm/arena.py`), so nothing is received over them. A block that its connection has left is free when nothing pins it.
 
@@ -40,7 +40,7 @@ class Block:
         self.is_left = False
 
     def pin(self) -> None:
-        """A partition worker is told of a place in it."""
+        """A partition worker is notified of a place in it."""
         self.pins += 1
 
     def unpin(self) -> None:
@@ -99,12 +99,12 @@ class ReceiveArena:
         return None
 
     def give(self, block: Block) -> None:
-        """A block that nobody uses: joined with what is free on either side of it."""
+        """A block that nothing uses: joined with what is free on either side of it."""
         start, units = block.place // _UNIT, len(block.memory) // _UNIT
         self.free_bytes += units * _UNIT
         starts, free = self._starts, self._free
         index = bisect_left(starts, start)
-        assert index == len(starts) or start + units <= starts[index], "a block is given back twice"
+        assert index == len(starts) or start + units <= starts[index], "a block was released twice"
         if index < len(starts) and starts[index] == start + units:
             units += free[index]
             del starts[index], free[index]

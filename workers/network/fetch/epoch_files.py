@@ -49,13 +49,13 @@ class EpochFiles:
     def check_owner(self, route: Route, row: PartitionRow) -> None:
         """Before logs are compared by a row: it says where this one ends only as long as the owner that wrote it runs.
 
-        The next owner may find less. Until it has opened the log, and has reported what is missing, nobody knows where it ends.
+        The next owner may find less. Until it has opened the log, and has reported what is missing, it is unknown where it ends.
 
         raises   KafkaError NOT_LEADER_OR_FOLLOWER
         """
         if row.generation != self._processes.generation(route.owner):
             raise KafkaError(
-                ErrorCode.NOT_LEADER_OR_FOLLOWER, "the log's owner was killed: the next one has not opened it"
+                ErrorCode.NOT_LEADER_OR_FOLLOWER, "the log's owner was killed, and the next one has not opened it yet"
             )
 
     def of_follower(self, route: Route, row: PartitionRow) -> Epochs:

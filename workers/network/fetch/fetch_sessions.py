@@ -99,7 +99,7 @@ class FetchSession:
         self.parked: ParkedFetch | None = None
 
     def take_epoch(self, told: int, known: int) -> None:
-        """A request comes under a broker epoch: where that is another, owners are told of all partitions again.
+        """A request comes under a broker epoch: where that is another, owners are notified of all partitions again.
 
         told, known   by the request, and by the view; -1: not
         """

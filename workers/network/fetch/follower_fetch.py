@@ -1,9 +1,9 @@
-"""A Fetch of a follower: up to the log's end, epochs compared, its offset told to the owner, news of its session alone.
+"""A Fetch of a follower: up to the log's end, epochs compared, its offset reported to the owner, news of its session alone.
 
 Runs in: a network worker; the owner's process is not asked, only told (FOLLOWER_FETCHED), where a follower fetches from another
 offset than it was told last, or in another life, or the row is of another owner or leader epoch: one message an owner and request.
 Before v15 a fetch tells no broker epoch: it counts for the one that the view has when it comes (KAFKA-14617).
-A fetch without a log start offset compares a batch of a log that may have parted: its owner is not told (NO_LOG_START, decision 015).
+A fetch without a log start offset compares a batch of a log that may have parted: its owner is not notified (NO_LOG_START, decision 015).
 
 Order of what is checked of a partition, and what its answer is:
 
@@ -16,7 +16,7 @@ Order of what is checked of a partition, and what its answer is:
     from an offset there is   OFFSET_OUT_OF_RANGE, also where its last epoch is older than all that is known (KAFKA-12996)
     with the same epochs      diverging epoch, no records (KIP-595)
 
-It is answered at once where it does not want to wait or wants nothing, where an error or a diverging epoch is told, where enough
+It is answered at once where it does not want to wait or wants nothing, where an error or a diverging epoch is reported, where enough
 bytes are there, where the log's start moved (who deletes records waits for it). The high watermark goes along with the next
 answer: it wakes no follower, as in Kafka since 2.6.
 
@@ -156,7 +156,7 @@ class _FollowerFetch:
         return True
 
     def _place_news(self) -> None:
-        """Partitions that are new here, or lie elsewhere now: who is told of them comes before the reading."""
+        """Partitions that are new here, or lie elsewhere now: who is notified of them comes before the reading."""
         session, context = self._session, self._context
         view_version = context.view_version
         placed = False

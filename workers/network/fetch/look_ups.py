@@ -67,7 +67,7 @@ class LookUp:
         return False
 
     def release(self) -> None:
-        """Let go of what is open, if it has something open; `step` continues all the same."""
+        """Release what is open, if it has something open; `step` continues all the same."""
 
     def leave(self) -> None:
         """It ends before it is answered: what it has found out may be kept for the next one."""

@@ -61,7 +61,7 @@ class PartitionFiles:
         return reader
 
     def follow(self, view: ClusterView, changes: Changes | None = None) -> None:
-        """Let go of what is no partition any more: an open descriptor keeps a deleted file's space.
+        """Release what is no partition any more: an open descriptor keeps a deleted file's space.
 
         changes   what is another than in the last view; None: anything may be
         """
@@ -115,7 +115,7 @@ class PartitionFiles:
         """The partition was there when its files were opened. raises KafkaError"""
         row = self._table.read(route.slot)
         if row is None or row.key != route.key or row.state in (RowState.FREE, RowState.DELETED):
-            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{route.topic}-{route.index} is another one now")
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{route.topic}-{route.index} was deleted or re-created")
 
 
 def _is_in(view: ClusterView, route: Route) -> bool:

@@ -108,7 +108,7 @@ class BrokerRequests:
     def _refuse(self, exchange: Exchange) -> None:
         self._complain(exchange.connection, exchange.api_key)
         if not self._context.is_control_current() or self._context.addresses.has_unfound:
-            exchange.close_connection("a request of brokers from an address of none, as far as this node knows")
+            exchange.close_connection("a broker request from an address that no registered broker has")
             return
         response = messages.class_of(f"{ApiKey(exchange.api_key).api_name}Response")
         refusal = response(error_code=int(ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
@@ -119,6 +119,6 @@ class BrokerRequests:
         host = connection.peer.rpartition(":")[0]
         if self._notices.is_due(host, ApiKey(api_key).api_name, self._context.now_ms):
             _log.warning(
-                "request of brokers refused, no registered broker has the peer's address api=%s peer=%s hint=%s",
+                "broker request refused, no registered broker has the peer's address api=%s peer=%s hint=%s",
                 ApiKey(api_key).api_name, connection.peer, HINT,
             )  # fmt: skip

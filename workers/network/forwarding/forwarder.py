@@ -20,9 +20,9 @@ from headrace.workers.network.produce.ring_sender import RingSender
 OnResult = Callable[[memoryview | None], None]
 
 _REASONS: Final = {
-    ReplyStatus.REFUSED: "the process that was asked has no right answer",
-    ReplyStatus.UNKNOWN_KIND: "the process that was asked does not serve this",
-    ReplyStatus.PEER_DIED: "no answer from the process that was asked, outcome unknown",
+    ReplyStatus.REFUSED: "the process that serves this sent an invalid response",
+    ReplyStatus.UNKNOWN_KIND: "the process that was asked does not serve this request",
+    ReplyStatus.PEER_DIED: "no response from the process that was asked, outcome unknown",
 }
 
 
@@ -80,5 +80,5 @@ class Forwarder:
         post = partial(self._sender.send, exchange.connection)
         if not self._mailbox.ask(owner, api_key, body, on_reply, version=api_version, post=post):
             exchange.close_connection(
-                f"request of {len(body)} bytes is too large, or too many wait for process {owner}"
+                f"request of {len(body)} bytes is too large, or too many are waiting for process {owner}"
             )

@@ -46,7 +46,7 @@ def check_named(context: Context, groups: Sequence[str]) -> None:
     raises   BadFrame
     """
     if len(groups) > GROUPS_NAMED_MAX:
-        raise BadFrame(f"{len(groups)} groups in one request, {GROUPS_NAMED_MAX} may be named")
+        raise BadFrame(f"{len(groups)} groups in one request, the limit is {GROUPS_NAMED_MAX}")
     if len(groups) > GROUPS_NAMED_MANY:
         context.heavy_requests += 1
 
@@ -89,7 +89,7 @@ def first_group_id(exchange: Exchange, body: memoryview) -> str:
         else:
             length, start = body[0] << 8 | body[1], 2
         if not 0 <= length <= min(len(body) - start, GROUP_ID_BYTES_MAX):
-            raise ValueError(f"{length} bytes announced, {len(body) - start} remain, {GROUP_ID_BYTES_MAX} may be")
+            raise ValueError(f"{length} bytes announced, {len(body) - start} remain, the limit is {GROUP_ID_BYTES_MAX}")
         return str(body[start : start + length], "utf-8")
     except (IndexError, ValueError) as failure:
         raise BadFrame(f"group id of {ApiKey(exchange.api_key).name}: {failure}") from None
@@ -110,12 +110,12 @@ def ask_owners(
 
     def take(owner: int, response: memoryview | None) -> None:
         if response is None:
-            exchange.close_connection("no answer from a partition worker that was asked about groups")
+            exchange.close_connection("a partition worker did not respond to a request about groups")
             return
         try:
             responses[owner] = decode_response(key, version, bytes(response))
         except BadFrame as failure:  # more rows than a message may have
-            exchange.close_connection(f"the answers about groups are too large to be put together: {failure}")
+            exchange.close_connection(f"the combined response about groups is too large: {failure}")
             return
         if len(responses) == len(requests):
             then([responses[each] for each in requests])

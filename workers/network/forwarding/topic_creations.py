@@ -2,7 +2,7 @@
 
 Runs in: a network worker. Only the active controller creates topics: where this node is, its controller process is asked; else the
 node that is, over a connection of this worker's own, which is opened by the first such topic. What comes back is a response to
-CreateTopics, or None where there is no telling. This node's view may follow some milliseconds later: its client is told
+CreateTopics, or None where there is no telling. This node's view may follow some milliseconds later: its client is notified
 to ask again until then.
 
 Source: Kafka `AutoTopicCreationManager.sendCreateTopicRequest`.
@@ -72,7 +72,7 @@ class TopicCreations:
         return most_ms if self._peer is None or self._peers is None else self._peers.sleep_bound_ms(most_ms)
 
     def close(self) -> None:
-        """Give up what was asked: who asked is told."""
+        """Give up what was asked: the asker is notified."""
         if self._peers is not None:
             self._peers.close_all()
         self._peer = self._controller = None

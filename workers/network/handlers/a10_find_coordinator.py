@@ -72,7 +72,7 @@ def _find(context: Context, key_type: int, key: str) -> _Coordinator:
     partition = partition_of_group(context, key)
     route = context.routes.partition(OFFSETS_TOPIC, partition)
     if route is None:
-        return _refuse(key, ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{OFFSETS_TOPIC} could not be made yet")
+        return _refuse(key, ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{OFFSETS_TOPIC} could not be created yet")
     broker = context.view.brokers.get(route.leader)
     if broker is None:
         return _refuse(key, ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{OFFSETS_TOPIC}-{partition} has no leader")

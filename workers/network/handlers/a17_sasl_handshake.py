@@ -1,6 +1,6 @@
 """SaslHandshake (key 17), v0 to v1: ILLEGAL_SASL_STATE, as every listener of Kafka answers that is no SASL one.
 
-It is advertised because clients tell brokers of 0.10 and later by it.
+It is advertised because clients notify brokers of 0.10 and later by it.
 
 Source: Kafka `KafkaApis.handleSaslHandshakeRequest`.
 """

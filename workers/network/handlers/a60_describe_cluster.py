@@ -24,7 +24,7 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
     if request.endpoint_type != ENDPOINT_BROKERS:
         response = messages.DescribeClusterResponse(
             error_code=int(ErrorCode.MISMATCHED_ENDPOINT_TYPE),
-            error_message=f"endpoint type {request.endpoint_type} asked, this is a broker",
+            error_message=f"endpoint type {request.endpoint_type} requested, but this is a broker",
         )
     else:
         broker = messages.DescribeClusterResponse.DescribeClusterBroker

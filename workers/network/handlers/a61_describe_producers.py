@@ -21,7 +21,7 @@ from headrace.workers.network.context import Context
 from headrace.workers.network.routes import Route
 from headrace.workers.network.topic_names import is_valid_topic_name
 
-TOO_MANY: Final = f"the answer has {PRODUCERS_DESCRIBED_MAX} producers already: ask for fewer partitions at a time"
+TOO_MANY: Final = f"the response already has {PRODUCERS_DESCRIBED_MAX} producers: request fewer partitions at a time"
 
 _Topic = messages.DescribeProducersResponse.TopicResponse
 _Partition = messages.DescribeProducersResponse.PartitionResponse

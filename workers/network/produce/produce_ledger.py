@@ -106,7 +106,7 @@ class PendingProduce:
                 connection.settle_produce()
 
     def settle_unsent(self, error: int) -> None:
-        """What no process was told of has this result."""
+        """What no process was notified of has this result."""
         for index, owner in enumerate(self.owners):
             if owner < 0:
                 self.settle(index, (error, -1, -1, -1))

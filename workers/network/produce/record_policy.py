@@ -167,7 +167,7 @@ class RecordPolicy:
             if len(message_set) > most:
                 for _position, size, _magic in iterate_entries(message_set):
                     if size > most:
-                        raise KafkaError(ErrorCode.MESSAGE_TOO_LARGE, f"message of {size} bytes, {most} are allowed")
+                        raise KafkaError(ErrorCode.MESSAGE_TOO_LARGE, f"message of {size} bytes, the limit is {most}")
             _position, _size, magic = next(iterate_entries(message_set), (0, 0, None))
             if magic == MAGIC_V2:  # whatever the version says: some clients send it
                 return self.admit(message_set, now_ms, budget)
@@ -214,7 +214,7 @@ class RecordPolicy:
         raises   CorruptRecord, CompressionError, KafkaError
         """
         if is_inspected and header.record_count > OPENED_RECORDS_MAX:
-            raise TooManyRecords(f"{header.record_count} records in a batch, {OPENED_RECORDS_MAX} are opened")
+            raise TooManyRecords(f"{header.record_count} records in a batch, the limit is {OPENED_RECORDS_MAX}")
         budget.spend(len(batch) + BATCH_COST, 0)
         try:
             plain = decompress(header.codec, batch[HEADER_BYTES:], budget.limit)
@@ -265,7 +265,7 @@ def _sound_header(batch: memoryview, max_message_bytes: int) -> RecordBatchHeade
 
 def _check_keys(keyless: list[int]) -> None:
     if keyless:
-        raise RejectedRecords(ErrorCode.INVALID_RECORD, keyless, "no key, which a compacted topic needs")
+        raise RejectedRecords(ErrorCode.INVALID_RECORD, keyless, "no key, which a compacted topic requires")
 
 
 def _check_times(times_ms: Iterable[int], rules: BatchRules) -> None:

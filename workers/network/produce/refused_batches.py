@@ -18,7 +18,7 @@ refused here, or was lost with its partition worker: the log leaves it out then,
 worker refuses it knows itself (`refused_producers.py`).
 
     missing    hash of (topic, partition) -> the first batch that was refused: producer id, epoch, sequence, and how many batches
-               after it may still be told of; gone with that batch, when it comes again
+               after it may still be notified of; gone with that batch, when it comes again
 
 Runs in: a network worker. Bound: REFUSED_PARTITIONS_MAX for each connection, of both; further ones are told what the log says.
 """
@@ -78,7 +78,7 @@ def error_to_tell(refused: Refused, topic: str, partition: int, error: int, is_c
 def note_missing(missing: Missing, topic: str, partition: int, error: int, batch: memoryview | None) -> None:
     """A batch is refused before any log sees it.
 
-    batch   of v2; None: it is lost with its partition worker, nobody knows its sequence
+    batch   of v2; None: it is lost with its partition worker, its owner is gone with its sequence
     """
     if error not in _MISSING or (batch is not None and len(batch) < HEADER_BYTES):
         return

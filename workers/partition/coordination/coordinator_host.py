@@ -216,7 +216,7 @@ class CoordinatorHost(Generic[C]):
         self._touched[self.waiting[replica]] = None
 
     def follow_role(self, replica: Replica) -> None:
-        """Take up what this worker leads now, give up what it does not lead any more."""
+        """Take up what this worker leads now, give up what it no longer leads."""
         if replica.partition.topic != self._kind.topic:
             return
         hosted = self.by_partition.get(replica.partition.partition)
@@ -337,7 +337,7 @@ class CoordinatorHost(Generic[C]):
             _log.info("%s loaded partition=%s %s ms=%d", self._kind.name, hosted.replica.partition, held, elapsed_ms)
 
     def _unload(self, hosted: Hosted[C]) -> None:
-        """What waits here is told; what is wanted to be appended, when its turn comes."""
+        """What waits here is reported; what is wanted to be appended, when its turn comes."""
         coordinator = hosted.coordinator
         del self.by_partition[hosted.index]
         hosted.is_hosted = False
@@ -354,7 +354,7 @@ class CoordinatorHost(Generic[C]):
             self.step(hosted, AppendFailed(append.what, ErrorCode.NOT_LEADER_OR_FOLLOWER))
 
     def _quarantine(self, hosted: Hosted[C], event: Any) -> None:
-        """A coordinator raised: others continue, its partition is loaded again."""
+        """A coordinator raised: others continue, its partition is being reloaded."""
         what = type(event).__name__ if event != "load" else event
         if not hosted.is_hosted:
             _log.exception(
@@ -393,7 +393,7 @@ class CoordinatorHost(Generic[C]):
     # Effects
 
     def _settle_touched(self) -> bool:
-        """Append what is wanted, tell what is committed or late; whether anything was told.
+        """Append what is wanted, tell what is committed or late; whether anything was reported.
 
         The answers of one partition leave before the next one is written: others work on them meanwhile.
         """

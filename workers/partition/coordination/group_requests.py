@@ -79,7 +79,7 @@ class GroupRequests:
         if hosted is None:
             event.ticket.give(refusal_of(event, ErrorCode.NOT_COORDINATOR))
         elif not self._host.step(hosted, event):
-            what = f"{type(event).__name__} failed, its partition is loaded again"
+            what = f"{type(event).__name__} failed, its partition is being reloaded"
             raise CoordinatorFailed(ErrorCode.UNKNOWN_SERVER_ERROR, what)
 
     def _heartbeat(self, version: int, body: memoryview, reply: Reply) -> None:
@@ -123,7 +123,7 @@ class GroupRequests:
         rows = request.groups if version >= VERSION_OF_MANY_GROUPS else [request]
         count = sum(len(topic.partition_indexes) for row in rows for topic in row.topics or ())
         if count > FETCHED_PARTITIONS_MAX:
-            raise BadFrame(f"offsets of {count} partitions are asked for, {FETCHED_PARTITIONS_MAX} at most are told")
+            raise BadFrame(f"offsets of {count} partitions requested, the limit is {FETCHED_PARTITIONS_MAX}")
         if version >= VERSION_OF_MANY_GROUPS:
             response = _Fetch(
                 groups=[

@@ -1,4 +1,4 @@
-"""Logs that have more than the states in ZooKeeper know of, told to the controller: those states are of the past (decision 015).
+"""Logs that have more than the states in ZooKeeper know of, reported to the controller: those states are of the past (decision 015).
 
 Runs in: a partition worker. Found by the replica, when it is given a role (`Replica.take_role`: a leader epoch below the latest of its
 log), or by its follower's half (`replication/followed.py`: the leader's log is another one, in epochs that both have). Such a replica
@@ -24,7 +24,7 @@ class AheadLogs:
     """Those of one worker.
 
     replicas    that are held, by slot
-    on_answer   told of a replica that may take its role now
+    on_answer   called with of a replica that may take its role now
     """
 
     def __init__(
@@ -43,11 +43,11 @@ class AheadLogs:
         self._retry_ms = 0
 
     def add(self, replicas: list[Replica]) -> None:
-        """They are told of with the next `tell`."""
+        """They are reported with the next `tell`."""
         self._untold += replicas
 
     def tell(self, monotonic_ms: int) -> None:
-        """Tell the controller, where there is something to tell."""
+        """Notify the controller, where there is something to tell."""
         while self._untold and not self._is_asking and monotonic_ms >= self._retry_ms:
             part = self._untold[:OPENED_LOGS_PER_REQUEST_MAX]
             told = [one for one in part if self._replicas.get(one.slot) is one]

@@ -136,7 +136,7 @@ class LogDirMoves:
         for name in [name for name in self._copies if name not in held]:
             if name not in wanted:
                 for directory in self._copies.pop(name):
-                    self._put_aside(name, directory, STRAY_SUFFIX, "the replica is not here")
+                    self._put_aside(name, directory, STRAY_SUFFIX, "the replica is not on this node")
                 continue
             for directory in self._copies[name]:
                 self._report_waiting(name, directory)
@@ -244,7 +244,7 @@ class LogDirMoves:
             )
             return
         _log.warning(
-            "move comes no nearer to its end, the log grows faster than it is copied, or its high watermark waits for followers"
+            "move makes no progress, the log grows faster than it is copied, or its high watermark waits for followers"
             " partition=%s directory=%s offsets_left=%d offsets_left_before=%d high_watermark=%d",
             copy.replica.partition, copy.log_dir, move.left, before, copy.replica.high_watermark,
         )  # fmt: skip
@@ -371,10 +371,10 @@ class LogDirMoves:
             self._report_waiting(replica.partition, copy.directory)
             return
         self._forget(replica.partition, copy.directory)
-        self._keep(replica.partition, copy.directory, end_offset, "the replica is not held here any more")
+        self._keep(replica.partition, copy.directory, end_offset, "the replica is no longer on this node")
 
     def _close(self, copy: ReplicaCopy, *, is_synced: bool) -> int:
-        """Let go of a copy's files; returns where it ends."""
+        """Release a copy's files; returns where it ends."""
         if is_synced:
             try:
                 copy.future.flush()
@@ -413,7 +413,7 @@ class LogDirMoves:
             return  # deleted with its topic
         target = self._put_aside(name, directory, STRAY_SUFFIX, reason)
         _log.error(
-            "copy kept, it may have what is left of the replica partition=%s end_offset=%d directory=%s; if the log that it was"
+            "copy kept, it may be all that is left of the replica partition=%s end_offset=%d directory=%s; if the log that it was"
             " copied from does not come back: stop the node, rename this directory to %s, and start the node;"
             " remove it if its records are not needed",
             name, end_offset, target, directory.with_name(str(name)),
@@ -451,7 +451,7 @@ class LogDirMoves:
         for directory in list(self._copies.get(name, ())):
             if replica.slot in self._moves or replica.log.directory.parent == directory.parent:
                 self._forget(name, directory)
-                self._discard(replica, directory, "there is another")
+                self._discard(replica, directory, "another copy exists")
                 continue
             self._compare(replica, directory, partition.isr)
 
@@ -481,7 +481,7 @@ class LogDirMoves:
         try:
             if not is_judge and log.log_end_offset < future.log_end_offset:
                 raise NotTheSame(
-                    f"it ends at {future.log_end_offset}, the log has lost what it has from {log.log_end_offset} on"
+                    f"it ends at {future.log_end_offset}, the log has lost the records from {log.log_end_offset} on"
                 )
             reconcile(copy)
         except (HeadraceError, OSError):
@@ -519,7 +519,7 @@ class LogDirMoves:
             if self._directories.has_room_for(log_dir, replica.log.size_bytes):
                 self._begin_copy(replica, log_dir)
                 return
-            _log.warning("move not begun again, no room partition=%s directory=%s", replica.partition, log_dir)
+            _log.warning("move not resumed, no room partition=%s directory=%s", replica.partition, log_dir)
         except (HeadraceError, OSError) as failure:
             _log.error("move not started partition=%s directory=%s reason=%s", replica.partition, log_dir, failure)
 
@@ -555,7 +555,7 @@ class LogDirMoves:
             copy = under_way.copy
             if copy.log_dir == log_dir and copy.replica is replica:
                 return ErrorCode.NONE
-            self._give_up(copy, "another directory was asked for")
+            self._give_up(copy, "another directory was requested")
         if replica.log.directory.parent == log_dir:
             return ErrorCode.NONE
         try:

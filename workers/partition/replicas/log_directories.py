@@ -112,7 +112,7 @@ class LogDirectories:
         return [path / str(name) for path in self.usable if (path / str(name)).is_dir()]
 
     def missing(self) -> list[Path]:
-        """Usable ones that are not there any more."""
+        """Usable ones that are no longer there."""
         return [path for path in self.usable if not path.is_dir()]
 
     def has_room_for(self, path: Path, count: int) -> bool:
@@ -175,7 +175,7 @@ class LogDirectories:
         return emptiest / str(name)
 
     def _further(self, name: TopicPartition, places: list[Path], reach: Callable[[Path], LogReach]) -> Path:
-        """The place that reaches further; the others are put aside, for nobody knows what brought them back.
+        """The place that reaches further; the others are put aside, because it is unknown what brought them back.
 
         A move was cut short between its two renames, a power loss gave a name back, or a disk was away for a while.
         """
@@ -225,7 +225,7 @@ class LogDirectories:
         mask = self._seat.offline_dirs()
         lost = [path for path in self.usable if self._bits[path] & mask]
         for path in lost:
-            _log.error("log directory offline path=%s reason=another process of the node found it so", path)
+            _log.error("log directory offline path=%s reason=reported offline by another process", path)
             self.usable.remove(path)
             self.full.discard(path)
         return bool(lost)

@@ -1,4 +1,4 @@
-"""The leader epochs of logs, told to the controller process: it finds where a held log has parted from another (LOG_EPOCHS).
+"""The leader epochs of logs, reported to the controller process: it finds where a held log has parted from another (LOG_EPOCHS).
 
 Runs in: the partition worker that owns them. A replica that is held has no role, and its epochs don't change.
 """

@@ -42,7 +42,7 @@ class OpenedLog(NamedTuple):
 
     high_watermark   that its last owner had published, or checkpointed
     was_closed       in order, by the last stop of the node
-    was_cut          batches were damaged at its end, or it had no mark, when it was opened, or before, and that was not told
+    was_cut          batches were damaged at its end, or it had no mark, when it was opened, or before, and that was not reported
     is_whole         its directory is not suspect
     has_mark         there was a high watermark to compare it with
     was_synced       each append to it was synced before its answer
@@ -115,7 +115,7 @@ class OpenedLogs:
         self._untold += opened
 
     def tell(self, monotonic_ms: int) -> None:
-        """Tell the controller, where there is something to tell."""
+        """Notify the controller, where there is something to tell."""
         while self._untold and not self._is_asking and monotonic_ms >= self._retry_ms:
             part = self._untold[:OPENED_LOGS_PER_REQUEST_MAX]
             told = [
@@ -148,7 +148,7 @@ class OpenedLogs:
                 self._on_answer(one.replica)
 
     def _forget_loss(self, replica: Replica) -> None:
-        """It is told, and no opening after this one needs to say it again."""
+        """It is reported, and no opening after this one needs to say it again."""
         if self._replicas.get(replica.slot) is not replica or replica.state is RowState.OFFLINE:
             return
         try:

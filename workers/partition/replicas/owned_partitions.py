@@ -86,7 +86,7 @@ class KnownPartitions:
         self._left.pop(key, None)
 
     def note_left(self, key: PartitionKey) -> None:
-        """It is not in the view any more."""
+        """It is no longer in the view."""
         self._left[key] = None
         if len(self._left) > self._left_max:
             oldest = next(iter(self._left))

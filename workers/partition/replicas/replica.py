@@ -184,7 +184,7 @@ class Replica:
     def take_role(self, view: PartitionView) -> bool:
         """Lead or follow as the view says. Can be run again.
 
-        A leader epoch below that of the role, or below the latest one that the log knows, is of a state of the past: it changes nothing,
+        A leader epoch below that of the role, or below the latest one that the log knows, is of an old state: it changes nothing,
         but that the controller is told. It answers by a view in which nobody leads.
 
         returns   whether anything changed (the row has been published then)
@@ -240,7 +240,7 @@ class Replica:
         self._moved.note_role(self)
 
     def _is_past(self, view: PartitionView) -> bool:
-        """Whether the view's is a state of the past, and its role is not to be taken; where it is new, the controller is told."""
+        """Whether the view's is an old state, and its role is not to be taken; where it is new, the controller is told."""
         log = self.log
         latest = log.known_epoch
         if view.leader_epoch >= max(latest, self.leader_epoch):

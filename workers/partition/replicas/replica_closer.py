@@ -125,7 +125,7 @@ class ReplicaCloser:
         places = self._directories.find(name)
         if not places and not is_unmade and not renamed_in:
             for log_dir in self._directories.missing():  # nobody has written there since
-                self._failures.lose_directory(log_dir, StorageFailed("there is no directory any more"))
+                self._failures.lose_directory(log_dir, StorageFailed("the directory no longer exists"))
         is_kept = is_refused = False
         is_lost = not places and not is_unmade and not renamed_in and self._directories.has_failed
         is_out_of_reach = before.is_out_of_reach or is_lost
@@ -133,7 +133,7 @@ class ReplicaCloser:
             try:
                 topic_id = read_partition_metadata(found / PARTITION_METADATA_FILE)
                 if topic_id and doomed.key not in (partition_key(*name, topic_id), partition_key(*name, "")):
-                    _log.error("directory kept, it is not the deleted topic's path=%s topic_id=%s", found, topic_id)
+                    _log.error("directory kept, it belongs to another topic path=%s topic_id=%s", found, topic_id)
                     is_kept = True
                     continue
                 target = self._directories.put_aside(found, DELETED_DIRECTORY_SUFFIX, is_durable=False)

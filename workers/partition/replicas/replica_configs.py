@@ -52,6 +52,6 @@ class ReplicaConfigs:
             self.apply(replica, topic)
 
     def forget(self, slot: int) -> None:
-        """The replica is not held any more."""
+        """The replica is no longer held."""
         self.timed.discard(slot)
         self._applied.pop(slot, None)

@@ -120,7 +120,7 @@ class ReplicaCopy:
         return taken
 
     def abandon(self) -> None:
-        """Let go of the files."""
+        """Release the files."""
         self.future.abandon()
         self.reader.close()
 
@@ -144,9 +144,9 @@ def resume_copy(replica: Replica, directory: Path, logs: LogOpener) -> ReplicaCo
     topic_id = read_partition_metadata(log.directory / PARTITION_METADATA_FILE)
     found_id = read_partition_metadata(directory / PARTITION_METADATA_FILE)
     if topic_id and not found_id:
-        raise NotTheSame("it was not begun")
+        raise NotTheSame("it was not started")
     if found_id != topic_id:
-        raise OtherTopic(f"it is of the topic {found_id}")
+        raise OtherTopic(f"it belongs to topic {found_id}")
     checkpoint = LogCheckpoint(
         recovery_point=synced_before(directory, log.config.max_message_bytes), log_start_offset=log.log_start_offset
     )
@@ -161,7 +161,7 @@ def reconcile(copy: ReplicaCopy) -> None:
         last = _batch_at(copy.reader, log, log.log_end_offset - 1)
         if not last or last != _batch_at(LogReader(future.directory), future, int.from_bytes(last[:8], "big")):
             raise NotTheSame(
-                f"it ends at {future.log_end_offset}, and the log, which ends at {log.log_end_offset}, does not have its batch before that"
+                f"it ends at {future.log_end_offset}, but the log, which ends at {log.log_end_offset}, lacks its last batch"
             )
     future.truncate_to(log.log_end_offset)
     copied = [entry for entry in future.epochs.entries if log.log_start_offset <= entry[1] < future.log_end_offset]

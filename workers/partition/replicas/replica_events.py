@@ -1,4 +1,4 @@
-"""The event "a replica moved": the replicas whose rows say something new, and the observers that are told of it.
+"""The event "a replica moved": the replicas whose rows say something new, and the observers that are notified of it.
 
 Runs in: a partition worker. What moves is the high watermark, the last stable offset, the log start offset or the state;
 and the log's end of a replica that has followers, which others hear of. A replica notes itself here when it publishes such a row,
@@ -10,10 +10,10 @@ order is always
     3  observers told     each of every replica that moved, once, however often it did: wait bytes are read only now
 
 To write a row, a segment may have to be read, for which there may be no descriptor for a moment. Then the row is owed, whatever it was
-to say, and is written in a later cycle, before anyone is told: a role that was never told would stay so.
+to say, and is written in a later cycle, before anyone is notified: a role that was never reported would stay so.
 
 An observer reads the replica as it is now: what it missed is in there, and a notice too many changes nothing. It may
-answer and remember, but change no replica. A change of the role (state or leader epoch, a replica that is closed) is told
+answer and remember, but change no replica. A change of the role (state or leader epoch, a replica that is closed) is reported
 to further observers, after those: `worker.py` has all of them.
 
 Source: Kafka `Partition.maybeIncrementLeaderHW`, `tryCompleteDelayedRequests`; `ReplicaManager.stopReplicas`.
@@ -64,7 +64,7 @@ class ReplicaEvents:
         self._end_observers.append(observer)
 
     def observe_roles(self, observer: Observer) -> None:
-        """Tell of the replicas whose state or leader epoch is another, after `observe`'s were told that they moved."""
+        """Tell of the replicas whose state or leader epoch is another, after `observe`'s were notified that they moved."""
         self._role_observers.append(observer)
 
     def note(self, replica: Replica) -> None:
@@ -114,11 +114,11 @@ class ReplicaEvents:
         return ahead
 
     def tell(self) -> int:
-        """Tell the observers; returns how many replicas had moved.
+        """Notify the observers; returns how many replicas had moved.
 
-        Rows that are owed are written first. A role that an observer failed to follow is told to all of them again at the next call.
+        Rows that are owed are written first. A role that an observer failed to follow is sent to all of them again at the next call.
 
-        raises   Fenced; any other failure of an observer is logged, and the rest are told
+        raises   Fenced; any other failure of an observer is logged, and the rest are notified
         """
         if self._unpublished:
             self._publish_again()
@@ -154,7 +154,7 @@ class ReplicaEvents:
         return len(moved)
 
     def _contain(self, failure: Exception, observer: Observer, replica: Replica) -> None:
-        """Those who wait have deadlines, a role is told again. An observer that keeps failing is logged ever more rarely."""
+        """Those who wait have deadlines, a role is notified again. An observer that keeps failing is logged ever more rarely."""
         if isinstance(failure, Fenced):
             raise failure
         count = self._failures[observer] = self._failures.get(observer, 0) + 1

@@ -187,7 +187,7 @@ class ReplicaOpener:
         return offset if log.log_end_offset < offset else 0
 
     def make_missing(self, missing: MissingLog) -> bool:
-        """The controller knows that a log is missing: an empty one may be made. False where that is not wanted any more."""
+        """The controller knows that a log is missing: an empty one may be made. False where that is no longer wanted."""
         if self._missing.get(missing.slot) != missing.key:
             return False
         del self._missing[missing.slot]
@@ -215,7 +215,7 @@ class ReplicaOpener:
             was_another = TopicPartition(topic.name, partition.index) in self._directories.replaced
             self.opened.append(MissingLog(slot, key, was_another))
             _log.warning(
-                "no log found for an in-sync replica, the controller process is asked before one is made partition=%s-%d",
+                "no log found for an in-sync replica, asking the controller process before creating one partition=%s-%d",
                 topic.name,
                 partition.index,
             )
@@ -289,7 +289,7 @@ class ReplicaOpener:
         if row is not None and has_published(row):
             # The owner before us was killed; what it published is whole in the page cache. Where it was killed while it
             # published, each offset is of one publication or the other, and both are true: the append was over. Only the
-            # two halves of the end need not fit, and the headers tell.
+            # two halves of the end need not fit, and the headers show.
             trusted = (row.end_segment, row.end_position)
             recovery_point = max(recovery_point, row.recovery_point)  # the truncation file bounds it
             # A truncation takes both of these back, and the checkpoints are of before. Torn in the first publication, the row

@@ -56,7 +56,7 @@ class Replicas:
     """The replicas of one partition worker, by slot.
 
     offline       key by slot of the replicas whose log is not open: their directory failed, or they could not be opened
-    moved         those that moved, and who is told
+    moved         those that moved, and the observers
     live          the brokers of the view, and the time
     owned         which partitions are this worker's
     directories   the log directories, as this worker sees them
@@ -377,7 +377,7 @@ class Replicas:
             self.failures.lose_replica(replica, failure)
 
     def _give_up(self, slot: int) -> None:
-        """A log that is not open is not wanted any more: its row says again what the owner before us left there."""
+        """A log that is not open is no longer wanted: its row says again what the owner before us left there."""
         row, _is_torn = self._unopened.postponed.get(slot, (None, False))
         self._unopened.discard(slot)
         self.failures.note_opened(slot)

@@ -149,7 +149,7 @@ class StorageFailures:
         return monotonic_ms >= self._next_try_ms.get(slot, monotonic_ms)
 
     def note_opened(self, slot: int) -> None:
-        """A log is open, or is not wanted any more: no try of it counts."""
+        """A log is open, or is no longer wanted: no try of it counts."""
         self._next_try_ms.pop(slot, None)
 
     def has_room(self, log_dir: Path, wanted_bytes: int) -> bool:
@@ -198,7 +198,7 @@ class StorageFailures:
             self.take(replica, failure)
 
     def forget(self, slot: int) -> None:
-        """The replica is not held any more, or has its log elsewhere."""
+        """The replica is no longer held, or has its log elsewhere."""
         self._exhausted.pop(slot, None)
         self._wanted.pop(slot, None)
         self._due.pop(slot, None)
@@ -222,7 +222,7 @@ class StorageFailures:
 
     def _open_short(self, replica: Replica, end_offset: int, published: int) -> None:
         _log.error(
-            "log ends before what was published, its replica has no role until that is reported"
+            "log ends before its published end, the replica has no role until this is reported"
             " partition=%s end_offset=%d published=%d", replica.partition, end_offset, published,
         )  # fmt: skip
         self._on_short(replica, published)

@@ -69,7 +69,7 @@ class Fetchers:
         self._fetchers: dict[int, Fetcher] = {}  # by leader
         self._delays: Deadlines[Followed] = Deadlines(partitions_max)
         self._has_news = False
-        self._news_due_ns = 0  # before which it is not told: thousands of logs open one after the other
+        self._news_due_ns = 0  # before which it is not notified: thousands of logs open one after the other
         self._is_closing = False
         self._throttle = throttle
 
@@ -199,4 +199,4 @@ class Fetchers:
     def _tell_news(self) -> None:
         self._has_news = False
         for fetcher in self._fetchers.values():
-            _log.info("followers fetch leader=%d partitions=%d", fetcher.leader, len(fetcher))
+            _log.info("fetching from a leader leader=%d partitions=%d", fetcher.leader, len(fetcher))

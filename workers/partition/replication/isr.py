@@ -101,7 +101,7 @@ class _Change:
 class IsrKeeper:
     """The ISRs of one worker's replicas.
 
-    on_log_start   told of a replica with a follower whose log start is another
+    on_log_start   called with of a replica with a follower whose log start is another
     """
 
     def __init__(
@@ -181,7 +181,7 @@ class IsrKeeper:
             if log_start != log_start_before:
                 self._on_log_start(replica)
             self._advance(replica)
-            if replica in self._reduced:  # else nobody can join, and who is late is a matter of time
+            if replica in self._reduced:  # else nobody can join, and what is late is a matter of time
                 self._review(replica)
 
     @property
@@ -190,7 +190,7 @@ class IsrKeeper:
         return bool(self._failed)
 
     def do_work(self) -> int:
-        """Settle what was answered, check who is late, ask; returns what was done."""
+        """Settle what was answered, check what is late, ask; returns what was done."""
         done = 0
         if self._answered:
             answered, self._answered = self._answered, []
@@ -238,7 +238,7 @@ class IsrKeeper:
         if wanted is not followers.isr:
             if is_worth_a_line(refusals):
                 _log.info(
-                    "ISR change asked for partition=%s leader_epoch=%d isr=%s wanted=%s high_watermark=%d log_end=%d refusals=%d",
+                    "ISR change requested partition=%s leader_epoch=%d isr=%s wanted=%s high_watermark=%d log_end=%d refusals=%d",
                     replica.partition, replica.leader_epoch, followers.isr, wanted,
                     replica.high_watermark, replica.log.log_end_offset, refusals,
                 )  # fmt: skip
@@ -327,6 +327,6 @@ class IsrKeeper:
         self._failed.append(change)
         if is_worth_a_line(change.tries):
             _log.warning(
-                "ISR change failed, asked again partition=%s wanted=%s error=%s tries=%d in_ms=%d",
+                "ISR change failed, retrying partition=%s wanted=%s error=%s tries=%d in_ms=%d",
                 change.replica.partition, change.wanted, change.error, change.tries, wait_ms,
             )  # fmt: skip

@@ -254,7 +254,7 @@ def test_replicas_whose_directory_failed_go_offline_and_come_back_with_their_bro
         (1, 1, False),
         (1, 2, False),
     ]
-    part.leaders_answered(1, {("t", 2): ErrorCode.NONE})  # its directory is another one now
+    part.leaders_answered(1, {("t", 2): ErrorCode.NONE})  # its directory was deleted or re-created
     node.turn()
     assert state_of(ensemble, "t", 2)[:3] == (1, 2, (1,))
     remove(ensemble, 1)

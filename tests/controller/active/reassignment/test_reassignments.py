@@ -163,7 +163,7 @@ def test_one_that_is_almost_over_waits_until_nobody_holds_it(node, ensemble, bro
     node.follow()
     assert not stops(node)
     assert (
-        f"reassignment waits: brokers hold their replicas, and it is not known whose log counts partition=t-0 brokers=[{broker}]"
+        f"reassignment is waiting: brokers hold their replicas, and the authoritative log is not known yet partition=t-0 brokers=[{broker}]"
         in caplog.text
     )
     assert state(ensemble) == before

@@ -164,7 +164,7 @@ def test_what_cannot_be_read_is_left_out_and_the_rest_is_there(caplog):
     assert offsets_of(groups) == {suffix_of("t", 0): 5, suffix_of("t", 3): 6}
     assert set(groups) == {"g"}
     assert loader.faults == 10
-    assert "offsets log corrupt" in caplog.text
+    assert "corrupt data in the offsets log" in caplog.text
 
 
 def test_reports_are_bounded(caplog):

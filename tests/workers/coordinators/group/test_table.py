@@ -160,7 +160,7 @@ def test_an_event_that_cannot_be_is_a_named_error(desk):
     ids = desk.completing()
     with pytest.raises(UnexpectedEvent, match="GroupLoaded in CompletingRebalance group=g"):
         desk.step(GroupLoaded(desk.group))
-    with pytest.raises(UnexpectedEvent, match="str is no event of groups"):
+    with pytest.raises(UnexpectedEvent, match="str is not a group event"):
         desk.step("hello")
     assert issubclass(UnexpectedEvent, HeadraceError)
     assert desk.state == "CompletingRebalance"

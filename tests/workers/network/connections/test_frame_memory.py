@@ -91,7 +91,7 @@ def test_who_waits_for_memory_keeps_its_connection_and_who_trickles_does_not(rig
     turn(rig, senders, lambda: len(rig.loop._frame_memory.waiting) == 1)
     rig.clock.ms += TRICKLE_DEADLINE_MS + CONNECTIONS_CHECK_INTERVAL_MS
     rig.turn()
-    assert len(rig.connections) == 1, "the two that held it and did not end are gone"
+    assert len(rig.connections) == 1, "the two that held it and did not end no longer exist"
     for sender in senders:
         sender.finish()
     turn(rig, senders[-1:] if not senders[-1].client._closed else [], lambda: len(rig.connections) == 1)

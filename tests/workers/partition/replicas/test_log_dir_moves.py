@@ -357,7 +357,7 @@ def test_what_a_copy_has_above_the_end_of_its_log_is_not_believed(node, is_alone
     assert records(node, 0) == expected
 
 
-@pytest.mark.parametrize("what", ["gone", "other topic", "not begun", "second", "same directory"])
+@pytest.mark.parametrize("what", ["gone", "other topic", "not started", "second", "same directory"])
 def test_a_copy_that_is_none_of_this_replica_is_put_away(node, what, caplog):
     source, target = node.dir_of(0), node.other_dir(0)
     node.alter(0, target)
@@ -368,16 +368,16 @@ def test_a_copy_that_is_none_of_this_replica_is_put_away(node, what, caplog):
         view = view_of()
     elif what == "other topic":
         write_partition_metadata(directory / "partition.metadata", "ff" * 16)
-    elif what == "not begun":
+    elif what == "not started":
         (directory / "partition.metadata").unlink()
     elif what == "second":
         shutil.copytree(directory, directory.with_name(f"t-0.{'a' * 32}-future"))
     else:
         os.rename(directory, source / directory.name)
     move = successor(node, view)
-    assert (move is not None) == (what in ("second", "not begun"))
+    assert (move is not None) == (what in ("second", "not started"))
     assert (names(source) + names(target)).count("t-0-future") == (move is not None)
-    is_kept = what in ("gone", "other topic", "not begun")
+    is_kept = what in ("gone", "other topic", "not started")
     assert (names(source) + names(target)).count("t-0-stray") == is_kept
     assert (names(source) + names(target)).count("t-0-delete") == (not is_kept)
     assert "move cancelled partition=t-0" in caplog.text

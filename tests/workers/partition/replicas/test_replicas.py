@@ -196,7 +196,7 @@ def test_files_of_another_topic_are_neither_served_nor_deleted(node, caplog):
     node.replicas.follow(view_of(doomed=[DoomedReplica("t", 0, 0, key)]))  # it came and went between two looks
     assert node.row(0).state == RowState.DELETED
     assert (directory / "t-0").is_dir()
-    assert "directory kept, it is not the deleted topic's" in caplog.text
+    assert "directory kept, it belongs to another topic" in caplog.text
     node.replicas.follow(later)
     assert (node.row(0).log_start_offset, node.row(0).log_end_offset) == (0, 0)
     (stray,) = [path for one in node.dirs for path in one.glob("t-0.*-stray")]
