@@ -32,7 +32,7 @@ from headrace.limits import CLIENT_RETRIES_MAX, EMPTY_FETCHES_MAX, LEADER_TRIES_
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.messages import ZERO_UUID
-from headrace.protocol.record_batch import LOG_OVERHEAD_BYTES, MAGIC_POSITION, MAGIC_V2
+from headrace.protocol.record_batch import whole_entries
 
 if TYPE_CHECKING:
     from headrace.client.driving.blocking import BlockingDriver
@@ -240,7 +240,7 @@ class Cluster:
         while offset < end:
             attempt = functools.partial(self._fetch_once, name, offset, read_committed, bytes_max)
             data, aborted = self.retried(attempt, {name.topic})
-            size, next_offset = _whole_batches(data)
+            size, next_offset, _epoch = whole_entries(data)
             if size:
                 yield data[:size], aborted
                 offset, empty = next_offset, 0
@@ -434,22 +434,6 @@ class Cluster:
             self.close()
             tries += 1
             time.sleep(pause_after(tries, RETRY_PAUSE_FIRST_S, RETRY_PAUSE_MAX_S))
-
-
-def _whole_batches(data: memoryview) -> tuple[int, int]:
-    """(bytes of whole batches, offset after the last of them); entries of old formats count as well."""
-    position, next_offset = 0, -1
-    while len(data) - position > MAGIC_POSITION:
-        size = int.from_bytes(data[position + 8 : position + 12], "big") + LOG_OVERHEAD_BYTES
-        if size > len(data) - position:
-            break
-        base_offset = int.from_bytes(data[position : position + 8], "big")
-        is_old = data[position + MAGIC_POSITION] < MAGIC_V2  # it names the offset of its last record
-        next_offset = base_offset + 1
-        if not is_old:
-            next_offset += int.from_bytes(data[position + 23 : position + 27], "big")
-        position += size
-    return position, next_offset
 
 
 def _metadata_request(version: int, request: messages.MetadataRequest) -> messages.MetadataRequest:

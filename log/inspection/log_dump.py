@@ -37,7 +37,7 @@ from headrace.log.kafka07.log_07 import SEGMENT_SUFFIX_07, Damage, read_segment_
 from headrace.log.names import INDEX_SUFFIX, LOG_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX
 from headrace.protocol.compression import Codec
 from headrace.protocol.message_07 import Message07, payloads_of
-from headrace.protocol.record_batch import MAGIC_V2, Record
+from headrace.protocol.record_batch import FLAGS, MAGIC_V2, Record
 
 Item = dict[str, Any]
 INDEX_KINDS = {INDEX_SUFFIX: "offset-index", TIME_INDEX_SUFFIX: "time-index"}
@@ -205,9 +205,9 @@ def batch_item(entry: Entry) -> Item:
         item |= {
             "leader_epoch": entry.leader_epoch, "producer_id": entry.producer_id,
             "producer_epoch": entry.producer_epoch, "base_sequence": entry.base_sequence,
-            "is_transactional": entry.is_transactional, "is_control": entry.is_control,
-            "delete_horizon_ms": entry.delete_horizon_ms,
         }  # fmt: skip
+        item |= {f"is_{name}": bool(entry.attributes & bit) for name, bit in FLAGS.items()}
+        item["delete_horizon_ms"] = entry.delete_horizon_ms
     return item | {"crc": entry.crc, "is_valid": entry.is_valid}
 
 

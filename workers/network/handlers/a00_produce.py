@@ -20,7 +20,14 @@ from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import encode_response
 from headrace.protocol.codec_frames import has_usual_frame
 from headrace.protocol.message_set import ENTRY_BYTES_MIN
-from headrace.protocol.record_batch import CODEC_MASK, HEADER_BYTES, MAGIC_V2, TRANSACTIONAL_BIT
+from headrace.protocol.record_batch import (
+    ATTRIBUTES_LOW_POSITION,
+    CODEC_MASK,
+    HEADER_BYTES,
+    MAGIC_POSITION,
+    MAGIC_V2,
+    TRANSACTIONAL_BIT,
+)
 from headrace.settings import topic_values
 from headrace.shm.counters import PRODUCE_REQUESTS
 from headrace.shm.messages import (
@@ -46,8 +53,6 @@ from headrace.workers.network.produce.record_policy import Buffer, RejectedRecor
 from headrace.workers.network.produce.refused_batches import follows_missing, note_missing
 from headrace.workers.network.routes import Route
 
-ATTRIBUTES_LOW_BYTE: Final = 22
-MAGIC_BYTE: Final = 16
 CODEC_ZSTD: Final = 4
 VERSION_OF_MAGIC_2: Final = 3
 VERSION_OF_ZSTD: Final = 7
@@ -117,8 +122,8 @@ def _hand_on_all(
                 error, batch = _apply_policy(context, pending, index, version, records, route, budget)
                 if budget.is_heavy:  # one request may hold many batches, each within its bound
                     context.seat.beat(context.clock.monotonic_ns())
-            elif records[MAGIC_BYTE] == MAGIC_V2:
-                if not records[ATTRIBUTES_LOW_BYTE] & CODEC_MASK:
+            elif records[MAGIC_POSITION] == MAGIC_V2:
+                if not records[ATTRIBUTES_LOW_POSITION] & CODEC_MASK:
                     try:
                         check_plain(records)
                     except KafkaError as failure:
@@ -214,8 +219,8 @@ def _refusal(context: Context, version: int, acks: int, records: memoryview | No
     bytes_min = HEADER_BYTES if version >= VERSION_OF_MAGIC_2 else ENTRY_BYTES_MIN
     if records is None or len(records) < bytes_min:
         return ErrorCode.INVALID_RECORD
-    if records[MAGIC_BYTE] == MAGIC_V2:
-        attributes = records[ATTRIBUTES_LOW_BYTE]
+    if records[MAGIC_POSITION] == MAGIC_V2:
+        attributes = records[ATTRIBUTES_LOW_POSITION]
         if attributes & TRANSACTIONAL_BIT:  # no coordinator here would ever end it, and its readers wait for that
             return ErrorCode.INVALID_TXN_STATE
         if attributes & CODEC_MASK == CODEC_ZSTD and version < VERSION_OF_ZSTD:

@@ -13,33 +13,25 @@ from __future__ import annotations
 from struct import Struct
 from typing import Final
 
-from headrace.checksum import crc32c
 from headrace.errors import ErrorCode, KafkaError
 from headrace.limits import PLAIN_WHOLE_RECORDS_MAX
 from headrace.log.writing.validator import TIME_MAX, TIME_MIN
 from headrace.protocol import record_kernel
 from headrace.protocol.plain_records import FIRST_RECORDS, scan_plain
 from headrace.protocol.record_batch import (
-    ATTRIBUTES_POSITION,
-    CRC_POSITION,
     HEADER_BYTES,
-    LOG_OVERHEAD_BYTES,
-    MAX_TIMESTAMP_POSITION,
     CorruptRecord,
+    RecordBatchHeader,
+    compute_crc,
     parse_header,
+    store_crc,
+    store_max_timestamp,
 )
 from headrace.protocol.record_scan import scan_records
 
-# Of a batch's header: length, last offset delta, base and largest timestamp, count.
-_FIELDS: Final = Struct(">8xi11xiqq14xi")
-_unpack_fields: Final = _FIELDS.unpack_from
 _HEAD: Final = Struct("8B")  # of the first record
 _unpack_head: Final = _HEAD.unpack_from
-_CRC: Final = Struct(">I")
-_TIMESTAMP: Final = Struct(">q")
 _is_plain: Final = record_kernel.is_plain
-
-assert _FIELDS.size == HEADER_BYTES
 
 
 def check_plain(batch: memoryview) -> None:
@@ -49,8 +41,9 @@ def check_plain(batch: memoryview) -> None:
     """
     if _is_plain is not None and _is_plain(batch, PLAIN_WHOLE_RECORDS_MAX, FIRST_RECORDS):
         return
-    length, last_delta, base_timestamp, max_timestamp, count = _unpack_fields(batch)
-    if length + LOG_OVERHEAD_BYTES != len(batch) or count <= 0 or last_delta != count - 1:
+    header = parse_header(batch)
+    count, base_timestamp, max_timestamp = header.record_count, header.base_timestamp, header.max_timestamp
+    if header.size_bytes != len(batch) or count <= 0 or header.last_offset_delta != count - 1:
         return
     if count == 1 and base_timestamp == max_timestamp >= 0 and _is_one(batch):
         return
@@ -58,13 +51,13 @@ def check_plain(batch: memoryview) -> None:
     try:
         most = scan_plain(data, count)
     except CorruptRecord as failure:
-        if not _is_sound(batch):
+        if compute_crc(batch) != header.crc:
             return
         raise KafkaError(ErrorCode.INVALID_RECORD, str(failure)) from None
     if base_timestamp >= 0 and (count > PLAIN_WHOLE_RECORDS_MAX or base_timestamp + (most >> 1) == max_timestamp):
         return
-    if _is_sound(batch):
-        _mend(batch, data, max_timestamp)
+    if compute_crc(batch) == header.crc:
+        _mend(batch, data, header)
 
 
 def _is_one(batch: memoryview) -> bool:
@@ -97,21 +90,16 @@ def _is_one(batch: memoryview) -> bool:
     return place + 2 + (0 if size & 1 else size >> 1) == total
 
 
-def _is_sound(batch: memoryview) -> bool:
-    (crc,) = _CRC.unpack_from(batch, CRC_POSITION)
-    return bool(crc32c(batch[ATTRIBUTES_POSITION:]) == crc)
-
-
-def _mend(batch: memoryview, data: bytes, max_timestamp: int) -> None:
+def _mend(batch: memoryview, data: bytes, header: RecordBatchHeader) -> None:
     """The largest timestamp into the header. raises KafkaError, where it fits none, or a record contradicts the header"""
     try:
-        scan = scan_records(data, parse_header(batch))
+        scan = scan_records(data, header)
     except CorruptRecord as failure:
         raise KafkaError(ErrorCode.INVALID_RECORD, str(failure)) from None
     check_range(scan.min_timestamp_ms, scan.max_timestamp_ms)
-    if scan.max_timestamp_ms != max_timestamp:
-        _TIMESTAMP.pack_into(batch, MAX_TIMESTAMP_POSITION, scan.max_timestamp_ms)
-        _CRC.pack_into(batch, CRC_POSITION, crc32c(batch[ATTRIBUTES_POSITION:]))
+    if scan.max_timestamp_ms != header.max_timestamp:
+        store_max_timestamp(batch, scan.max_timestamp_ms)
+        store_crc(batch)
 
 
 def check_range(earliest_ms: int, latest_ms: int) -> None:

@@ -22,10 +22,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import partial
-from struct import Struct
 from typing import Any, Final, NoReturn
 
-from headrace.checksum import crc32c
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import NO_TIMESTAMP_MS
 from headrace.limits import OPENED_RECORDS_MAX
@@ -37,18 +35,16 @@ from headrace.protocol.compression_levels import DEFAULT_LEVELS, compress_at
 from headrace.protocol.conversion import convert_up, upgrade_set
 from headrace.protocol.message_set import InvalidMessageSet, TooManyRecords, iterate_entries
 from headrace.protocol.record_batch import (
-    ATTRIBUTES_POSITION,
+    ATTRIBUTES_LOW_POSITION,
     CODEC_MASK,
     CONTROL_BIT,
-    CRC_POSITION,
     HEADER_BYTES,
-    LENGTH_POSITION,
-    LOG_OVERHEAD_BYTES,
     MAGIC_V2,
-    MAX_TIMESTAMP_POSITION,
     CorruptRecord,
     RecordBatchHeader,
+    compute_crc,
     parse_header,
+    seal_batch,
 )
 from headrace.protocol.record_scan import RecordScan, scan_records
 from headrace.settings import Settings, topic_values
@@ -64,11 +60,6 @@ _CODECS: Final = {
     "lz4": Codec.LZ4,
     "zstd": Codec.ZSTD,
 }
-_CODEC_POSITION: Final = ATTRIBUTES_POSITION + 1
-_LENGTH: Final = Struct(">i")
-_CRC: Final = Struct(">I")
-_ATTRIBUTES: Final = Struct(">h")
-_TIMESTAMP: Final = Struct(">q")
 
 Buffer = bytes | bytearray | memoryview
 
@@ -123,7 +114,7 @@ class RecordPolicy:
         raises   KafkaError INVALID_RECORD, INVALID_TIMESTAMP or MESSAGE_TOO_LARGE, with the reason
         """
         if not self._inspects_records and len(batch) >= HEADER_BYTES:
-            codec = batch[_CODEC_POSITION] & CODEC_MASK
+            codec = batch[ATTRIBUTES_LOW_POSITION] & CODEC_MASK
             if codec == Codec.NONE:
                 check_plain(batch)
             if codec == self.codec or self.codec is None:
@@ -150,7 +141,7 @@ class RecordPolicy:
             return batch
         try:
             plain, _scan = self._open(batch, header, budget or OpeningBudget(), is_inspected=True)
-            rebuilt = self._rebuilt(batch, header, compress(header.codec, plain), header.codec, header.max_timestamp)
+            rebuilt = self._rebuilt(header, compress(header.codec, plain), header.codec, header.max_timestamp)
         except (CorruptRecord, CompressionError) as failure:
             _refuse(failure)
         return rebuilt if len(rebuilt) <= most else batch
@@ -204,7 +195,7 @@ class RecordPolicy:
         if not is_same:
             budget.spend(len(plain), 0)  # once more: it is compressed
             body = self._compress(codec, plain)
-        return self._rebuilt(batch, header, body, codec, latest_ms)
+        return self._rebuilt(header, body, codec, latest_ms)
 
     def _open(
         self, batch: memoryview, header: RecordBatchHeader, budget: OpeningBudget, *, is_inspected: bool
@@ -228,17 +219,10 @@ class RecordPolicy:
         check_range(scan.min_timestamp_ms, scan.max_timestamp_ms)
         return plain, scan
 
-    def _rebuilt(
-        self, batch: memoryview, header: RecordBatchHeader, body: Buffer, codec: int, latest_ms: int
-    ) -> bytearray:
+    def _rebuilt(self, header: RecordBatchHeader, body: Buffer, codec: int, latest_ms: int) -> bytearray:
         """The batch with another body, codec, largest timestamp, or all of these."""
-        head = bytearray(batch[:HEADER_BYTES])
-        _LENGTH.pack_into(head, LENGTH_POSITION, HEADER_BYTES - LOG_OVERHEAD_BYTES + len(body))
-        _ATTRIBUTES.pack_into(head, ATTRIBUTES_POSITION, header.attributes & ~CODEC_MASK | codec)
-        _TIMESTAMP.pack_into(head, MAX_TIMESTAMP_POSITION, latest_ms)
-        changed = head + body
-        _CRC.pack_into(changed, CRC_POSITION, crc32c(memoryview(changed)[ATTRIBUTES_POSITION:]))
-        return changed
+        attributes = header.attributes & ~CODEC_MASK | codec
+        return seal_batch(header._replace(attributes=attributes, max_timestamp=latest_ms), body)
 
     def _latest(self, scan: RecordScan, header: RecordBatchHeader, now_ms: int) -> int:
         """The largest timestamp that the header should have; records out of time are refused."""
@@ -258,7 +242,7 @@ def _sound_header(batch: memoryview, max_message_bytes: int) -> RecordBatchHeade
         and header.size_bytes == len(batch)
         and header.record_count > 0
         and not header.attributes & CONTROL_BIT
-        and crc32c(batch[ATTRIBUTES_POSITION:]) == header.crc
+        and compute_crc(batch) == header.crc
     )
     return header if is_sound else None
 

@@ -14,15 +14,10 @@ from typing import Final
 from headrace.ids import NO_EPOCH, NO_PRODUCER_ID
 from headrace.protocol.compression import compress
 from headrace.protocol.record_batch import (
-    ATTRIBUTES_POSITION,
-    CRC_POSITION,
-    HEADER,
-    HEADER_BYTES,
-    LOG_OVERHEAD_BYTES,
     MAGIC_V2,
     NO_SEQUENCE,
     TRANSACTIONAL_BIT,
-    compute_crc,
+    seal_batch,
 )
 from headrace.protocol.varint import encode_varlong
 from headrace.workers.coordinators.effects import KeyValue
@@ -60,23 +55,8 @@ def build_coordinator_batch(
         parts += (_varint(len(body)), body)
     payload = compress(codec, b"".join(parts))
     producer_id, producer_epoch = producer or (NO_PRODUCER_ID, NO_EPOCH)
-    batch = bytearray(
-        HEADER.pack(
-            0,
-            HEADER_BYTES - LOG_OVERHEAD_BYTES + len(payload),
-            NO_EPOCH,
-            MAGIC_V2,
-            0,
-            codec | (TRANSACTIONAL_BIT if producer else 0),
-            len(records) - 1,
-            timestamp_ms,
-            timestamp_ms,
-            producer_id,
-            producer_epoch,
-            NO_SEQUENCE,
-            len(records),
-        )
-    )
-    batch += payload
-    batch[CRC_POSITION:ATTRIBUTES_POSITION] = compute_crc(batch).to_bytes(4, "big")
-    return batch
+    header = (
+        0, 0, NO_EPOCH, MAGIC_V2, 0, codec | (TRANSACTIONAL_BIT if producer else 0), len(records) - 1, timestamp_ms,
+        timestamp_ms, producer_id, producer_epoch, NO_SEQUENCE, len(records),
+    )  # fmt: skip
+    return seal_batch(header, payload)

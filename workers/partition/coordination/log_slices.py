@@ -7,28 +7,23 @@ known to its only writer. Entries of the formats v0 and v1, which a Kafka before
 from __future__ import annotations
 
 import os
-from struct import Struct
 from typing import Final
 
 from headrace.log.reading.reader import LogReader
 from headrace.log.writing.partition_log import PartitionLog
 from headrace.protocol.message_set import ENTRY_BYTES_MIN, old_header
 from headrace.protocol.record_batch import (
-    HEADER,
     HEADER_BYTES,
-    LENGTH_POSITION,
-    LOG_OVERHEAD_BYTES,
     MAGIC_POSITION,
     MAGIC_V2,
     RecordBatchHeader,
+    parse_header,
 )
 
 SLICE_BYTES: Final = 512 * 1024
 
 Batch = tuple[RecordBatchHeader, memoryview]
 
-_SIZE: Final = Struct(">i")
-_make_header: Final = RecordBatchHeader._make
 assert HEADER_BYTES <= SLICE_BYTES
 
 
@@ -83,10 +78,10 @@ class LogSlices:
                 break  # the next slice has the header whole
             if is_old:
                 header = old_header(data, place)
-                size = _SIZE.unpack_from(data, place + LENGTH_POSITION)[0] + LOG_OVERHEAD_BYTES
+                size = header.size_bytes
             elif left >= HEADER_BYTES:
-                header = _make_header(HEADER.unpack_from(data, place))
-                size = header.batch_length + LOG_OVERHEAD_BYTES
+                header = parse_header(data, place)
+                size = header.size_bytes
             else:
                 size = 0  # too short for a batch
             bytes_min = ENTRY_BYTES_MIN if is_old else HEADER_BYTES

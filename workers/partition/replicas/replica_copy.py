@@ -27,6 +27,7 @@ from headrace.log.reading.reader import LogReader
 from headrace.log.recovery.log_loader import LogCheckpoint
 from headrace.log.state.checkpoints import PARTITION_METADATA_FILE, read_partition_metadata
 from headrace.log.writing.partition_log import PartitionLog
+from headrace.protocol.record_batch import unpack_base_offset
 from headrace.workers.partition.replicas.log_opener import LogOpener
 from headrace.workers.partition.replicas.replica import Replica
 
@@ -159,7 +160,7 @@ def reconcile(copy: ReplicaCopy) -> None:
     log, future = copy.replica.log, copy.future
     if log.log_end_offset < future.log_end_offset:
         last = _batch_at(copy.reader, log, log.log_end_offset - 1)
-        if not last or last != _batch_at(LogReader(future.directory), future, int.from_bytes(last[:8], "big")):
+        if not last or last != _batch_at(LogReader(future.directory), future, unpack_base_offset(last, 0)):
             raise NotTheSame(
                 f"it ends at {future.log_end_offset}, but the log, which ends at {log.log_end_offset}, lacks its last batch"
             )
@@ -172,7 +173,7 @@ def reconcile(copy: ReplicaCopy) -> None:
     if not future.size_bytes or future.log_end_offset <= log.log_start_offset:
         return  # nothing of it is the log's any more: it is begun again
     last = _batch_at(LogReader(future.directory), future, future.log_end_offset - 1)
-    base_offset = int.from_bytes(last[:8], "big")
+    base_offset = unpack_base_offset(last, 0) if last else 0
     if not last or last != _batch_at(copy.reader, log, base_offset):
         raise NotTheSame(f"its last batch, at offset {base_offset}, differs from the one in the log")
 
