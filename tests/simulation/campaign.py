@@ -22,7 +22,7 @@ class Outcome(NamedTuple):
     fingerprint: str
     steps: int
     simulated_s: float
-    real_s: float
+    real_s: float  # of processor time
     faults: dict
     counts: dict
     plan: list
@@ -41,7 +41,7 @@ def run_seed(seed, plan=None, keep=False, faults=FAULTS, span_ms=SPAN_MS, shape=
     shape = {**shape_of(seed), **(shape or {})}
     if plan is None:
         plan = draw_plan(seed, faults, span_ms, shape["nodes"])
-    begun = time.perf_counter()
+    begun = time.process_time()
     with Cluster(seed, keep=keep, **shape) as cluster:
         kernel = cluster.kernel
         cluster.boot()
@@ -51,7 +51,7 @@ def run_seed(seed, plan=None, keep=False, faults=FAULTS, span_ms=SPAN_MS, shape=
         if not kernel.anomalies:
             cluster.finish()
         return Outcome(
-            seed, kernel.anomalies, kernel.fingerprint, kernel.steps, kernel.elapsed_s, time.perf_counter() - begun,
+            seed, kernel.anomalies, kernel.fingerprint, kernel.steps, kernel.elapsed_s, time.process_time() - begun,
             {} if cluster.faults is None else {kind: count for kind, count in cluster.faults.done.items() if count},
             dict(cluster.history.counts), plan, kernel.lines,
         )  # fmt: skip

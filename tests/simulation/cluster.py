@@ -105,6 +105,8 @@ class Cluster:
                 node.kill()
             node.machine.close()
         self.clients.clear()
+        self.kernel.close()
+        gc.collect()  # what dead processes had open is closed by its objects, as long as these find our stand-ins
         self._logger.removeHandler(self._log)
         self._logger.setLevel(self._was[0])
         self._logger.propagate = self._was[1]

@@ -34,6 +34,7 @@ class Judges:
         self.committed_end = {}  # partition -> offset
         self._cursors = {}  # (node id, pid, partition) -> Cursor
         self._weak = {}  # (node id, partition): lost power while in the ISR
+        self._marks = {}  # (node id, partition) -> (epoch, mark), as judged last
         self._told = set()
         self.checks = 0
 
@@ -71,7 +72,11 @@ class Judges:
         self._judge_batches(actor, node_id, name, replica)
 
     def _judge_mark(self, node_id, name, replica):
-        """A leader's mark, where ZooKeeper has it for the leader of this epoch."""
+        """A leader's mark, when it has moved, where ZooKeeper has it for the leader of this epoch."""
+        mark = (replica.leader_epoch, replica.high_watermark)
+        if self._marks.get((node_id, name)) == mark:
+            return
+        self._marks[node_id, name] = mark
         state = self.state(*name)
         if state is None or state["leader"] != node_id or state["leader_epoch"] != replica.leader_epoch:
             return

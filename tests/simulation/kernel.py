@@ -74,6 +74,10 @@ class Kernel:
         self._serial += 1
         heapq.heappush(self._events, (self.now_ns + delay_ns, self._serial, call, process))
 
+    def close(self):
+        """Nothing happens any more."""
+        self._events.clear()
+
     @property
     def next_ns(self):
         """When the next thing happens by itself; None: nothing will."""

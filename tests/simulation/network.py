@@ -18,6 +18,7 @@ from tests.simulation.kernel import MS
 
 FIRST_FD = 2_000_000  # no descriptor of the machine that runs the simulation
 BUFFER_BYTES = 65536  # in flight, one way
+ASKED_NS = 900_000 * MS  # how long a sender without patience repeats what does not arrive
 RETRY_NS = 100 * MS  # of what a cut holds back
 CLIENT_HOST = "10.0.0.99"
 FIRST_PORT = 40_000
@@ -89,6 +90,7 @@ class Socket:
         self.state = "new"
         self.error = 0
         self.peer = None
+        self.touch = _nothing  # told of each change; the poller's, once it watches
         self.name = (host, 0)
         self.peer_name = ("", 0)
         self.inbox = bytearray()
@@ -157,12 +159,15 @@ class Socket:
         listener = network.listeners.get(self.peer_name)
         if listener is None:
             self.state, self.error = "broken", errno.ECONNREFUSED
+            self.touch()
             return
         far = Socket(network, target)
         far.name, far.peer_name = self.peer_name, self.name
         far.state = self.state = "open"
         far.peer, self.peer = self, far
         listener.backlog.append(far)
+        listener.touch()
+        self.touch()
         if self.keepalive_ns:
             self._kernel.after(self.keepalive_ns, self._probe)
 
@@ -247,6 +252,7 @@ class Socket:
             return
         was_open = self.state == "open"
         self.state = "closed"
+        self.touch = _nothing
         self._network.sockets.pop(self.fd, None)
         if self.process is not None:
             self.process.sockets.pop(self.fd, None)
@@ -262,6 +268,7 @@ class Socket:
     def vanish(self):
         """Its machine has lost power: nobody hears of it."""
         self.state = "closed"
+        self.touch = _nothing
         self._network.sockets.pop(self.fd, None)
         self.flight.clear()
 
@@ -270,6 +277,7 @@ class Socket:
         if self.state in ("open", "connecting"):
             self.state, self.error = "broken", code
             self.flight.clear()
+            self.touch()
 
     def _schedule(self):
         if not self._is_scheduled and self.peer is not None:
@@ -292,7 +300,7 @@ class Socket:
             if self.patience_ns and kernel.now_ns - self._stuck_ns >= self.patience_ns:
                 self.fail(errno.ETIMEDOUT)
                 return
-            if kernel.now_ns - self._stuck_ns < 900_000 * MS:
+            if kernel.now_ns - self._stuck_ns < ASKED_NS:
                 self._is_scheduled = True
                 kernel.after(RETRY_NS, self._deliver)
             return
@@ -311,10 +319,13 @@ class Socket:
                 count = chance.randrange(1, count)
             peer.inbox += flight[:count]
             del flight[:count]
+            peer.touch()
+            self.touch()
         if flight:
             self._schedule()
         elif self.is_finishing:
             peer.is_ended = True
+            peer.touch()
 
 
 class Listener:
@@ -324,10 +335,17 @@ class Listener:
         self._network = network
         self.place = place
         self.backlog = deque()
+        self._ends = []
         network.listeners[place] = self
 
     def share(self, process):
-        return ListeningEnd(self._network, self, process)
+        end = ListeningEnd(self._network, self, process)
+        self._ends = [end]  # one process accepts; its predecessor is dead
+        return end
+
+    def touch(self):
+        for end in self._ends:
+            end.touch()
 
     def close(self):
         """The last holder has closed it: what waits is reset."""
@@ -350,6 +368,7 @@ class ListeningEnd:
         self._network = network
         self._listener = listener
         self._process = process
+        self.touch = _nothing
         self.fd = network.draw_fd()
         network.sockets[self.fd] = self
         process.sockets[self.fd] = self
@@ -371,8 +390,13 @@ class ListeningEnd:
         return sock, sock.peer_name
 
     def close(self):
+        self.touch = _nothing
         self._network.sockets.pop(self.fd, None)
         self._process.sockets.pop(self.fd, None)
 
     def vanish(self):
         self.close()
+
+
+def _nothing():
+    """Nobody watches."""

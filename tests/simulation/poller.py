@@ -14,15 +14,23 @@ class SimulatedPoller:
         self.bell = bell
         self._watched = {}  # by descriptor: [socket, events, handler]
         self._ready = []
+        self._is_stale = True  # a socket has changed since all of them were asked
         self.has_sockets = False
+
+    def touch(self):
+        """A socket has something new."""
+        self._is_stale = True
 
     def register(self, fd, events, handler):
         assert fd not in self._watched, fd
-        self._watched[fd] = [self._kernel.network.sockets[fd], events, handler]
-        self.has_sockets = True
+        sock = self._kernel.network.sockets[fd]
+        self._watched[fd] = [sock, events, handler]
+        sock.touch = self.touch
+        self.has_sockets = self._is_stale = True
 
     def modify(self, fd, events):
         self._watched[fd][1] = events
+        self._is_stale = True
 
     def unregister(self, fd):
         self.forget(fd)
@@ -36,7 +44,12 @@ class SimulatedPoller:
         """Whether a sleep would end now."""
         if self.bell.count:
             return True
-        return any(sock.events() & (events | BROKEN) for sock, events, _handler in self._watched.values())
+        if self._is_stale:
+            for sock, events, _handler in self._watched.values():
+                if sock.events() & (events | BROKEN):
+                    return True
+            self._is_stale = False
+        return False
 
     def wait(self, _timeout_ms):
         """What is ready now, in an order by lot; whether the doorbell rings."""
@@ -58,6 +71,7 @@ class SimulatedPoller:
 
     def dispatch(self):
         ready, self._ready = self._ready, []
+        self._is_stale = True
         done = 0
         for fd, events in ready:
             watched = self._watched.get(fd)

@@ -114,7 +114,7 @@ class SimulatedProcess:
     def is_runnable(self, now_ns):
         if now_ns < self.paused_until_ns:
             return False
-        return not self.is_asleep or now_ns >= self.wake_ns or self.poller.is_ready
+        return not self.is_asleep or now_ns >= self.wake_ns or self._bell.count > 0 or self.poller.is_ready
 
     @property
     def due_ns(self):
@@ -173,6 +173,8 @@ class SimulatedProcess:
             self.kernel.running = before
         if self in self.machine.processes:
             self.machine.processes.remove(self)
+        if self.poller is not None:
+            self.poller.close()
         self._life = self.process = self.seat = self.poller = None
         self.on_death.clear()
         gc.collect()

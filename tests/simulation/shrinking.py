@@ -25,5 +25,5 @@ def shrink(seed, outcome, options):
 
 def kind_of(anomaly):
     """Its first words, without the time."""
-    words = anomaly.split()
-    return words[2] if words[1:2] and "/" in words[1] else words[1]
+    words = anomaly.split()[1:]
+    return words[1] if "/" in words[0] else words[0]

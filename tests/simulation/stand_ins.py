@@ -55,7 +55,7 @@ class Files:
 
     def __init__(self, kernel):
         self._kernel = kernel
-        self._zombies = []  # of dead processes, which objects that are still to go may close
+        self._zombies = {}  # of dead processes, which objects that are still to go may close
         self._bells = {}
         self._next_bell = FIRST_BELL
         self._null = os.open(os.devnull, os.O_RDONLY)
@@ -76,21 +76,19 @@ class Files:
             return
         if self._kernel.running is not None:
             self._kernel.running.files.pop(fd, None)
+        self._zombies.pop(fd, None)
         os.close(fd)
 
     def bury(self, process):
         """Let go of a dead process's files; their numbers are not used again, for whoever may still close them."""
         for fd in process.files:
             os.dup2(self._null, fd)
-            self._zombies.append(fd)
+            self._zombies[fd] = None
         process.files.clear()
 
     def close_all(self):
         for fd in self._zombies:
-            try:
-                os.close(fd)
-            except OSError:
-                pass
+            os.close(fd)
         os.close(self._null)
 
     # Doorbells
