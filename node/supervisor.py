@@ -151,6 +151,15 @@ class Supervisor:
         return False
 
     def _run_fabric(self) -> None:
+        self._make_fabric()
+        try:
+            self._supervise()
+        finally:
+            self._kill_all()
+            self._fabric.destroy()
+
+    def _make_fabric(self) -> None:
+        """All shared memory, as the log directories were found."""
         clean_directories = self._log_dirs.take_clean_markers()
         self._fabric = Fabric.create(
             self._settings,
@@ -161,13 +170,16 @@ class Supervisor:
             new_directories=self._log_dirs.new,
             offline_directories=self._log_dirs.offline,
         )
-        try:
-            self._supervise()
-        finally:
-            self._kill_all()
-            self._fabric.destroy()
 
     def _supervise(self) -> None:
+        self._begin()
+        while self._exit_code == exit_codes.CLEAN and self._inbox.stop_signal is None:
+            self._inbox.wait(self._sleep_bound_ms(_now_ms()))
+            self._turn()
+        self._stop(self._inbox.stop_signal or self._end_reason)
+
+    def _begin(self) -> None:
+        """Fork every process, those of FIRST_ROLES before the others' code is imported."""
         self._children = [Child(process_id) for process_id in range(self.wiring.process_count)]
         self._tell_placement()
         later = [role for role in Role if role not in FIRST_ROLES]
@@ -176,22 +188,22 @@ class Supervisor:
             for child in self._children:
                 if self.wiring.role(child.process_id) in roles:
                     self._start(child)
-        while self._exit_code == exit_codes.CLEAN and self._inbox.stop_signal is None:
-            self._inbox.wait(self._sleep_bound_ms(_now_ms()))
-            self._reap()
-            now_ms = _now_ms()
-            for child in self._children:
-                if child.due_ms is not None and now_ms >= child.due_ms:
-                    self._start(child)
-            self._note_ready()
-            if not self._is_ready:
-                self._announce_when_ready()
-            elif self._inbox.take_reload():
-                self._reload()
-            if now_ms >= self._next_tick_ms:
-                self._next_tick_ms = now_ms + TICK_INTERVAL_MS
-                self._look(now_ms)
-        self._stop(self._inbox.stop_signal or self._end_reason)
+
+    def _turn(self) -> None:
+        """What is due after a sleep: who died, who starts, how the node is."""
+        self._reap()
+        now_ms = _now_ms()
+        for child in self._children:
+            if child.due_ms is not None and now_ms >= child.due_ms:
+                self._start(child)
+        self._note_ready()
+        if not self._is_ready:
+            self._announce_when_ready()
+        elif self._inbox.take_reload():
+            self._reload()
+        if now_ms >= self._next_tick_ms:
+            self._next_tick_ms = now_ms + TICK_INTERVAL_MS
+            self._look(now_ms)
 
     def _sleep_bound_ms(self, now_ms: int) -> int:
         """Time until the next tick or the next start, whichever is earlier."""

@@ -32,7 +32,7 @@ class Peers:
     """One process's connections to other nodes.
 
     wake      rings the process's doorbell, whatever it does (`Doorbell.force`)
-    chance    0 to 1, for the jitter of back-offs
+    chance    0 to 1, for the jitter of back-offs; Python's where None
     """
 
     def __init__(
@@ -40,11 +40,11 @@ class Peers:
         poller: Poller,
         clock: Clock,
         wake: Callable[[], None],
-        chance: Callable[[], float] = random.random,
+        chance: Callable[[], float] | None = None,
         requests_max: int = PEER_REQUESTS_TOTAL_MAX,
     ) -> None:
         self.poller = poller
-        self.chance = chance
+        self.chance = chance or random.random
         self.resolver = Resolver(wake)
         self.deadlines: Deadlines[Peer, PeerRequest | None] = Deadlines(requests_max + PEERS_MAX)
         self._clock = clock
