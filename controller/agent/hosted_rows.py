@@ -30,7 +30,7 @@ class HostedRows:
         """Whether the owner has taken its role in a partition, or the topic was deleted meanwhile: nobody will."""
         topic, index = replica
         now = self._known.topics.get(topic.name)
-        if now is None or now.topic_id != topic.topic_id:
+        if now is None or now.topic_id != topic.topic_id or index >= len(now.states):
             return True
         state, slot = now.states[index], self._known.slots.get(topic.name, index)
         row = self._seat.partitions.read(slot) if state is not None and slot >= 0 else None
@@ -75,7 +75,9 @@ class HostedRows:
         leader_epoch   of the role
         """
         now = self._known.topics.get(topic.name)
-        if now is None or is_another(now.topic_id, topic.topic_id) or self._known.node_id not in now.replicas[index]:
+        if now is None or is_another(now.topic_id, topic.topic_id) or index >= len(now.states):
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        if self._known.node_id not in now.replicas[index]:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         if self.cannot_serve(now, index):
             return ErrorCode.KAFKA_STORAGE_ERROR

@@ -206,7 +206,7 @@ class IsrChanges:
         topic = known.topics.get(asked.name)
         if topic is None or asked.key != partition_key(asked.name, asked.index, topic.topic_id):
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        state = topic.states[asked.index]
+        state = topic.state_of(asked.index)
         if state is None or state.leader != known.node_id:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         if state.leader_epoch != asked.leader_epoch:
@@ -232,7 +232,7 @@ class IsrChanges:
                     stale.append((topic, asked.index))
             else:
                 asked.error = ErrorCode.NONE
-                state = topic.states[asked.index] if topic is not None and is_current else None
+                state = topic.state_of(asked.index) if topic is not None and is_current else None
                 if topic is not None and state is not None and not is_older(outcome, state):
                     topic.revision += 1
                     self._known.set_states(topic, {asked.index: outcome})

@@ -263,8 +263,8 @@ class KnownCluster:
         A node that is not there is unknown, too, where this one is not active. That ZooKeeper was put back `past_states.py` finds.
         """
         moved = set()
-        for index, state in states.items():
-            known = topic.states[index]
+        for index in topic.known_of(states):
+            state, known = states[index], topic.states[index]
             if known is not None and (not self.is_authority if state is None else is_older(state, known)):
                 continue
             if state is None and known is not None:
@@ -522,7 +522,7 @@ class KnownCluster:
             return
         known = self.changed.setdefault(name, set())
         if known is not None:
-            known |= indexes
+            known.update(self.topics[name].known_of(indexes))
 
     def _note_states(self, topic: Topic) -> None:
         if any(state is None for state in topic.states):

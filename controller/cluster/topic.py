@@ -5,7 +5,7 @@ Runs in: the controller process.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from headrace.controller.zookeeper.znodes import (
@@ -89,6 +89,15 @@ class Topic:
     def assignment(self) -> TopicAssignment:
         """As its node has it."""
         return TopicAssignment(self.topic_id, self.replicas, self.adding, self.removing, self.others)
+
+    def state_of(self, index: int) -> PartitionState | None:
+        """Of a partition that was named some time ago: the topic may have fewer by now. None: no partition, or no state."""
+        return self.states[index] if index < len(self.states) else None
+
+    def known_of(self, indexes: Iterable[int]) -> list[int]:
+        """Of partitions that were named some time ago, those that the topic has."""
+        count = len(self.states)
+        return [index for index in indexes if index < count]
 
     @property
     def missing(self) -> list[int]:

@@ -87,9 +87,7 @@ class Leaders(Part):
         A replica that was offline, and that its leader takes in, serves again.
         """
         topic = self._term.known.topics.get(name)
-        states = topic.states if topic is not None else []
-        for index in indexes:
-            state = states[index]
+        for state in map(topic.state_of, indexes) if topic is not None else ():
             if state is None:
                 continue
             live = sum(map(self._term.liveness.is_live, state.isr))

@@ -125,7 +125,7 @@ class StateChanges:
         """Partitions whose write was refused, and that were read since: the write may have been ours, and its reply was lost."""
         doubted = self._doubted.get(topic.name, {})
         read = [
-            index for index, version in doubted.items() if (state := topic.states[index]) and state.version > version
+            index for index, version in doubted.items() if (state := topic.state_of(index)) and state.version > version
         ]
         for index in read:
             del doubted[index]

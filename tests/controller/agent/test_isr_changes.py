@@ -3,6 +3,7 @@
 import pytest
 
 from headrace.controller.agent.isr_changes import IsrChanges
+from headrace.controller.cluster.known_cluster import Topic
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ZkLost
 from headrace.errors import ErrorCode
@@ -208,3 +209,16 @@ def test_a_broker_that_has_started_again_since_it_caught_up_does_not_join(node, 
         answer(node, ErrorCode.REQUEST_TIMED_OUT)
     ensemble.remove(znodes.broker_path(7))
     assert said(node, ask(node, entry(node, **wanted, epochs={7: epoch}))) == [ErrorCode.INELIGIBLE_REPLICA]
+
+
+def test_a_partition_that_the_topic_has_not_any_more_has_no_isr(node, controller):
+    """ZooKeeper was put back while changes waited, and while one was on its way."""
+    first, second = ask(node, entry(node, 1)), ask(node, entry(node, 1))
+    now = node.known.topics["t"]
+    fewer = Topic("t", now.topic_id, now.replicas[:1], {}, now.states[:1])
+    node.known.add(fewer)
+    answer(node, controller.state(0, 4, (0,), 1))
+    node.publish()
+    assert said(node, first) == [NONE]
+    assert said(node, second) == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
+    assert len(fewer.states) == 1

@@ -213,3 +213,15 @@ def test_a_topic_that_goes_while_another_part_of_the_request_is_written_is_unkno
 def test_a_broker_that_was_restarted_and_others_lead_for_joins_nothing_yet(node):
     node.active.term.liveness.returning.add(1)
     assert ask(node, (0, 1))["t", 0] is ErrorCode.INELIGIBLE_REPLICA
+
+
+def test_a_topic_that_goes_while_its_change_is_written_is_an_event_of_nothing(node):
+    """Leaders looked for the partition among the states of a topic that was not known any more, and the process died of it."""
+    gate = Gate(node)
+    task = node.tasks.start(alter(node.active.term, {("t", 0): WantedIsr(0, 0, (0, 1), {}, 0, 0)}), lambda _task: None)
+    node.tasks.run(1_000)
+    node.agent.apply(events.TopicLeaving("t"))
+    gate.open()
+    node.settle(task)
+    assert task.result()["t", 0].isr == (0, 1)
+    assert node.listener.heard == [("t", [0])]

@@ -637,3 +637,22 @@ def test_a_hold_that_is_over_keeps_nobody_from_leading(node, ensemble, is_over):
     node.react(znodes.topic_path("t"))
     node.turn()
     assert state_of(ensemble, "t", 0).leader == (2 if is_over else NO_LEADER)
+
+
+def test_events_of_partitions_that_a_topic_has_not_any_more_change_nothing(node):
+    """ZooKeeper was put back to before they were added, and what names them was on its way."""
+    create(node, (1, 2), (1, 2), (1, 2))
+    topic = node.known.topics["t"]
+    late = topic.states[2]._replace(version=9, leader_epoch=9)
+    node.active.term.states.doubt("t", {0: 0, 2: 0})
+    node.known.add(Topic("t", topic.topic_id, topic.replicas[:1], {}, [topic.states[0]._replace(version=3)]))
+    now = node.known.topics["t"]
+    for part in node.active.term.parts():
+        part.isrs_changed("t", [0, 2])
+    assert node.active.term.states.take_doubted(now) == [0]
+    node.agent.apply(events.StatesWritten("t", topic.topic_id, {0: late, 2: late}))
+    node.agent.apply(events.ReplicasAssigned("t", topic.topic_id, (), {}))
+    node.known.note_held("t", 2)
+    assert (now.states, now.replicas) == ([late], ((1, 2),))
+    node.publish()
+    assert len(node.view.topics["t"].partitions) == 1
