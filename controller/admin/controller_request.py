@@ -1,6 +1,6 @@
 """What LeaderAndIsr, StopReplica and UpdateMetadata have in common: who sent them, and which states they name.
 
-Runs in: the controller process of the node that is told. They come from the active controller of another node through a network
+Runs in: the controller process of the node that gets them. They come from the active controller of another node through a network
 worker, or from that of this node by a call.
 
 Only controllers of ZooKeeper mode are believed: a request of a KRaft controller, or of a migration, is refused.
