@@ -22,13 +22,14 @@ import mmap
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from headrace.arrow.decode import whole_end
 from headrace.arrow.errors import CorruptRange, TopicRecreated
+from headrace.arrow.offset_range import OffsetRange
 from headrace.arrow.page_residency import Residency
 from headrace.arrow.rows import Rows
 from headrace.arrow.transactions import aborted_in_files
@@ -37,9 +38,6 @@ from headrace.log.reading.segment_file import SegmentFile
 from headrace.log.state.checkpoints import PARTITION_METADATA_FILE, read_partition_metadata
 from headrace.properties import read_properties_file
 from headrace.protocol.record_batch import entry_bytes
-
-if TYPE_CHECKING:
-    from headrace.arrow.ranges import OffsetRange
 
 WINDOW_BYTES = 64 << 20
 READ_AHEAD_BYTES = (

@@ -23,8 +23,8 @@ from typing import TypeVar
 
 from headrace.arrow.errors import DataLoss
 from headrace.arrow.local_range import is_directory_of
+from headrace.arrow.offset_range import OffsetRange
 from headrace.arrow.pushdown import narrowed
-from headrace.arrow.ranges import OffsetRange
 from headrace.arrow.scan_options import Bound, ScanOptions
 from headrace.backoff import pause_after
 from headrace.client.cluster import EARLIEST, LATEST, Cluster

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from headrace.arrow.errors import DataLoss, TopicRecreated
-from headrace.arrow.ranges import OffsetRange
+from headrace.arrow.offset_range import OffsetRange
 from headrace.client.cluster import LATEST, Cluster
 from headrace.client.leader_epochs import Epochs, Position, RecordEpochs, truncations
 from headrace.ids import NO_EPOCH, TopicPartition

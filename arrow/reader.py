@@ -22,8 +22,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headrace.arrow.column_types import arrow_schema, check_columns
+from headrace.arrow.offset_range import OffsetRange
 from headrace.arrow.planner import plan
-from headrace.arrow.ranges import OffsetRange, read_range
+from headrace.arrow.ranges import read_range
 from headrace.arrow.read_places import ReadPlaces
 from headrace.arrow.row_filter import RowFilter
 from headrace.arrow.scan_options import Bound, ScanOptions

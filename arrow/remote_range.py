@@ -9,21 +9,18 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from headrace.arrow.errors import TopicRecreated
+from headrace.arrow.offset_range import OffsetRange
 from headrace.arrow.rows import Rows
 from headrace.arrow.transactions import aborted_in_fetch
 from headrace.client.cluster import EARLIEST, LATEST, Cluster
 from headrace.client.connection import ConnectionFailed
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import TopicPartition
-
-if TYPE_CHECKING:
-    from headrace.arrow.ranges import OffsetRange
 
 _log = logging.getLogger("headrace.spark")
 

@@ -7,7 +7,7 @@ what it leaves to others: a full chunk, compressed batches, of which it makes a 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +15,7 @@ import pyarrow as pa
 from headrace.arrow.columns import Chunk
 from headrace.arrow.decode import LISTED_MAX, walk_batches, walk_listed
 from headrace.arrow.errors import CorruptRange
+from headrace.arrow.offset_range import OffsetRange
 from headrace.arrow.tally import Tally
 from headrace.arrow.target import (
     LISTED_ATTRIBUTES,
@@ -47,9 +48,6 @@ from headrace.protocol.record_batch import (
     compute_crc,
     parse_header,
 )
-
-if TYPE_CHECKING:
-    from headrace.arrow.ranges import OffsetRange
 
 BYTES_PER_BATCH = 4 << 20  # of keys, values and headers; a record batch that is larger comes whole (docs/decisions/022)
 VIEWED_PER_BATCH = 64 << 20  # the same where they are views: nothing of theirs is copied

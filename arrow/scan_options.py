@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from headrace.arrow.ranges import PATIENCE_S
+from headrace.arrow.offset_range import PATIENCE_S
 from headrace.client.cluster import EARLIEST, LATEST
 from headrace.ids import TopicPartition
 

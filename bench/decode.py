@@ -20,7 +20,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from headrace.arrow.column_types import KAFKA_COLUMNS
-from headrace.arrow.ranges import OffsetRange, read_range
+from headrace.arrow.offset_range import OffsetRange
+from headrace.arrow.ranges import read_range
 from headrace.log.index_layout import OFFSET_ENTRY
 from headrace.log.names import path_of
 from headrace.protocol.compression import Codec

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.decode import CLUSTER_ID, RECORDS_PER_BATCH, median_seconds
-from headrace.arrow.ranges import OffsetRange
+from headrace.arrow.offset_range import OffsetRange
 from headrace.log.names import path_of
 from headrace.protocol.record_batch import build_batch
 from headrace.spark.decoding import avro, csv, json, text

@@ -39,7 +39,7 @@ _SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 def open_to(to: str) -> Any:
     """raises   typer.BadParameter"""
-    from headrace.load.target import open_target
+    from headrace.load.targets import open_target
 
     try:
         return open_target(to)

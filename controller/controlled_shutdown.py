@@ -18,7 +18,7 @@ from __future__ import annotations
 import logging
 
 from headrace.controller.cluster.known_cluster import KnownCluster
-from headrace.controller.controller_line import ControllerLine
+from headrace.controller.controller_connection import ControllerConnection
 from headrace.controller.zookeeper.errors import ZkError
 from headrace.errors import error_of
 from headrace.limits import LEAVE_MS_MAX
@@ -36,7 +36,7 @@ _log = logging.getLogger(__name__)
 class ControlledShutdown:
     """Of one node."""
 
-    def __init__(self, seat: Seat, known: KnownCluster, tasks: Tasks, line: ControllerLine) -> None:
+    def __init__(self, seat: Seat, known: KnownCluster, tasks: Tasks, connection: ControllerConnection) -> None:
         settings = seat.wiring.settings
         self._is_enabled: bool = settings["controlled.shutdown.enable"]
         self._tries_max: int = settings["controlled.shutdown.max.retries"]
@@ -44,7 +44,7 @@ class ControlledShutdown:
         self._seat = seat
         self._known = known
         self._tasks = tasks
-        self._line = line
+        self._connection = connection
         self._leave = Leave.NOTHING
         self._task: Task[None] | None = None
 
@@ -68,7 +68,7 @@ class ControlledShutdown:
             if tried:
                 await self._tasks.sleep(self._backoff_ms)
             request = messages.ControlledShutdownRequest(known.node_id, known.broker_epoch)
-            answer = await self._line.ask(ApiKey.CONTROLLED_SHUTDOWN, VERSION, request, LEAVE_MS_MAX)
+            answer = await self._connection.ask(ApiKey.CONTROLLED_SHUTDOWN, VERSION, request, LEAVE_MS_MAX)
             error = answer.error if answer.error else error_of(answer.response.error_code)
             left = [] if error else answer.response.remaining_partitions
             if not error and not left:

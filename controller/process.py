@@ -27,9 +27,9 @@ from typing import Any, Final, Protocol
 
 from headrace.clock import Clock, SystemClock
 from headrace.controller.active.active_controller import ActiveController
-from headrace.controller.active.broker_channel import Line
+from headrace.controller.active.broker_channel import Connection
 from headrace.controller.active.broker_channels import BrokerChannels
-from headrace.controller.active.peer_line import PeerLine
+from headrace.controller.active.peer_connection import PeerConnection
 from headrace.controller.active.term import Term
 from headrace.controller.admin import (
     a04_leader_and_isr,
@@ -63,10 +63,10 @@ from headrace.controller.agent.other_ends import Questions
 from headrace.controller.agent.pending_response import PendingResponse
 from headrace.controller.agent.restored_states import RestoreComparison
 from headrace.controller.controlled_shutdown import ControlledShutdown
-from headrace.controller.controller_line import ControllerLine
+from headrace.controller.controller_connection import ControllerConnection
 from headrace.controller.log_ends import LogEnds
 from headrace.controller.log_partings import LogPartings
-from headrace.controller.own_line import OwnLine
+from headrace.controller.own_connection import OwnConnection
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ZkError, ZkLost
 from headrace.controller.zookeeper.outage import Outage
@@ -124,7 +124,7 @@ _log: Final = logging.getLogger(__name__)
 
 
 class AnyReply(Protocol):
-    """The way back to who asked: another process (`mailbox.Reply`), or the active controller here (`own_line.py`)."""
+    """The way back to who asked: another process (`mailbox.Reply`), or the active controller here (`own_connection.py`)."""
 
     @property
     def is_wanted(self) -> bool: ...
@@ -167,10 +167,12 @@ class ControllerProcess(duty_cycle.Process):
         agent.tell = active.take
         self._failures = LogDirFailures(self._zk, self._tasks, agent.known, agent.rows, seat.offline_dirs)
         versions = inter_broker(settings["inter.broker.protocol.version"])
-        self._line = ControllerLine(agent.known, self._peers, OwnLine(self._ask_own), versions.alter_partition)
+        self._connection = ControllerConnection(
+            agent.known, self._peers, OwnConnection(self._ask_own), versions.alter_partition
+        )
         self._isr_writer = IsrWriter(self._zk, self._tasks, self._monotonic_ms)
         self._leaders_write_isrs = versions.alter_partition < 0
-        alter = self._isr_writer.alter if self._leaders_write_isrs else self._line.alter
+        alter = self._isr_writer.alter if self._leaders_write_isrs else self._connection.alter
         self._isr_changes = IsrChanges(
             agent.known, self._zk, self._tasks, self._monotonic_ms, alter, self._isr_writer.fence
         )
@@ -211,7 +213,7 @@ class ControllerProcess(duty_cycle.Process):
         self._mailbox.serve(RequestKind.ALTER_ISR, self._take_alter_isr)
         self._mailbox.serve(RequestKind.OPENED_LOG, self._take_opened)
         self._mailbox.serve(RequestKind.AHEAD_LOG, self._take_ahead)
-        self._leaving = ControlledShutdown(seat, agent.known, self._tasks, self._line)
+        self._leaving = ControlledShutdown(seat, agent.known, self._tasks, self._connection)
         self._requests = 0  # that are being carried out
         self._pending: list[tuple[AnyReply, PendingResponse]] = []  # the way back, and the response in the making
         self._is_stirred = False  # what responses and deletions wait for may have come
@@ -227,7 +229,7 @@ class ControllerProcess(duty_cycle.Process):
         done += self._follow_zookeeper()
         done += self._take_requests()
         done += self._poller.dispatch()
-        self._line.turn()
+        self._connection.turn()
         self._leaving.turn(self.is_ready())
         done += self._isr_writer.tell() if self._session_id else 0
         done += self._holds.poll(self._monotonic_ms()) if self._session_id else 0
@@ -421,12 +423,12 @@ class ControllerProcess(duty_cycle.Process):
 
     def _open_channels(self, term: Term) -> BrokerChannels:
         versions = inter_broker(self._settings["inter.broker.protocol.version"])
-        return BrokerChannels(term, versions, self._open_line)
+        return BrokerChannels(term, versions, self._open_connection)
 
-    def _open_line(self, broker: Registration) -> Line:
+    def _open_connection(self, broker: Registration) -> Connection:
         if broker.node_id == self._node_id:
-            return OwnLine(self._ask_own)
-        return PeerLine(self._peers, self._node_id, broker.host, broker.port)
+            return OwnConnection(self._ask_own)
+        return PeerConnection(self._peers, self._node_id, broker.host, broker.port)
 
     def _ask_own(self, api_key: int, version: int, body: bytes, reply: AnyReply) -> None:
         handler = HANDLERS.get(api_key)

@@ -161,6 +161,7 @@ BROKER_REQUESTS_HELD_MAX: Final = 100  # of one network worker, meanwhile
 BROKER_REQUESTS_HELD_BYTES_MAX: Final = 16 << 20  # the same
 BROKER_NAMES_AGAIN_MS: Final = 10_000  # between two look-ups of brokers' names while strangers ask
 
+STORY_TRANSITIONS_MAX: Final = 32  # of one state machine, kept for the report of a mistake
 NOTICE_INTERVAL_MS: Final = 600_000  # between two log lines that say the same of one peer
 NOTICES_PER_INTERVAL_MAX: Final = 100  # such lines of one network worker, of all peers
 
@@ -370,9 +371,7 @@ OUTBOX_CORKED_BYTES_MAX: Final = 128 * 1024  # of a file's range whose end waits
 READERS_MAX: Final = 2_000
 
 # Replication
-ISR_CHECK_INTERVAL_MS_MIN: Final = (
-    50  # between two checks for followers that are late; a tenth of the largest lag between these
-)
+ISR_CHECK_INTERVAL_MS_MIN: Final = 50  # between two checks for late followers; a tenth of the largest lag between these
 ISR_CHECK_INTERVAL_MS_MAX: Final = 1_000
 ISR_RETRY_FIRST_MS: Final = (
     50  # before a change of an ISR whose outcome is not known is asked for again, doubled each time

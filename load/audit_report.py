@@ -27,7 +27,8 @@ from headrace.load.errors import BrokenTarget
 from headrace.load.log_audit import LogComparison, compared_with_log
 from headrace.load.orphans import orphans
 from headrace.load.others_rows import places_in
-from headrace.load.target import Target, open_target
+from headrace.load.target import Target
+from headrace.load.targets import open_target
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,8 @@ from headrace.load.durable import sync_directory
 from headrace.load.errors import BrokenTarget, DamagedFile
 from headrace.load.orphans import remove_retired, run_of
 from headrace.load.table_columns import own_columns
-from headrace.load.target import Target, open_target
+from headrace.load.target import Target
+from headrace.load.targets import open_target
 
 SMALL_BYTES = 32 << 20
 MERGED_BYTES = 128 << 20

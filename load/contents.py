@@ -21,7 +21,8 @@ import pyarrow.compute as pc
 
 from headrace.arrow.column_types import ARROW_TYPES, TIMESTAMP_MS, check_columns
 from headrace.arrow.errors import TimestampOverflow
-from headrace.arrow.ranges import ROWS_PER_BATCH, OffsetRange, read_range
+from headrace.arrow.offset_range import OffsetRange
+from headrace.arrow.ranges import ROWS_PER_BATCH, read_range
 from headrace.arrow.tally import Tally
 from headrace.load.record_times import ANY_TIME, POLICIES, TimeSpan, outside, reason, timestamps
 from headrace.spark.errors import UndecodableRecord

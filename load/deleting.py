@@ -29,7 +29,8 @@ from headrace.load.errors import BrokenTarget
 from headrace.load.predicate import Predicate
 from headrace.load.row_removal import Removal, removed
 from headrace.load.schemas import schema_from_text
-from headrace.load.target import Target, open_target
+from headrace.load.target import Target
+from headrace.load.targets import open_target
 
 PARQUET = ds.ParquetFileFormat()
 _LOCAL = LocalFileSystem()

@@ -27,7 +27,8 @@ from headrace.load.errors import LoadFenced
 from headrace.load.hour_files import HOUR_US, NO_HOUR
 from headrace.load.orphans import remove_uncommitted
 from headrace.load.row_removal import Chosen, Removal, choose, remove, removed
-from headrace.load.target import Target, open_target
+from headrace.load.target import Target
+from headrace.load.targets import open_target
 
 HOUR_S = 3600
 

@@ -17,7 +17,8 @@ from headrace.load.contents import DEAD_SCHEMA
 from headrace.load.errors import BrokenTarget
 from headrace.load.schemas import schema_from_text
 from headrace.load.table_rows import has_deletes, own_paths, rows_of
-from headrace.load.target import Target, open_target
+from headrace.load.target import Target
+from headrace.load.targets import open_target
 
 
 def files(to: str | os.PathLike[str] | Target) -> list[str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from headrace.arrow.ranges import OffsetRange
+from headrace.arrow.offset_range import OffsetRange
 from headrace.limits import LOAD_BUFFER_BYTES_MAX, LOAD_OPEN_FILES_MAX
 from headrace.load.commits import DataFile
 from headrace.load.data_file_writer import ROW_GROUP_BYTES, DataFileWriter

@@ -27,8 +27,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headrace.arrow.errors import DataLoss
+from headrace.arrow.offset_range import OffsetRange
 from headrace.arrow.planner import plan
-from headrace.arrow.ranges import OffsetRange
 from headrace.arrow.scan_options import Bound, ScanOptions
 from headrace.client.cluster import EARLIEST, LATEST, Cluster
 from headrace.client.leader_epochs import Position, truncations
@@ -41,7 +41,8 @@ from headrace.load.history import schema_of
 from headrace.load.scanned_table import ScannedTable
 from headrace.load.schemas import evolved
 from headrace.load.table_scan import Moment, Place
-from headrace.load.target import Target, open_target
+from headrace.load.target import Target
+from headrace.load.targets import open_target
 
 if TYPE_CHECKING:
     from headrace.spark.decoding.decode_plan import Decode

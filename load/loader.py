@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
+from headrace.arrow.offset_range import OffsetRange
 from headrace.arrow.planner import patiently, ranges_between
-from headrace.arrow.ranges import OffsetRange
 from headrace.arrow.scan_options import ScanOptions
 from headrace.client.admin import Admin
 from headrace.client.cluster import Cluster
@@ -67,7 +67,8 @@ from headrace.load.round_plan import Ends, RoundPlan, plan_round
 from headrace.load.runs import Run
 from headrace.load.schemas import schema_from_text, schema_to_text
 from headrace.load.table_columns import columns_after, own_columns
-from headrace.load.target import Target, open_target
+from headrace.load.target import Target
+from headrace.load.targets import open_target
 from headrace.load.task import Job, TaskResult
 from headrace.load.task_pool import TaskPool
 

@@ -30,8 +30,9 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
+from headrace.arrow.offset_range import OffsetRange
 from headrace.arrow.planner import ranges_between
-from headrace.arrow.ranges import OffsetRange, read_range
+from headrace.arrow.ranges import read_range
 from headrace.arrow.scan_options import ScanOptions
 from headrace.client.admin import Admin
 from headrace.client.cluster import EARLIEST, LATEST, Cluster

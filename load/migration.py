@@ -20,7 +20,8 @@ from headrace.load.durable import make_directory, sync_directory
 from headrace.load.errors import LoadFenced
 from headrace.load.manifest_chain import Overtaken
 from headrace.load.orphans import run_of
-from headrace.load.target import CONTROL, Target, open_target
+from headrace.load.target import CONTROL, Target
+from headrace.load.targets import open_target
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,8 @@ from headrace.load.options import pattern_of, start_of
 from headrace.load.orphans import run_of
 from headrace.load.others_rows import count_within, discard, offsets_of, without_tails
 from headrace.load.partial_copy import partial_copy
-from headrace.load.target import Target, open_target
+from headrace.load.target import Target
+from headrace.load.targets import open_target
 
 
 def rewind(

@@ -14,15 +14,17 @@ from typing import TYPE_CHECKING, Any, cast
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from headrace.arrow.offset_range import OffsetRange
 from headrace.arrow.planner import plan
-from headrace.arrow.ranges import ROWS_PER_BATCH, OffsetRange
+from headrace.arrow.ranges import ROWS_PER_BATCH
 from headrace.arrow.scan_options import ScanOptions
 from headrace.arrow.tally import Tally
 from headrace.load.commits import Snapshot
 from headrace.load.contents import Contents, contents_of
 from headrace.load.live_table import joint_schema, read_moment
 from headrace.load.table_rows import is_apart, own_paths, remaining
-from headrace.load.target import Target, open_target
+from headrace.load.target import Target
+from headrace.load.targets import open_target
 from headrace.spark.column_types import quoted
 from headrace.spark.reading import Reading
 

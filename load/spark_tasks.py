@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from headrace.arrow.ranges import OffsetRange
+from headrace.arrow.offset_range import OffsetRange
 from headrace.load.data_files import Attempt
 from headrace.load.task import Job, TaskResult, run_task
 

@@ -21,9 +21,9 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from headrace.arrow.errors import DataLoss
+from headrace.arrow.offset_range import OffsetRange
 from headrace.arrow.planner import patiently
 from headrace.arrow.pushdown import narrowed_to
-from headrace.arrow.ranges import OffsetRange
 from headrace.arrow.scan_options import ScanOptions
 from headrace.client.cluster import Cluster
 from headrace.errors import ErrorCode, KafkaError

@@ -9,8 +9,6 @@ records.
 
 from __future__ import annotations
 
-import os
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Set
 from pathlib import Path
@@ -23,7 +21,6 @@ from headrace.load.record_times import ANY_TIME
 CONTROL = "_headrace"
 DEAD_LETTERS = "dead_letters"
 Step = Callable[[str], None]
-_SCHEME = re.compile(r"(?P<scheme>[a-z][a-z0-9]+):(?P<rest>.*)\Z")
 
 
 def no_step(_name: str) -> None:
@@ -83,29 +80,3 @@ class Target(ABC):
     def sweep_temporary(self, _older_than_s: float) -> int:
         """Remove what commits that were never made have left in `control`, older than a time since 1970; returns how many."""
         return 0
-
-
-def open_target(to: str | os.PathLike[str] | Target, step: Step = no_step) -> Target:
-    """The target that a user names: a directory, `iceberg:CATALOG:NAMESPACE.TABLE` or `delta:DIRECTORY`.
-
-    raises   ValueError, for a scheme that is not ours; ImportError, if its package is not installed
-    """
-    if isinstance(to, Target):
-        return to
-    text = os.fspath(to)
-    found = _SCHEME.match(text)
-    if found is None:
-        from headrace.load.parquet_target import ParquetTarget
-
-        return ParquetTarget(Path(text).absolute(), step)
-    if found["scheme"] == "file":
-        return open_target(found["rest"].removeprefix("//"), step)
-    if found["scheme"] == "delta":
-        from headrace.load.delta_target import delta_target
-
-        return delta_target(found["rest"], step)
-    if found["scheme"] == "iceberg":
-        from headrace.load.iceberg_target import iceberg_target
-
-        return iceberg_target(found["rest"], step)
-    raise ValueError(f"target {text!r}: expected a directory, iceberg:CATALOG:NAMESPACE.TABLE or delta:DIRECTORY")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from headrace.arrow.ranges import OffsetRange
+from headrace.arrow.offset_range import OffsetRange
 from headrace.load.commits import DataFile, LoadedRange
 from headrace.load.contents import Contents
 from headrace.load.data_files import Attempt

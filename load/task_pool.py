@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import cast
 
-from headrace.arrow.ranges import OffsetRange
+from headrace.arrow.offset_range import OffsetRange
 from headrace.limits import LOAD_TASK_ATTEMPTS_MAX
 from headrace.load.data_files import Attempt
 from headrace.load.errors import TaskFailed

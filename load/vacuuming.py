@@ -27,7 +27,8 @@ from headrace.load.durable import sync_directory
 from headrace.load.manifest_chain import ChainedTarget
 from headrace.load.options import GRACE_S, RETIRED_S
 from headrace.load.orphans import orphans, run_of, sweep
-from headrace.load.target import CONTROL, DEAD_LETTERS, Target, open_target
+from headrace.load.target import CONTROL, DEAD_LETTERS, Target
+from headrace.load.targets import open_target
 
 OLDER_THAN_S = 7 * 86_400.0
 TABLE_LEAST_S = 7 * 86_400.0  # as the retention check of Delta: a query, or a load, takes less

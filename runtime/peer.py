@@ -38,6 +38,7 @@ from headrace.runtime.peer_states import TABLE, Act, PeerEvent, PeerState
 from headrace.runtime.poller import WRITE
 from headrace.runtime.resolver import Address
 from headrace.runtime.wire import CLOSED_BY_NODE, Wire, WireBroken
+from headrace.state_table import IGNORED, Story, Transition
 
 if TYPE_CHECKING:
     from headrace.runtime.peers import Peers
@@ -52,8 +53,8 @@ class Peer:
     """
 
     __slots__ = (
-        "_addresses", "_backoff", "_connections", "_host", "_last_id", "_options", "_peers", "_port", "_reason", "_requests", "_timer",
-        "_told", "_unqueued_bytes", "_versions", "_wire", "address", "state",
+        "_addresses", "_backoff", "_connections", "_host", "_last_id", "_options", "_peers", "_port", "_reason", "_requests", "_story",
+        "_timer", "_told", "_unqueued_bytes", "_versions", "_wire", "address", "state",
     )  # fmt: skip
 
     def __init__(self, peers: Peers, host: str, port: int, options: PeerOptions) -> None:
@@ -69,6 +70,7 @@ class Peer:
             options.backoff_first_ms, options.backoff_max_ms, PEER_BACKOFF_JITTER, peers.chance
         )
         self._reason = ""  # of the last failure
+        self._story = Story()
         self._timer = 0  # of the state
         self._wire: Wire | None = None  # from CONNECTING to READY
         self._last_id = 0  # correlation id
@@ -188,13 +190,17 @@ class Peer:
 
     def _step(self, event: PeerEvent, *details: Any) -> None:
         """What the table says."""
-        row = TABLE[self.state][event]
-        if row is None:
+        cell = TABLE[self.state][event]
+        if cell is IGNORED:
             return
-        assert not isinstance(row, bool), f"{event.name} in {self.state.name}"
         before = self.state
-        _ACTS[row.act](self, *details)
-        assert self.state in row.states, f"{before.name} led to {self.state.name} by {event.name}"
+        if not (before is PeerState.READY and event is PeerEvent.ASKED):  # that is each request
+            self._story.note(before, event)
+        assert isinstance(cell, Transition), f"{event.name} in {before.name} address={self.address}; {self._story}"
+        _ACTS[cell.act](self, *details)
+        assert self.state in cell.states, (
+            f"{before.name} led to {self.state.name} by {event.name} address={self.address}; {self._story}"
+        )
 
     def _enter(self, state: PeerState, timeout_ms: int = 0) -> None:
         """Into a state, which lasts so long at most; 0: no bound."""

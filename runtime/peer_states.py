@@ -11,7 +11,9 @@ GREETING is left out where no versions are asked for. One that nobody asks anyth
 from __future__ import annotations
 
 from enum import Enum
-from typing import Final, NamedTuple
+from typing import Final
+
+from headrace.state_table import IGNORED, NEVER, by_state, to
 
 
 class PeerState(Enum):
@@ -76,22 +78,7 @@ class Act(Enum):
     __hash__ = object.__hash__
 
 
-class Row(NamedTuple):
-    """act, and the states that it may lead to."""
-
-    act: Act
-    states: frozenset[PeerState]
-
-
-IGNORED: Final = None  # nothing is to be done
-IMPOSSIBLE: Final = False  # a mistake of ours
-
 _S: Final = PeerState
-_E: Final = PeerEvent
-
-
-def _row(act: Act, *states: PeerState) -> Row:
-    return Row(act, frozenset(states))
 
 
 _TRIED: Final = (
@@ -99,21 +86,22 @@ _TRIED: Final = (
     _S.CONNECTING,
     _S.BACKING_OFF,
 )  # at once, where its address is in figures or a connect fails
-_resolve: Final = _row(Act.RESOLVE, *_TRIED)
-_connect: Final = _row(Act.CONNECT, _S.CONNECTING, _S.BACKING_OFF)
-_greet: Final = _row(Act.GREET, _S.GREETING, _S.READY, _S.BACKING_OFF)
-_welcome: Final = _row(Act.WELCOME, _S.READY, _S.BACKING_OFF)
-_transmit: Final = _row(Act.TRANSMIT, _S.READY, _S.BACKING_OFF)
-_back_off: Final = _row(Act.BACK_OFF, _S.BACKING_OFF)
-_be_late: Final = _row(Act.BE_LATE, _S.BACKING_OFF)
-_resume: Final = _row(Act.RESUME, _S.IDLE, *_TRIED)
-_shut: Final = _row(Act.SHUT, _S.CLOSED)
-_none: Final[Row | bool | None] = IGNORED
-_never: Final[Row | bool | None] = IMPOSSIBLE
+_resolve: Final = to(Act.RESOLVE, *_TRIED)
+_connect: Final = to(Act.CONNECT, _S.CONNECTING, _S.BACKING_OFF)
+_greet: Final = to(Act.GREET, _S.GREETING, _S.READY, _S.BACKING_OFF)
+_welcome: Final = to(Act.WELCOME, _S.READY, _S.BACKING_OFF)
+_transmit: Final = to(Act.TRANSMIT, _S.READY, _S.BACKING_OFF)
+_back_off: Final = to(Act.BACK_OFF, _S.BACKING_OFF)
+_be_late: Final = to(Act.BE_LATE, _S.BACKING_OFF)
+_resume: Final = to(Act.RESUME, _S.IDLE, *_TRIED)
+_shut: Final = to(Act.SHUT, _S.CLOSED)
+_none: Final = IGNORED
+_never: Final = NEVER
 
-TABLE: Final[dict[PeerState, dict[PeerEvent, Row | bool | None]]] = {
-    state: dict(zip(PeerEvent, cells, strict=True))
-    for state, cells in {
+TABLE: Final = by_state(
+    PeerState,
+    PeerEvent,
+    {
         #                ASKED      RESOLVED  CONNECTED  GREETED   BROKEN     TIME      CLOSE
         _S.IDLE:        (_resolve,  _never,   _never,    _never,   _never,    _never,   _shut),
         _S.RESOLVING:   (_none,     _connect, _never,    _never,   _back_off, _be_late, _shut),
@@ -122,7 +110,5 @@ TABLE: Final[dict[PeerState, dict[PeerEvent, Row | bool | None]]] = {
         _S.READY:       (_transmit, _never,   _never,    _never,   _back_off, _never,   _shut),
         _S.BACKING_OFF: (_none,     _never,   _never,    _never,   _never,    _resume,  _shut),
         _S.CLOSED:      (_none,     _none,    _none,     _none,    _none,     _none,    _none),
-    }.items()
-}  # fmt: skip
-
-assert TABLE.keys() == set(PeerState)
+    },
+)  # fmt: skip

@@ -22,8 +22,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceWriter, InputPartition
 from pyspark.sql.types import StructType
 
+from headrace.arrow.offset_range import OffsetRange
 from headrace.arrow.planner import plan
-from headrace.arrow.ranges import OffsetRange
 from headrace.spark.column_types import SPARK_TYPES
 from headrace.spark.executor_python import prepare_workers, quick_planning
 from headrace.spark.options import DESCRIPTORS, SourceOptions, parse_options

@@ -15,8 +15,8 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from headrace.arrow.local_range import local_directory
+from headrace.arrow.offset_range import OffsetRange
 from headrace.arrow.pushdown import pushed
-from headrace.arrow.ranges import OffsetRange
 from headrace.limits import EXPLAINED_SCANS_MAX
 from headrace.log.names import LOG_SUFFIX, path_of, segment_bases
 from headrace.spark.options import parse_options

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headrace.arrow.column_types import check_columns
-from headrace.arrow.ranges import PATIENCE_S
+from headrace.arrow.offset_range import PATIENCE_S
 from headrace.arrow.scan_options import Bound, ScanOptions
 from headrace.client.cluster import EARLIEST, LATEST
 from headrace.ids import TopicPartition

@@ -25,8 +25,8 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import Row, SparkSession
 
+from headrace.arrow.offset_range import OffsetRange
 from headrace.arrow.parquet_files import parquet_writer
-from headrace.arrow.ranges import OffsetRange
 from headrace.spark.decoding.decode_plan import Decode
 from headrace.spark.reading import Reading, Where
 from headrace.spark.scan import Offsets, joined, located_tasks, plan_of, planned, ranges_in, tasks_of

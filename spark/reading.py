@@ -16,7 +16,8 @@ from pyspark.sql import Column
 from pyspark.sql.types import StructType
 
 from headrace.arrow.column_types import ARROW_TYPES, check_columns
-from headrace.arrow.ranges import ROWS_PER_BATCH, OffsetRange, read_range
+from headrace.arrow.offset_range import OffsetRange
+from headrace.arrow.ranges import ROWS_PER_BATCH, read_range
 from headrace.arrow.substring import Contains
 from headrace.arrow.tally import Tally
 from headrace.spark.column_types import SPARK_TYPES

@@ -23,8 +23,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from headrace.arrow.offset_range import OffsetRange
 from headrace.arrow.planner import plan
-from headrace.arrow.ranges import OffsetRange
 from headrace.arrow.scan_options import Bound
 from headrace.client.cluster import EARLIEST, LATEST
 from headrace.ids import TopicPartition

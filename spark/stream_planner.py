@@ -28,8 +28,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from headrace.arrow.errors import DataLoss
+from headrace.arrow.offset_range import OffsetRange
 from headrace.arrow.planner import patiently, ranges_between, resolved, selected, tell
-from headrace.arrow.ranges import OffsetRange
 from headrace.arrow.scan_options import Bound
 from headrace.client.admin import Admin
 from headrace.client.cluster import EARLIEST, LATEST, Cluster

@@ -21,7 +21,7 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from headrace.arrow.ranges import OffsetRange
+from headrace.arrow.offset_range import OffsetRange
 from headrace.spark.packing import packed_at_most
 from headrace.spark.reading import Reading
 from headrace.spark.stream_epochs import StreamEpochs

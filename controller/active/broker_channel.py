@@ -52,7 +52,7 @@ _Heard = TypeVar("_Heard")
 _log = logging.getLogger(__name__)
 
 
-class Line(Protocol):
+class Connection(Protocol):
     """The way to a broker."""
 
     def ask(self, api_key: int, version: int, message: Any, on_reply: Callable[[bytes | None], None]) -> bool:
@@ -86,10 +86,10 @@ class Waiting:
 class BrokerChannel:
     """One broker's, as long as it lives in this term."""
 
-    def __init__(self, term: Term, broker: Registration, line: Line, versions: InterBroker) -> None:
+    def __init__(self, term: Term, broker: Registration, connection: Connection, versions: InterBroker) -> None:
         self._term = term
         self._broker = broker
-        self._line = line
+        self._connection = connection
         self._versions = versions
         self._waiting = Waiting()
         self._rounds = 0  # that were begun
@@ -134,17 +134,17 @@ class BrokerChannel:
         last = self._rounds + bool(self._waiting)
         return lambda: self._is_closed or self._rounds > last or not self._is_running
 
-    def move(self, broker: Registration, line: Line) -> None:
+    def move(self, broker: Registration, connection: Connection) -> None:
         """The same broker listens elsewhere: what is in flight is asked there."""
         self._broker = broker
-        before, self._line = self._line, line
+        before, self._connection = self._connection, connection
         before.close()
 
     def close(self) -> None:
         """The broker went, or the term is over. What waits is forgotten, nothing is told any more."""
         self._is_closed = True
         self._waiting = Waiting()
-        self._line.close()
+        self._connection.close()
 
     # The task
 
@@ -234,7 +234,7 @@ class BrokerChannel:
             if message is None:
                 break
             reply: Future[bytes | None] = Future()
-            if self._line.ask(api_key, version, message, partial(_complete, reply)):
+            if self._connection.ask(api_key, version, message, partial(_complete, reply)):
                 body = await reply
                 self._is_away = body is None
                 answer = None if body is None else self._read(api_key, version, body)
@@ -246,7 +246,7 @@ class BrokerChannel:
 
     async def _knock(self) -> bool:
         heard: Future[bool] = Future()
-        return self._line.knock(partial(_complete, heard)) and await heard
+        return self._connection.knock(partial(_complete, heard)) and await heard
 
     def _read(self, api_key: int, version: int, body: bytes) -> Any:
         """An answer; None, where it is to be asked again."""

@@ -11,23 +11,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 
-from headrace.controller.active.broker_channel import BrokerChannel, Line
+from headrace.controller.active.broker_channel import BrokerChannel, Connection
 from headrace.controller.active.broker_requests import StoppedReplica
 from headrace.controller.active.notices import OnStopped
 from headrace.controller.active.term import Term
 from headrace.controller.zookeeper.znodes import Registration
 from headrace.protocol.broker_versions import InterBroker
 
-OpenLine = Callable[[Registration], Line]
+OpenConnection = Callable[[Registration], Connection]
 
 
 class BrokerChannels:
     """`notices.Channels`, of one term."""
 
-    def __init__(self, term: Term, versions: InterBroker, open_line: OpenLine) -> None:
+    def __init__(self, term: Term, versions: InterBroker, open_connection: OpenConnection) -> None:
         self._term = term
         self._versions = versions
-        self._open_line = open_line
+        self._open_connection = open_connection
         self._channels: dict[int, BrokerChannel] = {}
         self._open(term.known.brokers)
 
@@ -96,7 +96,7 @@ class BrokerChannels:
     def move_brokers(self, brokers: Collection[int]) -> None:
         for broker in brokers:
             registration = self._term.known.brokers[broker]
-            self._channels[broker].move(registration, self._open_line(registration))
+            self._channels[broker].move(registration, self._open_connection(registration))
         self.tell_brokers()
 
     def close(self) -> None:
@@ -108,7 +108,7 @@ class BrokerChannels:
         for broker in sorted(brokers):
             registration = self._term.known.brokers[broker]
             self._channels[broker] = BrokerChannel(
-                self._term, registration, self._open_line(registration), self._versions
+                self._term, registration, self._open_connection(registration), self._versions
             )
 
     def _those(self, brokers: Collection[int] | None) -> Iterable[BrokerChannel]:

@@ -9,16 +9,16 @@ from enum import Enum
 from typing import NamedTuple
 
 from headrace.controller.zookeeper.znodes import PartitionState
+from headrace.state_table import Refusal
 
 
-class Refusal(Enum):
-    """Why a step is not made: what it is about stays as it is."""
+class Unmade(Enum):
+    """Why a step of the table is not made: what it is about stays as it is."""
 
-    NEVER = "no such step"  # a cell without a function
     NOBODY = "no replica may lead"  # an election that found none
 
 
-NEVER, NOBODY = Refusal.NEVER, Refusal.NOBODY
+NOBODY = Unmade.NOBODY
 
 
 class TellLeaders(NamedTuple):
@@ -51,3 +51,6 @@ class Effects(NamedTuple):
 
 
 NOTHING = Effects()
+
+# What planning a step gives; NEVER: the table has no such step
+Planned = Effects | Refusal | Unmade

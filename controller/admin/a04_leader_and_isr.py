@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from headrace.controller.admin.context import AdminContext
-from headrace.controller.admin.told_request import gathered, judged, slices
+from headrace.controller.admin.controller_request import gathered, judged, slices
 from headrace.controller.agent.judgement import judge_role
 from headrace.controller.agent.new_replicas import Replica
 from headrace.controller.agent.pending_response import PendingResponse

@@ -18,7 +18,7 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 
 from headrace.controller.admin.context import AdminContext
-from headrace.controller.admin.told_request import judged
+from headrace.controller.admin.controller_request import judged
 from headrace.controller.agent.judgement import EPOCH_DURING_DELETE, judge_stop
 from headrace.controller.agent.orders import LEARN_PAUSE_MS
 from headrace.controller.agent.pending_response import PendingResponse

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from headrace.controller.admin.context import AdminContext
-from headrace.controller.admin.told_request import gathered, hex_of, judged, slices
+from headrace.controller.admin.controller_request import gathered, hex_of, judged, slices
 from headrace.controller.agent.judgement import LEADER_DURING_DELETE
 from headrace.controller.agent.pending_response import PendingResponse
 from headrace.controller.cluster.events import LeadersTold, ToldPartition, ToldTopic

@@ -8,7 +8,8 @@ import pytest
 
 from headrace.arrow import local_range
 from headrace.arrow import ranges as ranges_module
-from headrace.arrow.ranges import OffsetRange, read_range
+from headrace.arrow.offset_range import OffsetRange
+from headrace.arrow.ranges import read_range
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk
 from tests.support.compaction_fixtures import compaction_of, keyed, records_of, run, write_segments

@@ -18,7 +18,8 @@ from headrace.arrow.column_types import ALL_COLUMNS
 from headrace.arrow.decode import whole_end
 from headrace.arrow.errors import CorruptRange, TimestampOverflow, TopicRecreated
 from headrace.arrow.local_range import local_directory
-from headrace.arrow.ranges import OffsetRange, read_range
+from headrace.arrow.offset_range import OffsetRange
+from headrace.arrow.ranges import read_range
 from headrace.client.cluster import Cluster
 from headrace.client.connection import ConnectionFailed
 from headrace.errors import HeadraceError, KafkaError

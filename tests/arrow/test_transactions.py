@@ -8,9 +8,9 @@ import pytest
 
 import headrace.arrow
 from headrace.arrow import transactions
+from headrace.arrow.offset_range import OffsetRange
 from headrace.arrow.planner import plan
 from headrace.arrow.python_walk import is_aborted
-from headrace.arrow.ranges import OffsetRange
 from headrace.arrow.scan_options import ScanOptions
 from headrace.arrow.transactions import NONE_ABORTED, aborted_in_fetch, aborted_in_files, aborted_table
 from headrace.clock import SystemClock

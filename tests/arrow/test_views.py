@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from headrace.arrow.errors import CorruptRange
-from headrace.arrow.ranges import OffsetRange
+from headrace.arrow.offset_range import OffsetRange
 from headrace.arrow.rows import Rows
 from headrace.protocol.compression import Codec, compress
 from headrace.protocol.record_batch import HEADER, Record, build_batch, parse_header

@@ -44,7 +44,7 @@ from headrace.errors import HeadraceError
 from headrace.load.audit_report import Audit, audit
 from headrace.load.history import dataset
 from headrace.load.orphans import orphans
-from headrace.load.target import open_target
+from headrace.load.targets import open_target
 from tests.chaos.campaign import kill_parser, run_judged
 from tests.chaos.named_commit import name_commit
 from tests.chaos.running_node import Node, started_node

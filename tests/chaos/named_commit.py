@@ -7,7 +7,7 @@ import re
 
 from headrace.load.errors import BrokenTarget
 from headrace.load.lost_history import ACCEPTED
-from headrace.load.target import open_target
+from headrace.load.targets import open_target
 
 TRIES_MAX = 10
 _ASKED = re.compile(rf"no row of the last load .* set its property {re.escape(ACCEPTED)} to (\S+);")

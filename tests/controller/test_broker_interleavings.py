@@ -93,10 +93,10 @@ class ToldWorld(World):
         super().start_process()
         self.monkeypatch.setattr(process, "BrokerChannels", self.open_real)
 
-    def open_real(self, term, versions, open_line):
+    def open_real(self, term, versions, open_connection):
         def open_any(registration):
             if registration.node_id == 0:
-                return open_line(registration)
+                return open_connection(registration)
             self.lines.append(LotLine(self, registration.node_id))
             return self.lines[-1]
 

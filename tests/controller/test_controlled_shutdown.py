@@ -3,7 +3,7 @@
 import pytest
 
 from headrace.controller.controlled_shutdown import VERSION, ControlledShutdown
-from headrace.controller.controller_line import Answer
+from headrace.controller.controller_connection import Answer
 from headrace.controller.zookeeper.errors import ZkLost
 from headrace.errors import ErrorCode
 from headrace.limits import LEAVE_MS_MAX

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from types import SimpleNamespace
 
-from headrace.load.target import open_target
+from headrace.load.targets import open_target
 from tests.load.loading import DIED, load_inline
 from tests.support.tree import ROOT
 

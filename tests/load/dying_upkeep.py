@@ -9,7 +9,7 @@ import sys
 
 from headrace.load.deleting import delete
 from headrace.load.expiring import expire
-from headrace.load.target import open_target
+from headrace.load.targets import open_target
 from headrace.load.vacuuming import vacuum
 from tests.load.loading import DIED
 from tests.support.tree import ROOT

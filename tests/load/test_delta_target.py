@@ -13,7 +13,7 @@ from headrace.load.errors import BrokenTarget, LoadFenced, SchemaConflict
 from headrace.load.history import dead_letters
 from headrace.load.manifest_chain import FULL_EVERY
 from headrace.load.rewinding import rewind
-from headrace.load.target import open_target
+from headrace.load.targets import open_target
 from headrace.spark.decoding import json
 from tests.load.dying_load import load_and_die
 from tests.load.loading import HOUR_MS, fill, load_inline, offsets_in

@@ -7,7 +7,7 @@ import pytest
 
 from headrace.load.health_file import PROGRESS_EVERY_S, STALE_AFTER_S, HealthFile
 from headrace.load.loader import load
-from headrace.load.target import open_target
+from headrace.load.targets import open_target
 from tests.load.loading import InlineTasks, fill
 from tests.load.test_expiring import STEP_MS
 

@@ -5,7 +5,7 @@ import pyarrow.parquet as pq
 import pytest
 from crc32c import crc32c
 
-from headrace.arrow.ranges import OffsetRange
+from headrace.arrow.offset_range import OffsetRange
 from headrace.limits import LOAD_OPEN_FILES_MAX
 from headrace.load.data_file_writer import DataFileWriter
 from headrace.load.data_files import Attempt, found_files

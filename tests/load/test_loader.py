@@ -11,7 +11,7 @@ from headrace.load.history import dataset, dead_letters, files
 from headrace.load.loader import Loader, load
 from headrace.load.options import LoadOptions
 from headrace.load.parquet_target import ParquetTarget
-from headrace.load.target import open_target
+from headrace.load.targets import open_target
 from headrace.spark.decoding import json
 from headrace.spark.errors import UndecodableRecord
 from tests.load.loading import HOUR_MS, T0, InlineTasks, fill, load_inline, load_until, offsets_in

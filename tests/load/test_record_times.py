@@ -13,7 +13,7 @@ from headrace.load.history import dataset, dead_letters, files
 from headrace.load.loader import Loader
 from headrace.load.options import LoadOptions
 from headrace.load.record_times import ANY_TIME, TimeSpan, outside, timestamps
-from headrace.load.target import open_target
+from headrace.load.targets import open_target
 from headrace.protocol.record_batch import Record
 from headrace.spark.decoding import json
 from tests.load.loading import T0, InlineTasks

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from headrace.arrow.ranges import OffsetRange
+from headrace.arrow.offset_range import OffsetRange
 from headrace.limits import LOAD_TASK_ATTEMPTS_MAX
 from headrace.load.contents import contents_of
 from headrace.load.data_files import found_files

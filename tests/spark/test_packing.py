@@ -3,7 +3,7 @@
 import random
 from collections import Counter
 
-from headrace.arrow.ranges import OffsetRange
+from headrace.arrow.offset_range import OffsetRange
 from headrace.limits import PACKED_RANGES_MAX
 from headrace.spark.packing import RANGE_COST, TASKS_PER_CORE, packed, packed_at_most
 

@@ -4,7 +4,7 @@ import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 
 from headrace.arrow.errors import DataLoss
-from headrace.arrow.ranges import OffsetRange
+from headrace.arrow.offset_range import OffsetRange
 from headrace.ids import TopicPartition
 from headrace.protocol.apis import ApiKey
 from headrace.spark.reading import reading_of

@@ -17,9 +17,10 @@ from collections.abc import Callable, Collection, Sequence
 from enum import Enum
 from typing import NamedTuple
 
-from headrace.controller.active.effects import NEVER, NOBODY, NOTHING, Effects, Refusal, TellLeaders
+from headrace.controller.active.effects import NOBODY, NOTHING, Effects, Planned, TellLeaders
 from headrace.controller.active.topics.assignment import initial_state
 from headrace.controller.zookeeper.znodes import PartitionState
+from headrace.state_table import NEVER, Refusal, to
 
 
 class PartitionStatus(Enum):
@@ -41,7 +42,7 @@ class PartitionFacts(NamedTuple):
 
 
 Elect = Callable[[PartitionFacts], PartitionState | None]
-Step = Callable[[PartitionFacts, Elect], Effects | Refusal]
+Step = Callable[[PartitionFacts, Elect], Planned]
 
 
 def status_of(state: PartitionState | None, online: Collection[int], is_deleted: bool = False) -> PartitionStatus:
@@ -53,7 +54,7 @@ def status_of(state: PartitionState | None, online: Collection[int], is_deleted:
     return PartitionStatus.ONLINE if state.leader in online else PartitionStatus.OFFLINE
 
 
-def _initialize(facts: PartitionFacts, _how: Elect) -> Effects | Refusal:
+def _initialize(facts: PartitionFacts, _how: Elect) -> Planned:
     """The first replica that is online leads, all that are online are in sync."""
     if not facts.online:
         return NOBODY
@@ -61,7 +62,7 @@ def _initialize(facts: PartitionFacts, _how: Elect) -> Effects | Refusal:
     return Effects(state, (TellLeaders(is_new=True),))
 
 
-def _elect(facts: PartitionFacts, elect: Elect) -> Effects | Refusal:
+def _elect(facts: PartitionFacts, elect: Elect) -> Planned:
     state = elect(facts)
     return NOBODY if state is None else Effects(state, (TellLeaders(),))
 
@@ -80,13 +81,16 @@ _TABLE: dict[PartitionStatus, tuple[Step | Refusal, ...]] = {
     _P.NON_EXISTENT: (NEVER, NEVER, _note, NEVER),
 }  # fmt: skip
 PARTITION_STEPS = {
-    (status, wanted): cell for wanted, row in _TABLE.items() for status, cell in zip(PartitionStatus, row, strict=True)
+    (status, wanted): cell if isinstance(cell, Refusal) else to(cell, wanted)
+    for wanted, row in _TABLE.items()
+    for status, cell in zip(PartitionStatus, row, strict=True)
 }
 
 
-def step_partition(
-    status: PartitionStatus, wanted: PartitionStatus, facts: PartitionFacts, elect: Elect
-) -> Effects | Refusal:
+def step_partition(status: PartitionStatus, wanted: PartitionStatus, facts: PartitionFacts, elect: Elect) -> Planned:
     """What moving a partition does; NEVER: it stays as it is."""
     cell = PARTITION_STEPS[status, wanted]
-    return cell if isinstance(cell, Refusal) else cell(facts, elect)
+    if isinstance(cell, Refusal):
+        return cell
+    planned: Planned = cell.act(facts, elect)
+    return planned

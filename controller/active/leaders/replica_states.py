@@ -16,10 +16,11 @@ from collections.abc import Callable
 from enum import Enum
 from typing import NamedTuple
 
-from headrace.controller.active.effects import NEVER, NOTHING, Effects, Refusal, StopReplica, TellLeaders, TellMetadata
+from headrace.controller.active.effects import NOTHING, Effects, Planned, StopReplica, TellLeaders, TellMetadata
 from headrace.controller.active.leaders.elections import without
 from headrace.controller.zookeeper.znodes import PartitionState
 from headrace.ids import NO_EPOCH
+from headrace.state_table import NEVER, Refusal, to
 
 EPOCH_DURING_DELETE = -2  # in the place of a leader epoch, in StopReplica
 
@@ -54,10 +55,10 @@ class ReplicaFacts(NamedTuple):
         return NO_EPOCH if self.state is None else self.state.leader_epoch
 
 
-Step = Callable[[ReplicaFacts], Effects | Refusal]
+Step = Callable[[ReplicaFacts], Planned]
 
 
-def _begin(facts: ReplicaFacts) -> Effects | Refusal:
+def _begin(facts: ReplicaFacts) -> Planned:
     """A replica that a reassignment adds: it follows the current leader."""
     if facts.state is None:
         return NOTHING  # it is told with the first state
@@ -112,11 +113,16 @@ _TABLE: dict[ReplicaStatus, tuple[Step | Refusal, ...]] = {
     _R.NON_EXISTENT:        (NEVER, NEVER, NEVER, NEVER, _note, NEVER, NEVER),
 }  # fmt: skip
 REPLICA_STEPS = {
-    (status, wanted): cell for wanted, row in _TABLE.items() for status, cell in zip(ReplicaStatus, row, strict=True)
+    (status, wanted): cell if isinstance(cell, Refusal) else to(cell, wanted)
+    for wanted, row in _TABLE.items()
+    for status, cell in zip(ReplicaStatus, row, strict=True)
 }
 
 
-def step_replica(status: ReplicaStatus, wanted: ReplicaStatus, facts: ReplicaFacts) -> Effects | Refusal:
+def step_replica(status: ReplicaStatus, wanted: ReplicaStatus, facts: ReplicaFacts) -> Planned:
     """What moving a replica does; NEVER: it stays as it is."""
     cell = REPLICA_STEPS[status, wanted]
-    return cell if isinstance(cell, Refusal) else cell(facts)
+    if isinstance(cell, Refusal):
+        return cell
+    planned: Planned = cell.act(facts)
+    return planned

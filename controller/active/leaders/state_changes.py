@@ -24,14 +24,14 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from headrace.controller.active.effects import (
-    NEVER,
     NOBODY,
     NOTHING,
     Effects,
-    Refusal,
+    Planned,
     StopReplica,
     TellLeaders,
     TellMetadata,
+    Unmade,
 )
 from headrace.controller.active.leaders.elections import (
     elect_for_shutdown,
@@ -57,6 +57,7 @@ from headrace.controller.zookeeper.errors import ControllerMoved, ZkConflict, Zk
 from headrace.controller.zookeeper.znodes import PartitionState
 from headrace.ids import NO_LEADER
 from headrace.limits import COMMITS_IN_FLIGHT_MAX
+from headrace.state_table import NEVER, Refusal, Story
 
 if TYPE_CHECKING:
     from headrace.controller.active.term import Term
@@ -68,7 +69,7 @@ RETRY_MS = 200
 Place = tuple[str, int]  # topic and partition
 Partition = tuple[Topic, int]
 Replica = tuple[Topic, int, int]  # topic, partition, broker
-Plan = Callable[[], Effects | Refusal]
+Plan = Callable[[], Planned]
 Step = tuple[Topic, int, Plan]
 
 _log = logging.getLogger(__name__)
@@ -83,7 +84,7 @@ class Changes(NamedTuple):
     """
 
     written: dict[Place, PartitionState]
-    refused: dict[Place, Refusal]
+    refused: dict[Place, Refusal | Unmade]
     stale: set[Place]
 
 
@@ -103,6 +104,7 @@ class StateChanges:
         self._remembered: dict[tuple[str, int, int], ReplicaStatus] = {}
         # Partitions whose write was refused, and the version that it expected
         self._doubted: dict[str, dict[int, int]] = {}
+        self._story = Story()  # of replicas
 
     # What is known
 
@@ -241,7 +243,7 @@ class StateChanges:
         assert topic.name in self._term.leaving
         for index, broker in replicas:
             effects = self._plan_replica(topic, index, broker, wanted)
-            if isinstance(effects, Refusal):
+            if not isinstance(effects, Effects):
                 continue
             assert effects.write is None
             self._remember(topic, index, broker, wanted)
@@ -284,7 +286,7 @@ class StateChanges:
 
     def _plan_replica(
         self, topic: Topic, index: int, broker: int, wanted: ReplicaStatus, *, is_heard: bool = False
-    ) -> Effects | Refusal:
+    ) -> Planned:
         term = self._term
         state = topic.states[index]
         if self._is_others(topic, index):
@@ -295,14 +297,15 @@ class StateChanges:
         offline = self._offline(topic, index, is_heard=is_heard)
         facts = ReplicaFacts(broker, topic.replicas[index], state, term.epoch, offline, topic.name in term.leaving)
         effects = step_replica(status, wanted, facts)
+        self._story.note(topic.name, index, broker, status, wanted)
         if effects is NEVER:
             _log.error(
-                "replica remains %s topic=%s partition=%d broker=%d wanted=%s",
-                status.value, topic.name, index, broker, wanted.value,
+                "replica remains %s topic=%s partition=%d broker=%d wanted=%s; %s",
+                status.value, topic.name, index, broker, wanted.value, self._story,
             )  # fmt: skip
         return effects
 
-    def _plan_shrink(self, topic: Topic, index: int) -> Effects | Refusal:
+    def _plan_shrink(self, topic: Topic, index: int) -> Planned:
         state, offline = topic.states[index], self._offline(topic, index, is_heard=True)
         if state is None or self._is_others(topic, index) or topic.name in self._term.leaving:
             return NEVER
@@ -338,7 +341,7 @@ class StateChanges:
         ]
         return await self._carry_out(steps)
 
-    def _plan_partition(self, topic: Topic, index: int, elect: Elect) -> Effects | Refusal:
+    def _plan_partition(self, topic: Topic, index: int, elect: Elect) -> Planned:
         term = self._term
         state = topic.states[index]
         if state is None or self._is_others(topic, index):
@@ -392,7 +395,7 @@ class StateChanges:
         planned = 0
         for topic, index, plan in steps:
             effects = plan()
-            if isinstance(effects, Refusal):
+            if not isinstance(effects, Effects):
                 changes.refused[topic.name, index] = effects
             elif effects.write is None:
                 self._send(topic, [(index, effects)], on_stopped)

@@ -14,7 +14,7 @@ from headrace.controller.zookeeper.znodes import Registration
 from headrace.errors import ErrorCode
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.broker_versions import inter_broker
-from tests.controller.active.fake_line import FakeLine
+from tests.controller.active.fake_connection import FakeConnection
 from tests.support.recorded_frames import recorded
 
 LEADERS, METADATA, STOP = ApiKey.LEADER_AND_ISR, ApiKey.UPDATE_METADATA, ApiKey.STOP_REPLICA
@@ -51,7 +51,7 @@ class Rig:
         return self.term.notices
 
     def open(self, registration):
-        line = self.lines[registration.node_id] = FakeLine(registration)
+        line = self.lines[registration.node_id] = FakeConnection(registration)
         self.every.append(line)
         return line
 

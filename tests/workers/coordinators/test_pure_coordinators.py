@@ -16,12 +16,13 @@ OURS = (
     "headrace.ids",
     "headrace.limits",
     "headrace.settings",
+    "headrace.state_table",
     "headrace.protocol",
     "headrace.workers.coordinators",
 )
 HOST = ("coordinator_host", "coordinator_kind", "coordinator_batch", "known_topics", "steady_clock", "ticket")
 # What every coordinator has: what else is in the room is a folder for each kind.
-FOR_ANY = {"coordinator", "effects", "state_table"}
+FOR_ANY = {"coordinator", "effects"}
 
 
 def imports_of(path):
@@ -54,7 +55,7 @@ def test_a_coordinator_logs_by_effects_alone(path):
 
 @pytest.mark.parametrize("name", HOST)
 def test_the_host_knows_nothing_of_groups(name):
-    path = WORKERS / "partition" / f"{name}.py"
+    path = WORKERS / "partition" / "coordination" / f"{name}.py"
     for imported in imports_of(path):
         room, _, rest = imported.partition("headrace.workers.coordinators.")
         assert room or rest.partition(".")[0] in FOR_ANY, imported

@@ -17,6 +17,7 @@ from headrace.errors import ErrorCode
 from headrace.limits import GROUP_STRING_LENGTH_MAX
 from headrace.protocol import messages
 from headrace.protocol.record_batch import RecordBatchHeader
+from headrace.state_table import UnexpectedEvent
 from headrace.workers.coordinators.coordinator import (
     Appended,
     AppendFailed,
@@ -41,7 +42,6 @@ from headrace.workers.coordinators.group.loader import Loader
 from headrace.workers.coordinators.group.machine import GroupMachine, IsKnown
 from headrace.workers.coordinators.group.queries import Fetched, describe_group, fetch_offsets, list_groups
 from headrace.workers.coordinators.group.table import FAILED, REQUESTS, ROWS, STORED, RequestRow
-from headrace.workers.coordinators.state_table import UnexpectedEvent
 
 _E = ErrorCode
 

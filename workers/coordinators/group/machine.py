@@ -12,12 +12,12 @@ from typing import Any
 
 from headrace.errors import ErrorCode
 from headrace.limits import GROUPS_PER_PARTITION_MAX
+from headrace.state_table import IGNORED, AnyCell, Row, Story, Transition, UnexpectedEvent
 from headrace.workers.coordinators.effects import Answer, CancelTimer, LogLine, SetTimer
 from headrace.workers.coordinators.group.config import GroupConfig
 from headrace.workers.coordinators.group.group import Group
 from headrace.workers.coordinators.group.records import METADATA_BYTES_MAX
 from headrace.workers.coordinators.group.refusals import refusal_of
-from headrace.workers.coordinators.state_table import IGNORED, AnyCell, Cell, Row, UnexpectedEvent
 
 # Whether a partition exists.
 IsKnown = Callable[[str, int], bool]
@@ -40,11 +40,12 @@ class GroupMachine:
     has_timers    whether a client may cause one more
     is_known      whether a topic has a partition
     short_bytes   metadata up to here is not too long for sure
+    story         the last transitions of its groups
     """
 
     __slots__ = (
         "_rows", "cleared", "config", "date_ms", "effects", "expired", "groups", "handed_out", "has_timers", "is_known",
-        "is_loading", "name", "new_id", "new_timer", "now_ms", "short_bytes",
+        "is_loading", "name", "new_id", "new_timer", "now_ms", "short_bytes", "story",
     )  # fmt: skip
 
     def __init__(
@@ -71,6 +72,7 @@ class GroupMachine:
         self.expired = 0
         self.cleared: list[ErrorCode] = []
         self.is_loading = True
+        self.story = Story()
         self.short_bytes = min(config.metadata_bytes_max, METADATA_BYTES_MAX)
 
     # The engine
@@ -87,13 +89,19 @@ class GroupMachine:
 
     def run(self, cell: AnyCell, group: Group, event: Any) -> None:
         """Do one cell; every refusal of the table ends here."""
-        if type(cell) is Cell:
+        if type(cell) is Transition:
             act, states = cell
+            before = group.state
             act(self, group, event)
-            assert group.state in states, f"{group.group_id}: {type(event).__name__} led to {group.state.value}"
+            after = group.state
+            if after is not before:
+                self.story.note(group.group_id, before, type(event), after)
+            assert after in states, f"{group.group_id}: {type(event).__name__} led to {after.value}; {self.story}"
         elif cell is not IGNORED:
             if not isinstance(cell, ErrorCode):
-                raise UnexpectedEvent(f"{type(event).__name__} in {group.state.value} group={group.group_id}")
+                raise UnexpectedEvent(
+                    f"{type(event).__name__} in {group.state.value} group={group.group_id}; {self.story}"
+                )
             self.refuse(event, cell)
 
     def refuse(self, event: Any, error: ErrorCode) -> None:

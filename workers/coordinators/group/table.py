@@ -2,7 +2,7 @@
 
 A row has a cell for each state; a request's has two more: while the partition is loaded, and for a group that does not
 exist. A cell is `to(function, states that may follow)`, an error that the request is refused with, IGNORED or NEVER
-(`state_table.py`). What is no function is answered in one place, `GroupMachine.run`. Afterwards the group is in one of the
+(`headrace/state_table.py`). What is no function is answered in one place, `GroupMachine.run`. Afterwards the group is in one of the
 states named, which the engine asserts; `TRANSITIONS` in `group.py` has the single steps.
 
     _TABLE, ROWS      all events but the outcomes of appends
@@ -23,6 +23,7 @@ from enum import Enum
 from typing import Any, NamedTuple
 
 from headrace.errors import ErrorCode
+from headrace.state_table import IGNORED, NEVER, AnyCell, Row, to
 from headrace.workers.coordinators.group.commits import (
     commit_completing,
     commit_empty,
@@ -135,7 +136,6 @@ from headrace.workers.coordinators.group.syncing import (
     sync_stable,
     withdraw_assignment,
 )
-from headrace.workers.coordinators.state_table import IGNORED, NEVER, AnyCell, Row, to
 
 
 class Place(Enum):

@@ -50,6 +50,7 @@ from headrace.protocol.record_batch import (
     parse_header,
 )
 from headrace.shm.partition_table import RowState
+from headrace.state_table import Story, Transition
 from headrace.workers.partition.replicas.replica import Replica
 from headrace.workers.partition.replication.divergence import find_cut
 from headrace.workers.partition.replication.fetch_session import Subject, Wish
@@ -87,7 +88,7 @@ class Followed(Subject):
 
     __slots__ = (
         "doubted", "failures", "has_record", "is_compacted", "is_parted_below", "is_proven", "last_error", "leader", "leader_epoch",
-        "leader_start", "proof", "proof_end", "proof_offset", "replica", "resets", "state", "timer",
+        "leader_start", "proof", "proof_end", "proof_offset", "replica", "resets", "state", "story", "timer",
     )  # fmt: skip
 
     def __init__(self, replica: Replica, topic_id: bytes, state: FollowerState) -> None:
@@ -96,6 +97,7 @@ class Followed(Subject):
         self.leader = replica.leader_id
         self.leader_epoch = replica.leader_epoch
         self.state = state
+        self.story = Story()
         self.failures = 0
         self.resets = 0
         self.last_error = 0
@@ -115,9 +117,12 @@ class Followed(Subject):
 
     def step(self, event: FollowerEvent) -> None:
         """Into the state that the table names."""
-        state = TABLE[self.state][event]
-        assert state is not None, f"{event.name} in {self.state.name}"
-        self.state = state
+        cell = TABLE[self.state][event]
+        self.story.note(self.state, event)
+        assert isinstance(cell, Transition), (
+            f"{event.name} in {self.state.name} partition={self.replica.partition}; {self.story}"
+        )
+        (self.state,) = cell.states
 
     def next_pause_ms(self, most_ms: int) -> int:
         """It failed once more: how long it is left alone."""

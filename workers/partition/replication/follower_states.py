@@ -18,6 +18,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import Final
 
+from headrace.state_table import NEVER, by_state, into
+
 
 class FollowerState(Enum):
     """Where a partition is."""
@@ -51,14 +53,13 @@ class FollowerEvent(Enum):
     GIVEN_UP = "given up"
 
 
-NEVER: Final = None  # a mistake of ours
-
 _S: Final = FollowerState
-_T, _F, _R, _W, _V, _X = _S.TRUNCATING, _S.FETCHING, _S.RESETTING, _S.WAITING, _S.WAITING_TO_CUT, _S.FAILED
+_T, _F, _R, _W, _V, _X = map(into, FollowerState)
 
-TABLE: Final[dict[FollowerState, dict[FollowerEvent, FollowerState | None]]] = {
-    state: dict(zip(FollowerEvent, cells, strict=True))
-    for state, cells in {
+TABLE: Final = by_state(
+    FollowerState,
+    FollowerEvent,
+    {
         #                    CUT    CUT_FURTHER  OUT_OF_RANGE  RESET  REFUSED  TIME   GIVEN_UP
         _S.TRUNCATING:      (_F,    _T,          NEVER,        NEVER, _V,      NEVER, _X),
         _S.FETCHING:        (_F,    _F,          _R,           NEVER, _W,      NEVER, _X),
@@ -66,10 +67,8 @@ TABLE: Final[dict[FollowerState, dict[FollowerEvent, FollowerState | None]]] = {
         _S.WAITING:         (NEVER, NEVER,       NEVER,        NEVER, NEVER,   _F,    _X),
         _S.WAITING_TO_CUT:  (NEVER, NEVER,       NEVER,        NEVER, NEVER,   _T,    _X),
         _S.FAILED:          (NEVER, NEVER,       NEVER,        NEVER, NEVER,   NEVER, NEVER),
-    }.items()
-}  # fmt: skip
-
-assert TABLE.keys() == set(FollowerState)
+    },
+)  # fmt: skip
 
 
 def first_state(truncates_on_fetch: bool, latest_epoch: int) -> FollowerState:
@@ -77,4 +76,4 @@ def first_state(truncates_on_fetch: bool, latest_epoch: int) -> FollowerState:
 
     latest_epoch   of its log, -1: none is known
     """
-    return _F if truncates_on_fetch and latest_epoch >= 0 else _T
+    return _S.FETCHING if truncates_on_fetch and latest_epoch >= 0 else _S.TRUNCATING

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headrace.controller.active.effects import NEVER, NOBODY, Effects, TellLeaders
+from headrace.controller.active.effects import NOBODY, Effects, TellLeaders
 from headrace.controller.active.leaders.elections import elect_offline
 from headrace.controller.active.leaders.partition_states import (
     PARTITION_STEPS,
@@ -13,6 +13,7 @@ from headrace.controller.active.leaders.partition_states import (
 )
 from headrace.controller.zookeeper.znodes import PartitionState
 from headrace.ids import NO_LEADER
+from headrace.state_table import NEVER
 
 P = PartitionStatus
 # Kafka 3.9 `PartitionState.validPreviousStates`

@@ -2,10 +2,11 @@
 
 import pytest
 
-from headrace.controller.active.effects import NEVER, Effects, StopReplica, TellLeaders, TellMetadata
+from headrace.controller.active.effects import Effects, StopReplica, TellLeaders, TellMetadata
 from headrace.controller.active.leaders.replica_states import REPLICA_STEPS, ReplicaFacts, ReplicaStatus, step_replica
 from headrace.controller.zookeeper.znodes import PartitionState
 from headrace.ids import NO_LEADER
+from headrace.state_table import NEVER
 
 R = ReplicaStatus
 # Kafka 3.9 `ReplicaState.validPreviousStates`

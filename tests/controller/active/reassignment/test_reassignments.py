@@ -217,9 +217,7 @@ MOVING = (4, 5, 6, 1, 2, 3)
         (HeldReplica("", end_offset=9, end_epoch=0), None, (4, 5, 6)),  # it may have lost something, and serves nothing
     ],
 )
-def test_a_log_that_waits_for_an_operator_holds_it_up_without_its_broker(
-    node, ensemble, held, accepted, replicas
-):
+def test_a_log_that_waits_for_an_operator_holds_it_up_without_its_broker(node, ensemble, held, accepted, replicas):
     assert almost_over(node, ensemble, held, accepted) == replicas
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from headrace.errors import ErrorCode, HeadraceError
 from headrace.protocol import messages
+from headrace.state_table import IGNORED, NEVER, Refusal, Transition, UnexpectedEvent, to
 from headrace.workers.coordinators.coordinator import Appended, AppendFailed
 from headrace.workers.coordinators.effects import Answer, Append, CancelTimer, LogLine, SetTimer
 from headrace.workers.coordinators.group import events as group_events
@@ -30,7 +31,6 @@ from headrace.workers.coordinators.group.group import TRANSITIONS
 from headrace.workers.coordinators.group.refusals import refusal_of
 from headrace.workers.coordinators.group.state import GroupState
 from headrace.workers.coordinators.group.table import FAILED, REQUESTS, ROWS, STORED
-from headrace.workers.coordinators.state_table import IGNORED, NEVER, Cell, Mark, UnexpectedEvent, to
 from tests.workers.coordinators.group.group_fixtures import GROUP, Desk
 from tests.workers.coordinators.group.test_states import EVENTS, STATES, TABLE, group_in
 
@@ -63,8 +63,8 @@ KINDS = {
 
 @pytest.mark.parametrize(("state", "cell"), CELLS)
 def test_each_pair_is_a_function_or_a_declared_refusal(state, cell):
-    assert isinstance(cell, Cell | ErrorCode | Mark)
-    if isinstance(cell, Cell):
+    assert isinstance(cell, Transition | ErrorCode | Refusal)
+    if isinstance(cell, Transition):
         assert callable(cell.act)
         assert cell.states
         assert len(set(cell.states)) == len(cell.states)

@@ -20,8 +20,8 @@ from headrace.runtime.peers import Peers
 ANSWER_TIMEOUT_MS = 30_000  # then the connection is given up, and it is asked again
 
 
-class PeerLine:
-    """`broker_channel.Line`. It connects when it is asked something."""
+class PeerConnection:
+    """`broker_channel.Connection`. It connects when it is asked something."""
 
     def __init__(self, peers: Peers, node_id: int, host: str, port: int) -> None:
         self._peers = peers

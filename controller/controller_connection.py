@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from headrace.controller.agent.isr_changes import IsrChange, Outcome
 from headrace.controller.cluster.known_cluster import KnownCluster
-from headrace.controller.own_line import OwnLine
+from headrace.controller.own_connection import OwnConnection
 from headrace.controller.zookeeper.znodes import PartitionState, Registration
 from headrace.errors import BadFrame, ErrorCode, error_of
 from headrace.limits import CONTROLLER_ANSWER_MS_MAX
@@ -48,13 +48,13 @@ class Answer(NamedTuple):
     version: int = -1
 
 
-class ControllerLine:
+class ControllerConnection:
     """Of one node.
 
     own   the handlers of this process
     """
 
-    def __init__(self, known: KnownCluster, peers: Peers, own: OwnLine, alter_partition: int) -> None:
+    def __init__(self, known: KnownCluster, peers: Peers, own: OwnConnection, alter_partition: int) -> None:
         self._known = known
         self._peers = peers
         self._own = own

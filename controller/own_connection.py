@@ -13,8 +13,8 @@ from headrace.protocol.codec import encode_request
 OnReply = Callable[[bytes | None], None]
 
 
-class OwnLine:
-    """`active/broker_channel.Line`.
+class OwnConnection:
+    """`active/broker_channel.Connection`.
 
     carry_out   has the handler of an api key take a request, and answer it by the way back
     """

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headrace.controller.active.peer_line import ANSWER_TIMEOUT_MS, PeerLine
+from headrace.controller.active.peer_connection import ANSWER_TIMEOUT_MS, PeerConnection
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, decode_response, encode_response
@@ -35,7 +35,7 @@ def answer(node):
 
 
 def test_a_request_arrives_whole_and_its_answer_too(desk, node):
-    line, told = PeerLine(desk.peers, 3, "127.0.0.1", node.port), []
+    line, told = PeerConnection(desk.peers, 3, "127.0.0.1", node.port), []
     assert ask(line, told)
     desk.turn_until(lambda: node.requests)
     [(header, body)] = node.requests
@@ -48,7 +48,7 @@ def test_a_request_arrives_whole_and_its_answer_too(desk, node):
 
 
 def test_one_request_is_in_flight(desk, node):
-    line, told = PeerLine(desk.peers, 3, "127.0.0.1", node.port), []
+    line, told = PeerConnection(desk.peers, 3, "127.0.0.1", node.port), []
     assert ask(line, told)
     assert not ask(line, told)
     desk.turn_until(lambda: node.requests)
@@ -59,7 +59,7 @@ def test_one_request_is_in_flight(desk, node):
 
 
 def test_a_connection_that_breaks_is_told_and_made_again(desk, node):
-    line, told = PeerLine(desk.peers, 3, "127.0.0.1", node.port), []
+    line, told = PeerConnection(desk.peers, 3, "127.0.0.1", node.port), []
     ask(line, told)
     desk.turn_until(lambda: node.requests)
     node.session.reset()
@@ -73,7 +73,7 @@ def test_a_connection_that_breaks_is_told_and_made_again(desk, node):
 
 
 def test_a_broker_that_does_not_answer_is_given_up_in_time(desk, node):
-    line, told = PeerLine(desk.peers, 3, "127.0.0.1", node.port), []
+    line, told = PeerConnection(desk.peers, 3, "127.0.0.1", node.port), []
     ask(line, told)
     desk.turn_until(lambda: node.requests)
     desk.pass_ms(ANSWER_TIMEOUT_MS - 1)
@@ -83,17 +83,17 @@ def test_a_broker_that_does_not_answer_is_given_up_in_time(desk, node):
 
 
 def test_a_closed_line_asks_nobody(desk, node):
-    line, told = PeerLine(desk.peers, 3, "127.0.0.1", node.port), []
+    line, told = PeerConnection(desk.peers, 3, "127.0.0.1", node.port), []
     ask(line, told)
     line.close()
     assert told == [None]
     assert not ask(line, told)
     assert len(desk.peers) == 0
-    PeerLine(desk.peers, 3, "127.0.0.1", node.port).close()
+    PeerConnection(desk.peers, 3, "127.0.0.1", node.port).close()
 
 
 def test_a_knock_is_the_smallest_request_that_every_broker_answers(desk, node):
-    line, heard = PeerLine(desk.peers, 3, "127.0.0.1", node.port), []
+    line, heard = PeerConnection(desk.peers, 3, "127.0.0.1", node.port), []
     assert line.knock(heard.append)
     desk.turn_until(lambda: node.requests)
     [(header, body)] = node.requests

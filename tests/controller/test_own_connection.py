@@ -1,6 +1,6 @@
 import pytest
 
-from headrace.controller.own_line import OwnLine
+from headrace.controller.own_connection import OwnConnection
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request
@@ -24,7 +24,7 @@ def process():
 
 
 def test_a_request_reaches_the_handler_as_from_the_wire(process):
-    line, told = OwnLine(process.take), []
+    line, told = OwnConnection(process.take), []
     assert line.ask(ApiKey.STOP_REPLICA, 4, REQUEST, told.append)
     [(api_key, version, body, reply)] = process.taken
     assert decode_request(api_key, version, memoryview(body)).controller_epoch == 9
@@ -35,14 +35,14 @@ def test_a_request_reaches_the_handler_as_from_the_wire(process):
 
 
 def test_a_refusal_is_no_answer(process):
-    line, told = OwnLine(process.take), []
+    line, told = OwnConnection(process.take), []
     line.ask(ApiKey.STOP_REPLICA, 4, REQUEST, told.append)
     process.taken[0][3].refuse()
     assert told == [None]
 
 
 def test_a_closed_line_asks_nobody_and_waits_for_nothing(process):
-    line, told = OwnLine(process.take), []
+    line, told = OwnConnection(process.take), []
     line.ask(ApiKey.STOP_REPLICA, 4, REQUEST, told.append)
     line.close()
     assert told == [None]

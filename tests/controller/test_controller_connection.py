@@ -3,8 +3,8 @@
 import pytest
 
 from headrace.controller.agent.isr_changes import IsrChange
-from headrace.controller.controller_line import ControllerLine
-from headrace.controller.own_line import OwnLine
+from headrace.controller.controller_connection import ControllerConnection
+from headrace.controller.own_connection import OwnConnection
 from headrace.controller.zookeeper.errors import ZkLost
 from headrace.controller.zookeeper.znodes import PartitionState, Registration
 from headrace.errors import ErrorCode
@@ -49,8 +49,8 @@ class Rig:
         self.known = Known()
         self.own = []  # (version, body, reply) of what was asked here
         self.tasks = Tasks(lambda: 0, ZkLost)
-        own = OwnLine(lambda _key, asked, body, reply: self.own.append((asked, body, reply)))
-        self.line = ControllerLine(self.known, desk.peers, own, version)
+        own = OwnConnection(lambda _key, asked, body, reply: self.own.append((asked, body, reply)))
+        self.line = ControllerConnection(self.known, desk.peers, own, version)
 
     def elect(self, node_id, node=None):
         self.known.controller_id = node_id

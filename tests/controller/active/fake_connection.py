@@ -33,8 +33,8 @@ def good_answer(api_key, request, error_code=0, code=ErrorCode.NONE):
     )
 
 
-class FakeLine:
-    """`active/broker_channel.Line` to one broker.
+class FakeConnection:
+    """`active/broker_channel.Connection` to one broker.
 
     requests   (api key, version, request) that came, as they are on the wire
     is_held    whether answers wait for `answer`
