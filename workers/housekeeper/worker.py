@@ -86,7 +86,7 @@ class Housekeeper(duty_cycle.Process):
             REPLICATION_OFFSET_FILE: settings["replica.high.watermark.checkpoint.interval.ms"],
             LOG_START_OFFSET_FILE: settings["log.flush.start.offset.checkpoint.interval.ms"],
         }
-        self._replicas = HostedReplicas(seat, self._all_log_dirs)
+        self._replicas = HostedReplicas(seat, list(map(Path, settings["log.dirs"])))
         self._mailbox = Mailbox(seat, in_flight_max=MAIL_UPKEEP_REQUESTS_MAX)
         self._owners = Owners(self._mailbox)
         self._quarantine = Quarantine(clock)

@@ -327,7 +327,7 @@ class ReplicaMoves:
         old.abandon()
         self._failures.forget(replica.slot)
         try:
-            replica.replace_log(log)
+            replica.replace_log(log, self._directories.places[log.directory.parent])
         except StorageFailed as refusal:
             replica.fail(refusal)
         if failure is not None:
