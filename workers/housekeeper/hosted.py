@@ -108,6 +108,12 @@ class HostedReplicas:
         found = self.place(Serving(topic, partition, row))
         return found if found is not None and self.is_current(found) else None
 
+    def has(self, name: TopicPartition, topic_id: str) -> bool:
+        """Whether the view has a replica here of this partition of this topic, in service or not."""
+        self.view()
+        topic, here = self._here.get(name.topic, (None, {}))
+        return topic is not None and topic.topic_id == topic_id and name.partition in here
+
     def view(self) -> ClusterView:
         """The current view; what is another than in the last one is visited once."""
         if self._view.version != self._seat.view.version():

@@ -27,6 +27,7 @@ from headrace.shm.messages import REQUEST_HEADER, ReplyStatus
 from headrace.workers.housekeeper import checkpoints, segment_sync
 from headrace.workers.housekeeper.hosted import HostedReplicas
 from headrace.workers.housekeeper.worker import Housekeeper
+from headrace.workers.partition.known_checkpoints import KnownCheckpoints
 from headrace.workers.partition.replication.live_brokers import LiveBrokers
 from headrace.workers.partition.replication.record_deletions import RecordDeletions
 from headrace.workers.partition.upkeep import Upkeep
@@ -334,6 +335,34 @@ def test_what_was_put_aside_is_removed_by_people_alone(node):
         node.clock.ms += 100_000_000
         node.housekeeper.do_work()
     assert [path.name.rpartition("-")[2] for path in node.dirs[0].glob("gone-0.*")] == ["stray"]
+
+
+def test_the_old_directory_of_a_moved_replica_goes_and_its_log_start_stays(node):
+    """It is the only one that a file has, until the file of the new directory was written. Without it deleted records come back."""
+    log = node.fill(0)
+    start, old_dir, name = log.segment_bases[1] + 1, log.directory.parent, TopicPartition("t", 0)
+    node.delete_records(0, start)
+    node.write_checkpoints()
+    node.kill()
+    new_dir = next(one for one in node.dirs if one != old_dir)
+    shutil.copytree(log.directory, new_dir / "t-0")
+    log.directory.rename(old_dir / f"t-0.{'0' * 32}-delete")
+    node = node.restart(view_of(("t", 2)))
+    assert node.replicas.by_slot[0].log.directory.parent == new_dir
+
+    def known():
+        return KnownCheckpoints(node.dirs).offset(LOG_START_OFFSET_FILE, name, TOPIC_ID, new_dir)
+
+    housekeeper = node.housekeeper
+    housekeeper._remove_deleted()
+    node.clock.ms += 100_000
+    housekeeper._remove_deleted()
+    assert not list(old_dir.glob("t-0.*"))
+    housekeeper._write_checkpoint(RECOVERY_POINT_FILE)
+    assert known() == start
+    housekeeper._write_checkpoint(LOG_START_OFFSET_FILE)
+    assert known() == start
+    assert name not in read_offset_checkpoint(old_dir / LOG_START_OFFSET_FILE)
 
 
 @pytest.mark.parametrize("step_ms", [-3_600_000, 3_600_000])
