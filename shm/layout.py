@@ -37,7 +37,8 @@ region, of the row or of the message:
     partitions     128  row of slot 0, row of slot 1, ...
                         then the wait bytes of slot 0, of slot 1, ...
 
-    partition row    0  sequence              odd while being written, then the fields: the owner
+    partition row    0  sequence              odd while being written, then the fields: the owner. The last one says which of
+                                              log.dirs has the log: the owner alone knows, where more than one has its name
     wait bytes       n  1 while network worker n has fetches parked on the slot
 
     view           128  version               controller; commits all of a publication, its descriptor is version & 1
@@ -67,7 +68,7 @@ WORD: Final = 8
 LINE: Final = 128
 
 MAGIC: Final = 0x3145434152444845  # "EHDRACE1" as it lies in memory
-LAYOUT_VERSION: Final = 3
+LAYOUT_VERSION: Final = 4
 HEADER_MAGIC: Final = 0
 HEADER_VERSION: Final = 1
 HEADER_SIZE: Final = 2

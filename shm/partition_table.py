@@ -37,6 +37,9 @@ class RowState(IntEnum):
     DELETED = 5
 
 
+NO_LOG_DIR: Final = -1  # no log was opened
+
+
 class PartitionRow(NamedTuple):
     """One row. Offsets are log offsets; `*_segment` is a segment's base offset, `*_position` a byte in its .log file."""
 
@@ -62,13 +65,14 @@ class PartitionRow(NamedTuple):
     told_end: int = (
         0  # clients may have been told an end up to here: while the mark is below, it is not known to a leader
     )
+    log_dir: int = NO_LOG_DIR  # the place in log.dirs of the directory that this log is in
 
 
 IN_SERVICE: Final = (RowState.LEADER, RowState.FOLLOWER)
 WAITS_FOR_MARK: Final = 1
 WAITS_FOR_END: Final = 2
 
-_FIELDS: Final = Struct("=20q")
+_FIELDS: Final = Struct("=21q")
 _FIELD_WORDS: Final = len(PartitionRow._fields)
 _ROW_END: Final = WORD + _FIELDS.size
 _unpack_from: Final = _FIELDS.unpack_from
@@ -107,6 +111,7 @@ def pack_row(
     records_appended: int,
     bytes_appended: int,
     told_end: int,
+    log_dir: int,
 ) -> None:
     """The fields of a row. raises struct.error, where one is no int64"""
     _FIELDS.pack_into(
@@ -132,10 +137,11 @@ def pack_row(
         records_appended,
         bytes_appended,
         told_end,
+        log_dir,
     )
 
 
-assert len(PartitionRow._fields) == 20
+assert len(PartitionRow._fields) == 21
 assert 1 + _FIELD_WORDS <= PARTITION_ROW_WORDS
 
 
@@ -179,6 +185,7 @@ class PartitionTable:
         records_appended: int,
         bytes_appended: int,
         told_end: int,
+        log_dir: int,
     ) -> None:
         """`publish`, of the fields of a row.
 
@@ -210,6 +217,7 @@ class PartitionTable:
             records_appended,
             bytes_appended,
             told_end,
+            log_dir,
         )
         words = self._words
         start = PARTITION_ROWS + slot * PARTITION_ROW_BYTES

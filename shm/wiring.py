@@ -56,8 +56,12 @@ class Wiring:
 
     def log_dir_bit(self, log_dir: str) -> int:
         """The bit of a log directory in `Seat.offline_dirs`."""
+        return 1 << self.log_dir_place(log_dir)
+
+    def log_dir_place(self, log_dir: str) -> int:
+        """The place of a log directory in log.dirs, one that could not be used included: it is the same in all processes."""
         place: int = self.settings["log.dirs"].index(log_dir)
-        return 1 << place
+        return place
 
     @property
     def process_count(self) -> int:

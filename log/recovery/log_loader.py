@@ -390,7 +390,7 @@ class LogLoader:
             self._replay,
             before_cut,
         )
-        cut_bytes = recovery.run(known_end)
+        cut_bytes = recovery.run(known_end, was_cut=opening.trusted == (base, segment.size_bytes))
         if self._split_at > 0:
             finish_split(self._directory, self._split_at, self._disk)
         if cut_bytes:

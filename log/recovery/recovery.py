@@ -63,18 +63,19 @@ class Recovery:
         self.next_offset = segment.base_offset  # after the last valid batch, once `run` is through
         self.scanned_from = 0  # from this byte on every batch told its epoch
 
-    def run(self, known_end: int) -> int:
+    def run(self, known_end: int, *, was_cut: bool = False) -> int:
         """Cut what is after the last valid batch, and make the indexes cover what is left.
 
         known_end   up to this byte the segment is known to be whole, so that structure is enough: the last stop was
                     clean, or the owner before us had published it; 0: nothing is known
+        was_cut     by its owner, at that byte: entries of what went say nothing against the index
         returns     the number of bytes cut
         raises      OSError
         """
         segment = self._segment
         size = segment.size_bytes
         known_end = min(known_end, size)
-        if not (known_end and self._trust_up_to(known_end)):
+        if not (known_end and self._trust_up_to(known_end, was_cut=was_cut)):
             self._forget_indexes()
         if self._replay is not None:
             segment.transaction_index.truncate_to_offset(self.next_offset)
@@ -99,10 +100,12 @@ class Recovery:
         self._forget_indexes()
         self._scan(self._segment.size_bytes, is_checked=False)
 
-    def _trust_up_to(self, known_end: int) -> bool:
+    def _trust_up_to(self, known_end: int, *, was_cut: bool) -> bool:
         """Walk the headers from the last index entry to the known end; False where they don't fit together."""
         segment = self._segment
         index, times = segment.offset_index, segment.time_index
+        if was_cut:
+            index.truncate_to_position(known_end)
         try:
             index.check(segment.size_bytes)
             times.check()

@@ -279,6 +279,20 @@ class ProducerState:
         self.producers, self._ongoing, self._unreplicated = other.producers, other._ongoing, other._unreplicated
         self._opened_ms = other._opened_ms
 
+    def recall(self, other: ProducerState, end_offset: int) -> None:
+        """Know the batches of each producer that another state of the same log has, below an offset, where both have the same last one.
+
+        An opening reads back so much of the log at most (`producer_recall.py`). A batch that it does not find would be out of order,
+        sent again, though it is stored.
+        """
+        for producer_id, producer in self.producers.items():
+            known = other.producers.get(producer_id)
+            if known is None or known.epoch != producer.epoch or not producer.batches:
+                continue
+            batches = [one for one in known.batches if one.last_offset < end_offset]
+            if len(batches) > len(producer.batches) and batches[-1][:4] == producer.batches[-1][:4]:
+                producer.batches = batches
+
     def clear(self) -> None:
         """Forget everything, as for a log that is reset."""
         self.producers.clear()

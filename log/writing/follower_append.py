@@ -36,6 +36,7 @@ from headrace.protocol.record_batch import (
     CorruptRecord,
     crc_from,
     entry_bytes,
+    parse_header,
     unpack_header,
 )
 
@@ -47,6 +48,19 @@ _PRODUCED: Final = Struct("=6q")  # of `Segment.take_run`
 
 class OffsetsOutOfOrder(HeadraceError):
     """A leader's batch that begins before the log's end: the log has to be truncated, or the leader is not ours."""
+
+
+def beginning_for(records: memoryview, offset: int) -> int:
+    """Where an empty log has to begin that is to take these batches: before its beginning, where the first of them does.
+
+    A log may begin within a batch, since records were deleted up to there. Who copies it gets the whole batch.
+
+    records   that hold an offset, the beginning of the empty log
+    """
+    if len(records) < HEADER_BYTES or records[MAGIC_POSITION] != MAGIC_V2:
+        return offset  # an entry of an old format names its last offset
+    header = parse_header(records)
+    return header.base_offset if header.base_offset < offset <= header.last_offset else offset
 
 
 class FollowerAppend:

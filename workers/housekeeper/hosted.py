@@ -14,7 +14,7 @@ from headrace.ids import TopicPartition, owner_of
 from headrace.log.config import LogConfig
 from headrace.settings import topic_values
 from headrace.shm.cluster_view import EMPTY_VIEW, ClusterView, PartitionView, TopicView
-from headrace.shm.partition_table import IN_SERVICE, PartitionRow
+from headrace.shm.partition_table import IN_SERVICE, NO_LOG_DIR, PartitionRow
 from headrace.shm.seat import Seat
 from headrace.topic_defaults import TopicDefaults
 
@@ -50,6 +50,7 @@ class Serving(NamedTuple):
 class HostedReplicas:
     """Goes over the replicas of the current view.
 
+    log_dirs      as they are set, those that failed included: rows name them by their place
     generations   by directory, of the owner that published the row of every replica seen so far
     """
 
@@ -79,19 +80,20 @@ class HostedReplicas:
                     yield Serving(topic, partition, row)
 
     def place(self, serving: Serving) -> Hosted | None:
-        """Where its directory lies; None where no log directory that works has it."""
+        """Where its directory lies, as its owner says: others may have its name. None where it is gone, or its log directory failed."""
         topic, partition, row = serving
         wiring = self._seat.wiring
-        offline = self._seat.offline_dirs()
+        if row.log_dir == NO_LOG_DIR or 1 << row.log_dir & self._seat.offline_dirs():
+            return None
         name = TopicPartition(topic.name, partition.index)
-        for log_dir in self._log_dirs:
-            directory = log_dir / str(name)
-            if not wiring.log_dir_bit(str(log_dir)) & offline and directory.is_dir():
-                self.generations[directory] = row.generation
-                owner = wiring.network_count + owner_of(topic.name, partition.index, wiring.partition_count)
-                config = self._config(topic.name, topic.configs)
-                return Hosted(name, log_dir, row, config, partition.slot, owner, topic.topic_id)
-        return None
+        log_dir = self._log_dirs[row.log_dir]
+        directory = log_dir / str(name)
+        if not directory.is_dir():
+            return None
+        self.generations[directory] = row.generation
+        owner = wiring.network_count + owner_of(topic.name, partition.index, wiring.partition_count)
+        config = self._config(topic.name, topic.configs)
+        return Hosted(name, log_dir, row, config, partition.slot, owner, topic.topic_id)
 
     def again(self, hosted: Hosted) -> Hosted | None:
         """The same replica as it is now; None where it is not in service, or its owner can't be asked."""
@@ -105,6 +107,12 @@ class HostedReplicas:
             return None
         found = self.place(Serving(topic, partition, row))
         return found if found is not None and self.is_current(found) else None
+
+    def has(self, name: TopicPartition, topic_id: str) -> bool:
+        """Whether the view has a replica here of this partition of this topic, in service or not."""
+        self.view()
+        topic, here = self._here.get(name.topic, (None, {}))
+        return topic is not None and topic.topic_id == topic_id and name.partition in here
 
     def view(self) -> ClusterView:
         """The current view; what is another than in the last one is visited once."""
@@ -137,15 +145,11 @@ class HostedReplicas:
         """Whether the owner that published the row is the one that runs, so that it can be asked."""
         return hosted.row.generation == self._seat.processes.generation(hosted.owner)
 
-    def is_at_one_place(self, hosted: Hosted) -> bool:
-        """Whether its directory is where it was found, and there alone.
-
-        A replica that moves to another log directory has two directories of its name between two renames. Which of them is the log is
-        for its owner to say: a move that fails then leaves the log where it was.
-        """
-        name, offline, wiring = str(hosted.name), self._seat.offline_dirs(), self._seat.wiring
-        usable = (one for one in self._log_dirs if not wiring.log_dir_bit(str(one)) & offline)
-        return [one for one in usable if (one / name).is_dir()] == [hosted.log_dir]
+    def is_in_place(self, hosted: Hosted) -> bool:
+        """Whether its log is where it was found, as its owner says now, and not about to leave."""
+        row = self._seat.partitions.read(hosted.slot)
+        is_there = row is not None and (row.key, row.log_dir) == (hosted.row.key, hosted.row.log_dir)
+        return is_there and hosted.directory.is_dir()
 
     def _config(self, topic: str, overrides: dict[str, str]) -> LogConfig:
         known = self._configs.get(topic)

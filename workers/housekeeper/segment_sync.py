@@ -185,8 +185,8 @@ class SegmentSync:
 
         is_news = point > row.recovery_point and self._told.get(name) != known
         if is_news and self._replicas.is_current(hosted):
-            if not self._replicas.is_at_one_place(hosted):
-                self._forget(name)  # what was synced may be a copy of it: from its row again
+            if not self._replicas.is_in_place(hosted):
+                self._forget(name)  # it moved meanwhile, and what was synced is not its log: from its row again
                 return
             self._told[name] = known
             if not self._owners.note_synced(hosted, known.since_version, point, on_answer):

@@ -86,7 +86,7 @@ class Housekeeper(duty_cycle.Process):
             REPLICATION_OFFSET_FILE: settings["replica.high.watermark.checkpoint.interval.ms"],
             LOG_START_OFFSET_FILE: settings["log.flush.start.offset.checkpoint.interval.ms"],
         }
-        self._replicas = HostedReplicas(seat, self._all_log_dirs)
+        self._replicas = HostedReplicas(seat, list(map(Path, settings["log.dirs"])))
         self._mailbox = Mailbox(seat, in_flight_max=MAIL_UPKEEP_REQUESTS_MAX)
         self._owners = Owners(self._mailbox)
         self._quarantine = Quarantine(clock)
@@ -237,7 +237,10 @@ class Housekeeper(duty_cycle.Process):
                     self._quarantine.run(("delete", path), path, self._remove_directory, path)
 
     def _remove_directory(self, directory: Path) -> None:
-        """Of a replica that was deleted; what the checkpoints say of it goes too, once there is room again."""
+        """Of a replica that was deleted; what the checkpoints say of it goes too, once there is room again.
+
+        Of one that moved, each file here keeps what it says until that of its new directory has been written (`forget_moved`).
+        """
         self._seat.beat(self._clock.monotonic_ns())
         topic_id = read_partition_metadata(directory / PARTITION_METADATA_FILE)
         self._disk.remove_tree(directory)
@@ -245,6 +248,8 @@ class Housekeeper(duty_cycle.Process):
         topic, _dash, partition = directory.name.rpartition(".")[0].rpartition("-")
         if topic and is_number(partition, PARTITION_MAX):
             name = TopicPartition(topic, int(partition))
+            if self._replicas.has(name, topic_id):
+                return
             live = directory.parent / str(name)  # a replica that was moved away is back, or a move was begun again
             if not live.is_dir() or read_partition_metadata(live / PARTITION_METADATA_FILE) != topic_id:
                 self._checkpoints.forget(directory.parent, name, topic_id)

@@ -67,7 +67,7 @@ class Context:
         self.look_ups = LookUps()
         segments_max = segments_within(descriptors - DESCRIPTORS_RESERVED - connections_max)
         open_segments = OpenSegments(segments_max, self.look_ups.unindexed)
-        self.files = PartitionFiles(wiring.log_dirs, seat.partitions, open_segments)
+        self.files = PartitionFiles(self.settings["log.dirs"], seat.partitions, open_segments)
         self.epochs = EpochFiles(self.files, seat.processes)
         self.sender = RingSender(seat)
         self.produce = ProduceLedger()

@@ -89,7 +89,6 @@ class Appender:
 
         returns   the messages of other kinds
         """
-        answers = self._answers
         arenas = self._seat.arenas
         replicas = self._replicas.by_slot
         work = self._work
@@ -114,16 +113,16 @@ class Appender:
                     if begun:
                         whole = self._large.finish(process_id, request_id, index, begun, batch)
                         if whole is None:
-                            answers.refuse(process_id, request_id, index, _NOT_LEADER)
+                            header = self._large.header(process_id, request_id, index)
+                            self._refuse((process_id, request_id, index), _NOT_LEADER, key, header, monotonic_ms)
                             continue
                         batch = whole
                     replica = replicas.get(slot)
                     if replica is None or replica.key != key or not replica.is_leader:
-                        self._refused.note(key, batch, monotonic_ms)
-                        answers.refuse(process_id, request_id, index, self._why_not(replica, slot, key))
+                        error = self._why_not(replica, slot, key)
+                        self._refuse((process_id, request_id, index), error, key, batch, monotonic_ms)
                     elif acks == ACKS_ALL and len(replica.isr) < replica.min_insync_replicas:
-                        self._refused.note(key, batch, monotonic_ms)
-                        answers.refuse(process_id, request_id, index, _NOT_ENOUGH_REPLICAS)
+                        self._refuse((process_id, request_id, index), _NOT_ENOUGH_REPLICAS, key, batch, monotonic_ms)
                     else:
                         if version & AFTER_REFUSAL:
                             self._behind.add((process_id, request_id, index))
@@ -163,6 +162,17 @@ class Appender:
     def forget(self, process_id: int) -> None:
         """A network worker died."""
         self._large.forget(process_id)
+
+    def _refuse(
+        self, place: tuple[int, RequestId, int], error: int, key: PartitionKey, batch: memoryview, monotonic_ms: int
+    ) -> None:
+        """Refuse a batch that its producer sends again: nothing that follows it begins the producer before.
+
+        place   process id, request id and index of who is answered
+        batch   or its header alone
+        """
+        self._refused.note(key, batch, monotonic_ms)
+        self._answers.refuse(*place, error)
 
     def _why_not(self, replica: Replica | None, slot: int, key: PartitionKey) -> int:
         """Why a slot takes no appends for a partition. One whose log is still to be opened is opened before others."""

@@ -2,13 +2,21 @@
 
 Runs in: a partition worker. The one copy more that such a batch costs is made here: ring to heap, heap to page cache.
 What a network worker begins and never ends (its connection was closed in between) goes after a while, and the oldest go
-first where a peer's parts outgrow their bound; their end, should it come, is answered with a retriable error.
+first where a peer's parts outgrow their bound; their end, should it come, is answered with a retriable error. What follows
+from the same producer must not be taken first (`refused_producers.py`), so the header of what went is kept.
+
+Bound: REFUSED_PRODUCERS_MAX headers, the oldest go first.
 """
 
 from __future__ import annotations
 
-from headrace.limits import BATCH_PARTS_AGE_MS_MAX
+from typing import Final
+
+from headrace.limits import BATCH_PARTS_AGE_MS_MAX, REFUSED_PRODUCERS_MAX
+from headrace.protocol.record_batch import HEADER_BYTES
 from headrace.shm.messages import PRODUCE_PART_HEADER
+
+NO_HEADER: Final = memoryview(b"")
 
 
 class LargeBatches:
@@ -21,6 +29,7 @@ class LargeBatches:
         self._bytes_max = bytes_max
         self._begun: dict[tuple[int, int, int], tuple[bytearray, int]] = {}  # bytes, and when the first came
         self._sizes: dict[int, int] = {}
+        self._headers: dict[tuple[int, int, int], memoryview] = {}  # of batches that were dropped
 
     def __len__(self) -> int:
         return len(self._begun)
@@ -32,24 +41,31 @@ class LargeBatches:
         key = (process_id, request_id, index)
         begun = self._begun.get(key)
         if begun is None:
+            if key in self._headers:
+                return  # its first part is gone
             begun = self._begun[key] = (bytearray(), monotonic_ms)
         begun[0].extend(part)
         size = self._sizes[process_id] = self._sizes.get(process_id, 0) + len(part)
         if size > self._bytes_max:
-            self._drop(next(known for known in self._begun if known[0] == process_id))
+            self._lose(next(known for known in self._begun if known[0] == process_id))
 
     def finish(self, process_id: int, request_id: int, index: int, size: int, end: memoryview) -> memoryview | None:
-        """A batch whose first `size` bytes came in parts, in memory that may be written; None where they are gone."""
+        """A batch whose first `size` bytes came in parts, in memory that may be written; None where they are gone (`header`)."""
         key = (process_id, request_id, index)
         begun = self._begun.get(key)
         if begun is None:
             return None
-        self._drop(key)
         batch = begun[0]
         if len(batch) != size:
+            self._lose(key)
             return None
+        self._drop(key)
         batch.extend(end)
         return memoryview(batch)
+
+    def header(self, process_id: int, request_id: int, index: int) -> memoryview:
+        """Of a batch whose parts are gone, to be asked for once; empty where that is gone as well."""
+        return self._headers.pop((process_id, request_id, index), NO_HEADER)
 
     def expire(self, monotonic_ms: int) -> None:
         """Release what was begun long ago."""
@@ -57,12 +73,21 @@ class LargeBatches:
             key, (_batch, since_ms) = next(iter(self._begun.items()))
             if monotonic_ms - since_ms < BATCH_PARTS_AGE_MS_MAX:
                 return
-            self._drop(key)
+            self._lose(key)
 
     def forget(self, process_id: int) -> None:
         """A network worker died: it ends nothing that it began."""
         for key in [key for key in self._begun if key[0] == process_id]:
             self._drop(key)
+        for key in [key for key in self._headers if key[0] == process_id]:
+            del self._headers[key]
+
+    def _lose(self, key: tuple[int, int, int]) -> None:
+        """Its end may come still: which producer's it is will be asked then."""
+        if len(self._headers) >= REFUSED_PRODUCERS_MAX:
+            del self._headers[next(iter(self._headers))]
+        self._headers[key] = memoryview(bytes(self._begun[key][0][:HEADER_BYTES]))
+        self._drop(key)
 
     def _drop(self, key: tuple[int, int, int]) -> None:
         batch, _since_ms = self._begun.pop(key)

@@ -210,6 +210,30 @@ def test_a_segment_that_is_copied_is_read_through_its_disk(maker):
     assert all_bytes(log) == whole[: log.size_bytes]
 
 
+@pytest.mark.parametrize("is_mapped", [False, True])
+@pytest.mark.parametrize("cut", [1, 3, 140], ids=["the last batch", "some batches", "the last segment and more"])
+def test_a_truncation_reads_what_is_near_the_cut_and_not_the_segment(maker, cut, is_mapped):
+    """The indexes are cut with the log: entries of what went are no sign of damage. A segment may have 1 GiB."""
+    config = LogConfig(segment_bytes=1_000_000, index_interval_bytes=4_096)
+    maker.disk = CountingDisk()
+    log = maker.open(config)
+    for _ in range(200):
+        log.append_as_leader([batch(size=8_000)], 0, NOW_MS)
+    log.flush()
+    assert len(log.segment_bases) == 2
+    assert log.truncate_to(100)  # a producers' snapshot is there now
+    for _ in range(100):
+        log.append_as_leader([batch(size=8_000)], 0, NOW_MS)
+    before, entries = maker.disk.read_bytes, log.segments.active.offset_index.entries
+    assert log.truncate_to(log.log_end_offset - cut, is_mapped=is_mapped)
+    copied = log.segments.active.size_bytes if is_mapped else 0
+    assert maker.disk.read_bytes - before <= copied + 200_000
+    index = log.segments.active.offset_index
+    assert index.entries > 0
+    assert index.last()[1] < log.segments.active.size_bytes
+    assert cut == 140 or entries - cut - 1 <= index.entries < entries
+
+
 def test_a_log_that_is_cut_says_that_it_gets_on(maker):
     """Indexes may have to be made again, and producers replayed."""
     told = []

@@ -27,6 +27,7 @@ from headrace.shm.messages import REQUEST_HEADER, ReplyStatus
 from headrace.workers.housekeeper import checkpoints, segment_sync
 from headrace.workers.housekeeper.hosted import HostedReplicas
 from headrace.workers.housekeeper.worker import Housekeeper
+from headrace.workers.partition.known_checkpoints import KnownCheckpoints
 from headrace.workers.partition.replication.live_brokers import LiveBrokers
 from headrace.workers.partition.replication.record_deletions import RecordDeletions
 from headrace.workers.partition.upkeep import Upkeep
@@ -336,6 +337,34 @@ def test_what_was_put_aside_is_removed_by_people_alone(node):
     assert [path.name.rpartition("-")[2] for path in node.dirs[0].glob("gone-0.*")] == ["stray"]
 
 
+def test_the_old_directory_of_a_moved_replica_goes_and_its_log_start_stays(node):
+    """It is the only one that a file has, until the file of the new directory was written. Without it deleted records come back."""
+    log = node.fill(0)
+    start, old_dir, name = log.segment_bases[1] + 1, log.directory.parent, TopicPartition("t", 0)
+    node.delete_records(0, start)
+    node.write_checkpoints()
+    node.kill()
+    new_dir = next(one for one in node.dirs if one != old_dir)
+    shutil.copytree(log.directory, new_dir / "t-0")
+    log.directory.rename(old_dir / f"t-0.{'0' * 32}-delete")
+    node = node.restart(view_of(("t", 2)))
+    assert node.replicas.by_slot[0].log.directory.parent == new_dir
+
+    def known():
+        return KnownCheckpoints(node.dirs).offset(LOG_START_OFFSET_FILE, name, TOPIC_ID, new_dir)
+
+    housekeeper = node.housekeeper
+    housekeeper._remove_deleted()
+    node.clock.ms += 100_000
+    housekeeper._remove_deleted()
+    assert not list(old_dir.glob("t-0.*"))
+    housekeeper._write_checkpoint(RECOVERY_POINT_FILE)
+    assert known() == start
+    housekeeper._write_checkpoint(LOG_START_OFFSET_FILE)
+    assert known() == start
+    assert name not in read_offset_checkpoint(old_dir / LOG_START_OFFSET_FILE)
+
+
 @pytest.mark.parametrize("step_ms", [-3_600_000, 3_600_000])
 def test_the_date_is_set_and_every_interval_is_as_long_as_before(node, step_ms):
     """Checkpoints, syncs, the removal of files and directories: an hour too early or too late otherwise."""
@@ -612,20 +641,32 @@ def test_an_owner_learns_what_was_synced_for_it(node):
     assert node.seat.partitions.read(0).recovery_point == log.end_segment
 
 
-@pytest.mark.parametrize("place", [0, 1], ids=["before it", "after it"])
-def test_it_learns_nothing_while_there_are_two_directories_of_the_name(node, place):
-    """Between the two renames of a move; that fails after them, and the copy is put aside."""
-    log = node.fill(0)
-    home = log.directory.parent
-    other = next(one for one in node.dirs if one != home) / "t-0"
-    if place == 0:
-        node.housekeeper._replicas._log_dirs.sort(key=lambda one: one == home)
+@pytest.mark.parametrize("slot", [0, 1], ids=["the first directory", "the second one"])
+def test_the_log_that_its_owner_names_is_synced_where_another_directory_has_its_name(node, monkeypatch, slot):
+    """A copy whose move failed after it got the name, and could not be renamed again."""
+    log = node.fill(slot)
+    other = next(one for one in node.dirs if one != log.directory.parent) / f"t-{slot}"
     shutil.copytree(log.directory, other)
+    synced, sync = set(), segment_sync.sync_segment
+
+    def watched(directory, base_offset, disk):
+        synced.add(directory)
+        sync(directory, base_offset, disk)
+
+    monkeypatch.setattr(segment_sync, "sync_segment", watched)
+    node.work()
+    assert synced == {log.directory}
+    assert log.recovery_point == log.end_segment
+
+
+def test_an_owner_learns_nothing_of_a_log_that_moved_while_it_was_synced(node, monkeypatch):
+    log = node.fill(0)
+    row = node.seat.partitions.read(0)
+    monkeypatch.setattr(
+        segment_sync, "sync_segment", lambda *_: node.seat.partitions.publish(0, row._replace(log_dir=1 - row.log_dir))
+    )
     node.work()
     assert log.recovery_point == 0
-    shutil.rmtree(other)
-    node.work()
-    assert log.recovery_point == log.end_segment
 
 
 def test_a_log_that_rests_costs_no_system_call_until_it_moves_again(node, monkeypatch):

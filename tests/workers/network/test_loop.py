@@ -261,7 +261,7 @@ def test_the_files_of_a_deleted_topic_are_let_go(rig, tmp_path):
         (tmp_path / f"t-{index}").mkdir()
         (tmp_path / f"t-{index}" / f"{0:020}.log").touch()
     rig.context.follow_view()
-    row = PartitionRow(RowState.LEADER, 0, 1, 0, *(0,) * 15)
+    row = PartitionRow(RowState.LEADER, 0, 1, 0, *(0,) * 15, log_dir=0)
     for partition in rig.context.view.topics["t"].partitions:
         rig.seat.partitions.publish(partition.slot, row._replace(key=partition.key))
     segments = [rig.context.files.reader(rig.context.routes.partition("t", n), row).segment(0) for n in range(2)]

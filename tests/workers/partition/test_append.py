@@ -1,6 +1,7 @@
 """From the rings to the answers: what is refused with which error, and that nothing is acknowledged before it is synced."""
 
 import errno
+from pathlib import Path
 
 import pytest
 
@@ -9,7 +10,15 @@ from headrace.limits import PRODUCE_IN_FLIGHT_MAX, REFUSED_PRODUCER_MS, REFUSED_
 from headrace.runtime.mailbox import Mailbox
 from headrace.shm.arena import Arena
 from headrace.shm.layout import ARENA_DATA
-from headrace.shm.messages import AFTER_REFUSAL, PRODUCE, PRODUCE_AT, PRODUCE_HEADER, PRODUCE_PLACE
+from headrace.shm.messages import (
+    AFTER_REFUSAL,
+    PRODUCE,
+    PRODUCE_AT,
+    PRODUCE_HEADER,
+    PRODUCE_PART,
+    PRODUCE_PART_HEADER,
+    PRODUCE_PLACE,
+)
 from headrace.shm.region import Region
 from headrace.workers.partition.append import Appender
 from headrace.workers.partition.intake import Intake
@@ -248,6 +257,26 @@ def test_what_a_network_worker_has_refused_before_is_told_with_the_batch(worker)
     assert worker.errors("plain", 9, flags=AFTER_REFUSAL) == [BEHIND]
     assert worker.errors("plain", 8) == [TAKEN]
     assert worker.errors("plain", 9, flags=AFTER_REFUSAL) == [TAKEN], "the producer is known"
+
+
+def test_a_batch_whose_parts_are_gone_is_refused_as_any_other(tmp_path):
+    """Other large batches outgrew the bound of parts. What follows it must not begin its producer."""
+    worker = Worker(tmp_path, view_of(("plain", 1)), **{"socket.request.max.bytes": "4096"})
+    (partition,) = worker.view.topics["plain"].partitions
+    ring = worker.seat.readers[0].messages
+    first = bytes(batch(producer_id=7, producer_epoch=0, base_sequence=0))
+    parts = [(90, first[:100]), *((other, bytes(500)) for other in range(91, 100))]
+    ring += [(PRODUCE_PART, memoryview(PRODUCE_PART_HEADER.pack(number, 0) + data)) for number, data in parts]
+    end = PRODUCE_HEADER.pack(90, partition.slot, partition.key, 0, 1000, 1, 9, 100) + first[100:]
+    ring.append((PRODUCE, memoryview(bytearray(end))))
+    assert worker.errors("plain", 1) == [BEHIND, BEHIND]
+    assert worker.errors("plain", 0, 1) == [TAKEN, TAKEN]
+
+
+def test_each_batch_that_is_refused_before_its_log_is_asked_is_remembered():
+    """One function refuses: another way to do it would be one that notes nothing."""
+    (path,) = (Path(__file__).parents[3] / "workers" / "partition").rglob("append.py")
+    assert path.read_text().count(".refuse(") == 1
 
 
 def test_refusals_are_remembered_within_a_bound_and_for_a_while():

@@ -1,7 +1,9 @@
 """Batches that no ring message holds: the parts of many at once, parts without an end, ends without their parts."""
 
 from headrace.limits import BATCH_PARTS_AGE_MS_MAX
+from headrace.protocol.record_batch import HEADER_BYTES
 from headrace.shm.messages import PRODUCE_PART_HEADER
+from headrace.workers.partition import large_batches
 from headrace.workers.partition.large_batches import LargeBatches
 
 NETWORK, OTHER = 0, 1
@@ -56,6 +58,32 @@ def test_beyond_its_bound_a_peer_loses_its_own_oldest_batch():
     assert finish(large, 9, 3, b"", OTHER) == b"xyz"
     large.take(NETWORK, part(3, b"ghijk"), 0)
     assert finish(large, 3, 5, b"") == b"ghijk", "what was given back counts no more"
+
+
+def test_of_a_batch_whose_parts_are_gone_the_header_is_known_once():
+    large = LargeBatches(300)
+    header = bytes(range(HEADER_BYTES))
+    large.take(NETWORK, part(1, header + b"records"), 0)
+    large.take(NETWORK, part(2, bytes(250)), 0)
+    large.take(NETWORK, part(1, b"more of what is gone"), 0)
+    assert len(large) == 1, "nothing is begun with a later part"
+    assert finish(large, 1, 300, b"") is None
+    assert bytes(large.header(NETWORK, 1, 0)) == header
+    assert bytes(large.header(NETWORK, 1, 0)) == b""
+    large.expire(BATCH_PARTS_AGE_MS_MAX)
+    assert bytes(large.header(NETWORK, 2, 0)) == bytes(HEADER_BYTES)
+
+
+def test_headers_have_a_bound_and_go_with_their_peer(monkeypatch):
+    monkeypatch.setattr(large_batches, "REFUSED_PRODUCERS_MAX", 2)
+    large = LargeBatches(1000)
+    for request_id in range(3):
+        large.take(NETWORK, part(request_id, b"ab"), 0)
+    large.take(OTHER, part(9, b"xy"), 0)
+    large.expire(BATCH_PARTS_AGE_MS_MAX)
+    assert [bytes(large.header(NETWORK, request_id, 0)) for request_id in range(3)] == [b"", b"", b"ab"]
+    large.forget(OTHER)
+    assert bytes(large.header(OTHER, 9, 0)) == b""
 
 
 def test_what_nobody_ends_goes_after_a_while_and_with_its_peer():

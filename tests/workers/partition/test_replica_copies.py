@@ -9,18 +9,19 @@ import shutil
 import pytest
 
 from headrace.errors import ErrorCode, StorageFailed
-from headrace.ids import partition_key
+from headrace.ids import TopicPartition, partition_key
 from headrace.log.disk import Disk
 from headrace.log.names import COPY_NAME_FILE, FUTURE_SUFFIX, aside_name, copied_partition
 from headrace.log.recovery.log_reach import LogReach, log_reach
 from headrace.log.state.checkpoints import (
     LEADER_EPOCH_FILE,
+    LOG_START_OFFSET_FILE,
     RECOVERY_POINT_FILE,
     REPLICATION_OFFSET_FILE,
     write_leader_epochs,
     write_offset_checkpoint,
 )
-from headrace.log.state.truncation_mark import TruncationMark
+from headrace.log.state.truncation_mark import TRUNCATION_FILE, TruncationMark
 from headrace.shm.cluster_view import DoomedReplica
 from headrace.shm.partition_table import RowState
 from headrace.workers.partition.replicas import log_dir_moves, replica_copy
@@ -439,6 +440,44 @@ def test_a_copy_that_has_nothing_but_deleted_records_is_begun_again(node):
     assert node.dir_of(0) == target
     row = node.row(0)
     assert (row.log_start_offset, row.log_end_offset) == (300, 400)
+
+
+def test_a_log_whose_start_lies_within_a_batch_is_moved(node):
+    """Records were deleted up to there: Kafka Streams does so. Its first batch is copied whole, as a follower takes it."""
+    replica, home = node.replicas.by_slot[1], node.dir_of(1)
+    for _ in range(40):
+        replica.append([batch(count=10)], NOW_MS)
+    replica.log.advance_log_start(105)
+    replica.publish()
+    whole = records(node, 1)[10:]
+    node.alter(1, node.other_dir(1))
+    work_through(node.moves)
+    assert node.dir_of(1) != home
+    row = node.row(1)
+    assert (row.log_start_offset, row.log_end_offset) == (105, 400)
+    assert records(node, 1) == whole
+    assert not (node.dir_of(1) / "t-1" / TRUNCATION_FILE).exists(), "nothing doubts the start"
+    node.killed().follow(VIEW)
+    assert node.row(1).log_end_offset == 400
+
+
+@pytest.mark.parametrize("is_resumed", [False, True])
+def test_a_copy_that_is_begun_again_within_a_batch_goes_on(node, is_resumed):
+    replica = node.replicas.by_slot[1]
+    for _ in range(40):
+        replica.append([batch(count=10)], NOW_MS)
+    target = node.other_dir(1)
+    node.alter(1, target)
+    assert node.moves.do_work()
+    assert 0 < copy_of(node, 1).future.log_end_offset < 300
+    replica.log.advance_log_start(305)
+    replica.publish()
+    if is_resumed:
+        write_offset_checkpoint(node.dir_of(1) / LOG_START_OFFSET_FILE, {TopicPartition("t", 1): 305})
+        restarted(node)
+    work_through(node.moves)
+    assert node.dir_of(1) == target
+    assert (node.row(1).log_start_offset, node.row(1).log_end_offset) == (305, 400)
 
 
 def test_a_log_that_grows_faster_than_a_slice_is_caught_up_with(node):

@@ -2,8 +2,8 @@
 
 Runs in: a network worker; reads only. The owner writes the file before it appends in a new epoch, and publishes the row after
 it; a leader's epochs change otherwise only with its log start. So what was read counts while the row has the same key, leader
-epoch and log start offset; a file that is newer than the row says nothing else of the epochs before. A leader whose disk was full
-when it was elected notes its epoch with its first append: a file that does not have it yet is read again.
+epoch, log start offset and log directory; a file that is newer than the row says nothing else of the epochs before. A leader
+whose disk was full when it was elected notes its epoch with its first append: a file that does not have it yet is read again.
 
 A file that can't be parsed is not read again while it is the same one: its name has the same inode, size and time.
 
@@ -35,7 +35,7 @@ class EpochFiles:
     def __init__(self, files: PartitionFiles, processes: ProcessTable) -> None:
         self._files = files
         self._processes = processes
-        self._read: OrderedDict[int, tuple[tuple[int, int, int], Epochs]] = OrderedDict()
+        self._read: OrderedDict[int, tuple[tuple[int, int, int, int], Epochs]] = OrderedDict()
         self._bad: OrderedDict[Path, tuple[Identity, str]] = OrderedDict()  # and why
 
     def written(self, route: Route, row: PartitionRow) -> int:
@@ -70,7 +70,7 @@ class EpochFiles:
 
         raises   KafkaError, HeadraceError, OSError
         """
-        key = (row.key, row.leader_epoch, row.log_start_offset)
+        key = (row.key, row.leader_epoch, row.log_start_offset, row.log_dir)
         held = self._read.get(route.slot)
         if held is not None and held[0] == key:
             self._read.move_to_end(route.slot)

@@ -8,11 +8,16 @@ Files are opened by name, and a topic may be deleted and created again under it.
     rename to *-delete  ->  row DELETED  ->  (controller: slot free, topic created again)  ->  row of the new key  ->  files
 
 so what was opened is the partition's own if its row, read after that, still says so.
+
+More than one log directory may have a directory of a partition's name: one that failed keeps what is in it, and a replica that moves
+has two for a while. So none is looked for. The row says which log directory has the log that it is about, and its positions are true of
+that log alone.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -22,19 +27,20 @@ from headrace.limits import READERS_MAX
 from headrace.log.reading.open_segments import OpenSegments
 from headrace.log.reading.reader import LogReader
 from headrace.shm.cluster_view import Changes, ClusterView
-from headrace.shm.partition_table import PartitionRow, PartitionTable, RowState
+from headrace.shm.partition_table import NO_LOG_DIR, PartitionRow, PartitionTable, RowState
 from headrace.workers.network.routes import Route
 
-Held = tuple[Route, LogReader]
+Held = tuple[Route, LogReader, int]  # and the place of its log directory
 
 
 class PartitionFiles:
     """Log readers by slot.
 
+    log_dirs        as they are set, those that failed included: rows name them by their place
     open_segments   what they may have open
     """
 
-    def __init__(self, log_dirs: tuple[str, ...], table: PartitionTable, open_segments: OpenSegments) -> None:
+    def __init__(self, log_dirs: Sequence[str], table: PartitionTable, open_segments: OpenSegments) -> None:
         self._table = table
         self._open_segments = open_segments
         self._log_dirs = [Path(path) for path in log_dirs]
@@ -44,20 +50,20 @@ class PartitionFiles:
     def reader(self, route: Route, row: PartitionRow) -> LogReader:
         """The reader of a partition, with the segment list as of `row`.
 
-        raises   KafkaError KAFKA_STORAGE_ERROR, where the partition's directory is not there; NOT_LEADER_OR_FOLLOWER,
-                 where it may be that of another partition of this name, here and from each method of the reader
+        raises   KafkaError KAFKA_STORAGE_ERROR, where the partition's directory is not there; NOT_LEADER_OR_FOLLOWER, where it may
+                 be that of another partition of this name, or the log lies elsewhere by now, here and from each method of the reader
         """
         held = self._readers.get(route.slot)
-        if held is None or held[0].key != route.key:
-            held = self._open(route)
+        if held is None or held[0].key != route.key or held[2] != row.log_dir:
+            held = self._open(route, row.log_dir)
         elif len(self._readers) > 1:
             self._readers.move_to_end(route.slot)
         reader = held[1]
         try:
             reader.refresh(row.segments_version)
-        except FileNotFoundError:  # the replica moved to another log directory
-            reader = self._open(route)[1]
-            reader.refresh(row.segments_version)
+        except FileNotFoundError:
+            reader.confirm()  # the replica moved to another log directory, or its topic was deleted, since the row was read
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{reader.directory} is not there") from None
         return reader
 
     def follow(self, view: ClusterView, changes: Changes | None = None) -> None:
@@ -77,20 +83,12 @@ class PartitionFiles:
         held = self._readers.get(route.slot)
         return held[1].directory if held is not None and held[0].key == route.key else None
 
-    def directory(self, topic: str, partition: int) -> Path | None:
-        """Where a partition's files are. While a replica is moved there may be two of the name."""
-        for log_dir in self._log_dirs:
-            directory = log_dir / str(TopicPartition(topic, partition))
-            if directory.is_dir():
-                return directory
-        return None
-
     def close(self) -> None:
         for slot in list(self._readers):
             self._close(slot)
 
     def _close(self, slot: int) -> None:
-        route, reader = self._readers.pop(slot)
+        route, reader, _log_dir = self._readers.pop(slot)
         reader.close()
         slots = self._slots[route.topic]
         if slots.get(route.index) == slot:
@@ -98,24 +96,26 @@ class PartitionFiles:
             if not slots:
                 del self._slots[route.topic]
 
-    def _open(self, route: Route) -> Held:
+    def _open(self, route: Route, log_dir: int) -> Held:
         if route.slot in self._readers:
             self._close(route.slot)
-        directory = self.directory(route.topic, route.index)
-        if directory is None:
-            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"no directory for {route.topic}-{route.index}")
-        held = (route, LogReader(directory, partial(self._confirm, route), self._open_segments))
+        if log_dir == NO_LOG_DIR:
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{route.topic}-{route.index} has no log")
+        directory = self._log_dirs[log_dir] / str(TopicPartition(route.topic, route.index))
+        held = (route, LogReader(directory, partial(self._confirm, route, log_dir), self._open_segments), log_dir)
         self._readers[route.slot] = held
         self._slots.setdefault(route.topic, {})[route.index] = route.slot
         if len(self._readers) > READERS_MAX:
             self._close(next(iter(self._readers)))
         return held
 
-    def _confirm(self, route: Route) -> None:
-        """The partition was there when its files were opened. raises KafkaError"""
+    def _confirm(self, route: Route, log_dir: int) -> None:
+        """The partition was there, in this log directory, when its files were opened. raises KafkaError"""
         row = self._table.read(route.slot)
         if row is None or row.key != route.key or row.state in (RowState.FREE, RowState.DELETED):
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{route.topic}-{route.index} was deleted or re-created")
+        if row.log_dir != log_dir:
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{route.topic}-{route.index} is in another directory now")
 
 
 def _is_in(view: ClusterView, route: Route) -> bool:

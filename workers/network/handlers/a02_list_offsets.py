@@ -219,7 +219,8 @@ class _ListOffsets(LookUp):
             return self._found(wanted, row, NOT_FOUND, end_offset, is_follower)
         key = None
         if not self._is_debugging:  # a follower's log may be truncated in its leader's epoch
-            key = (row.key, row.leader_epoch, wanted.timestamp, -1 if is_follower else self._request.isolation_level)
+            isolation_level = -1 if is_follower else self._request.isolation_level
+            key = (row.key, row.leader_epoch, row.log_dir, wanted.timestamp, isolation_level)
         kept = context.look_ups.kept.take(key) if key is not None else None
         if isinstance(kept, _Search) and not isinstance(kept.search, SegmentStarts) and _may_go_on(kept, row):
             kept.search.follow_end(kept.end_offset, end_segment, end_position)
@@ -252,6 +253,8 @@ class _ListOffsets(LookUp):
         row = self._row_of(begun.route, wanted)
         if row.leader_epoch != begun.row.leader_epoch:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "the log may have been truncated in the meantime")
+        if row.log_dir != begun.row.log_dir:  # a copy may have other segments: places in them are not its own
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "the log is in another directory now")
         reader = self._context.files.reader(begun.route, row)
         before = share.left
         is_over = begun.search.step(reader, row.log_start_offset, share)

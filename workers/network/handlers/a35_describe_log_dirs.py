@@ -18,6 +18,7 @@ from headrace.log.reading.index_reader import IndexReader
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
+from headrace.shm.partition_table import NO_LOG_DIR
 from headrace.workers.network.connections.exchange import Exchange
 from headrace.workers.network.context import Context
 from headrace.workers.network.routes import Route
@@ -53,6 +54,7 @@ def _describe(context: Context, path: str, wanted: dict[str, set[int] | None]) -
     present = set(names)
     copies = {_copied(log_dir / name): name for name in names if name.endswith(FUTURE_SUFFIX)}
     topics = []
+    place = wiring.log_dir_place(path)
     for topic, indexes in wanted.items():
         partitions = []
         for route in context.routes.topic(topic) or []:
@@ -62,7 +64,8 @@ def _describe(context: Context, path: str, wanted: dict[str, set[int] | None]) -
             if name in present:
                 row = context.seat.partitions.read(route.slot)
                 size_bytes = row.size_bytes if row is not None else 0
-                partitions.append(_Partition(partition_index=route.index, partition_size=size_bytes, offset_lag=0))
+                if row is None or row.log_dir in (place, NO_LOG_DIR):  # else it is not the log, whatever its name
+                    partitions.append(_Partition(partition_index=route.index, partition_size=size_bytes, offset_lag=0))
             if name in copies:
                 partitions.append(_describe_copy(context, route, log_dir / copies[name]))
         if partitions:

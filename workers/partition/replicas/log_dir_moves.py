@@ -303,6 +303,7 @@ class LogDirMoves:
         if log.log_end_offset != old.log_end_offset:
             log.abandon()
             raise HeadraceError(f"the log in its new place ends at {log.log_end_offset}, not at {old.log_end_offset}")
+        log.producers.recall(future.producers, log.log_end_offset)
         self._retire(replica, log, names)
         del self._moves[replica.slot]
         copy.reader.close()
@@ -327,7 +328,7 @@ class LogDirMoves:
         old.abandon()
         self._failures.forget(replica.slot)
         try:
-            replica.replace_log(log)
+            replica.replace_log(log, self._directories.places[log.directory.parent])
         except StorageFailed as refusal:
             replica.fail(refusal)
         if failure is not None:

@@ -41,6 +41,7 @@ class Unfound(HeadraceError):
 class LogDirectories:
     """State of each log directory.
 
+    places   of each in log.dirs, by which rows name it
     usable   those that have not failed
     full     those with too little room
     replaced partitions in whose place another topic's log was found, and put aside
@@ -52,6 +53,7 @@ class LogDirectories:
         self._seat = seat
         self._disk = disk
         self._bits = {Path(path): seat.wiring.log_dir_bit(path) for path in seat.wiring.log_dirs}
+        self.places = {path: seat.wiring.log_dir_place(str(path)) for path in self._bits}
         self._free_bytes_min: int = seat.wiring.settings["headrace.log.dir.free.bytes.min"]
         self._shares = 1 + seat.wiring.partition_count  # each worker may write its own before it looks again
         self._next_check_ms = 0

@@ -33,7 +33,7 @@ from headrace.log.disk import storage_failure
 from headrace.log.writing.leader_append import Result
 from headrace.log.writing.partition_log import PartitionLog
 from headrace.shm.cluster_view import PartitionView
-from headrace.shm.partition_table import PartitionRow, PartitionTable, RowState
+from headrace.shm.partition_table import NO_LOG_DIR, PartitionRow, PartitionTable, RowState
 from headrace.workers.partition.replicas.ahead_log import AheadLog
 from headrace.workers.partition.replicas.replica_events import ReplicaEvents
 from headrace.workers.partition.replication.followers import Followers
@@ -49,6 +49,7 @@ _log: Final = logging.getLogger(__name__)
 class Replica:
     """A partition's replica on this node, from the moment its log is open until it is given up.
 
+    log_dir               the place in log.dirs of the directory that its log is in: readers look nowhere else
     is_full               no room: appends are refused, reads continue
     is_doubted            its log lost something: no role, and no row, before the controller knows (`opened_logs.py`)
     followers             while it leads and others have replicas; a new object in each leader epoch
@@ -99,6 +100,7 @@ class Replica:
         "leader_epoch",
         "leader_id",
         "log",
+        "log_dir",
         "may_be_unclean",
         "min_insync_replicas",
         "parted_from",
@@ -124,9 +126,11 @@ class Replica:
         on_failure: Callable[[Replica, StorageFailed], None],
         live: LiveBrokers | None = None,
         told_end: int = 0,
+        log_dir: int = NO_LOG_DIR,
     ) -> None:
         self.partition = partition
         self.log = log
+        self.log_dir = log_dir
         self.slot = slot
         self.key = key
         self.state = RowState.LOADING
@@ -351,8 +355,7 @@ class Replica:
         """
         if self.is_doubted:
             return
-        log = self.log
-        segments = log.segments
+        log, segments = self.log, self.log.segments
         end_offset = segments.end_offset
         end_segment = segments.active.base_offset
         end_position = segments.active.size_bytes
@@ -392,6 +395,7 @@ class Replica:
             self.records_appended,
             self.bytes_appended,
             self.told_end,
+            self.log_dir,
         )
         told = (high_watermark, stable_offset, log.log_start_offset, int(self.state))
         if told != self._told:
@@ -540,12 +544,13 @@ class Replica:
         self.high_watermark = offset
         self.publish()
 
-    def replace_log(self, log: PartitionLog) -> None:
-        """The same records in another place: what was published of them is in it. Published, for readers to find it.
+    def replace_log(self, log: PartitionLog, log_dir: int) -> None:
+        """The same records in another log directory: what was published of them is in it. Published, for readers to find it.
 
         What a failed append left in the log counts now, as in `resume`: it is in the copy, and sent again it is a duplicate.
         """
         self._take_log(log)
+        self.log_dir = log_dir
         log.sync_owed()
         self.advance_high_watermark()
         self.publish()
@@ -584,11 +589,9 @@ class Replica:
     def _publish_offline(self) -> None:
         """The offsets as they were; nothing is looked up in files that failed."""
         row, _is_torn = self._table.recover_row(self.slot)
-        if row.key == self.key:
-            self._table.publish(self.slot, row._replace(state=RowState.OFFLINE, generation=self._generation))
-        else:
-            fields = (RowState.OFFLINE, self.key, self._generation, self.leader_epoch, *(0,) * 15)
-            self._table.publish(self.slot, PartitionRow(*fields))
+        if row.key != self.key:
+            row = PartitionRow(RowState.OFFLINE, self.key, self._generation, self.leader_epoch, *(0,) * 15)
+        self._table.publish(self.slot, row._replace(state=RowState.OFFLINE, generation=self._generation))
 
     def retire(self) -> None:
         """The slot is another's, or free: who waits for this replica is told, and must not take it for a leader."""

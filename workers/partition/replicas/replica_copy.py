@@ -1,6 +1,6 @@
 """One copy of a replica, in flight to another log directory: a log of its own that follows as a follower does.
 
-    begin     an empty log at the replica's log start, in `TOPIC-PARTITION.<32 hex>-future`
+    begin     an empty log at the replica's log start, or where the batch begins that holds it, in `TOPIC-PARTITION.<32 hex>-future`
     resume    one that an earlier life left, which is believed as far as it is shown to be the log's own:
               no longer than the log, its leader epochs are the log's, and its last batch is there byte for byte
     copy      a slice of what lies before an end
@@ -26,6 +26,7 @@ from headrace.log.names import COPY_NAME_FILE, FUTURE_SUFFIX, LOG_SUFFIX, aside_
 from headrace.log.reading.reader import LogReader
 from headrace.log.recovery.log_loader import LogCheckpoint
 from headrace.log.state.checkpoints import PARTITION_METADATA_FILE, read_partition_metadata
+from headrace.log.writing.follower_append import beginning_for
 from headrace.log.writing.partition_log import PartitionLog
 from headrace.protocol.record_batch import unpack_base_offset
 from headrace.workers.partition.replicas.log_opener import LogOpener
@@ -111,6 +112,10 @@ class ReplicaCopy:
         ):  # before more comes: `synced_before` counts on it, whatever life this is
             future.flush()
             self.unsynced_bytes = 0
+        if not future.size_bytes:
+            begins_at = beginning_for(memoryview(records), future.log_end_offset)
+            if begins_at < future.log_end_offset:
+                future.restart_at(begins_at)
         try:
             taken = future.append_as_follower(memoryview(records), now_ms)
         except StorageFailed:

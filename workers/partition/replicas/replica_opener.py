@@ -160,7 +160,7 @@ class ReplicaOpener:
         told_end = row.told_end if is_ours and has_published(row) else log.log_end_offset
         replica = Replica(
             name, log, slot, partition.key, self._seat.partitions, self._seat.generation, self._node_id,
-            high_watermark, self._moved, self._failures.take, self._live, told_end,
+            high_watermark, self._moved, self._failures.take, self._live, told_end, self._directories.places[directory.parent],
         )  # fmt: skip
         is_whole = str(log.directory.parent) not in self._seat.wiring.suspect_directories
         opened = OpenedLog(

@@ -262,6 +262,7 @@ class StorageFailures:
             log.abandon()
             self._open_short(replica, log.log_end_offset, published)
             return
+        log.producers.recall(old.producers, log.log_end_offset)
         try:
             replica.resume(log)
         except StorageFailed as failure:

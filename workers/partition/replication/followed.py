@@ -40,7 +40,7 @@ from headrace.ids import NO_EPOCH, NO_LOG_START
 from headrace.leader_eras import era_of
 from headrace.limits import FETCH_PAUSE_FIRST_MS
 from headrace.log.state.leader_epochs import epoch_of
-from headrace.log.writing.follower_append import OffsetsOutOfOrder
+from headrace.log.writing.follower_append import OffsetsOutOfOrder, beginning_for
 from headrace.protocol.record_batch import (
     HEADER_BYTES,
     MAGIC_POSITION,
@@ -534,11 +534,9 @@ class Followed(Subject):
     def _begin_in_batch(self, records: memoryview) -> None:
         """The leader's log begins within a batch: ours, empty, has to begin where the batch does. raises StorageFailed"""
         offset = self.replica.log.log_start_offset
-        if len(records) < HEADER_BYTES or records[MAGIC_POSITION] != MAGIC_V2:
-            return  # an entry of an old format names its last offset
-        header = parse_header(records)
-        if header.base_offset < offset <= header.last_offset:
-            self.replica.restart_at(header.base_offset)
+        begins_at = beginning_for(records, offset)
+        if begins_at < offset:
+            self.replica.restart_at(begins_at)
 
     def _refused(self, failure: StorageFailed) -> FollowerEvent:
         """What the disk refused is for all replicas to follow; without room it is retried."""

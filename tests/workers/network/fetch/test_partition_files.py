@@ -120,7 +120,7 @@ def test_what_was_open_before_goes_on_being_the_partitions_own(node):
 
 @pytest.mark.parametrize("has_own", [True, False])
 def test_aborted_transactions_of_another_topic_are_not_told(node, has_own):
-    directory = node.files.directory("t", 0)
+    directory = node.replicas.by_slot[0].log.directory
     entry = TXN_ENTRY.pack(TXN_VERSION, 7, 0, 0, 1)
     if has_own:
         path_of(directory, 0, TXN_INDEX_SUFFIX).write_bytes(entry)

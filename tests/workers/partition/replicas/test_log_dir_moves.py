@@ -10,6 +10,7 @@ from headrace.errors import ErrorCode, StorageFailed
 from headrace.ids import TopicPartition
 from headrace.log.names import FUTURE_SUFFIX
 from headrace.log.reading.reader import LogReader
+from headrace.log.recovery import producer_recall
 from headrace.log.recovery.log_reach import log_reach
 from headrace.log.state.checkpoints import write_partition_metadata
 from headrace.protocol import messages
@@ -126,6 +127,54 @@ def test_producers_and_epochs_move_along(node):
     assert moved is not None
     assert moved.epochs.entries == epochs
     assert [one[:4] for one in moved.producers.producers[9].batches] == [one[:4] for one in batches]
+
+
+SEQUENCES = range(5)
+OUT_OF_ORDER = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+def append_apart(node):
+    """Batches of one producer in flight, further apart than an opening looks back; returns how each is sent again."""
+    replica = node.replicas.by_slot[0]
+    for sequence in SEQUENCES:
+        for one in [
+            batch(producer_id=9, producer_epoch=0, base_sequence=sequence),
+            *(batch(size=9_000) for _ in range(3)),
+        ]:
+            assert replica.append([one], NOW_MS)[0][0] == ErrorCode.NONE
+
+    def again(sequence):
+        replica = node.replicas.by_slot[0]
+        return replica.append([batch(producer_id=9, producer_epoch=0, base_sequence=sequence)], NOW_MS)[0][0]
+
+    return again
+
+
+def test_batches_in_flight_that_lie_far_apart_are_known_after_a_move(node, monkeypatch):
+    monkeypatch.setattr(producer_recall, "RECALL_BYTES_MAX", 20_000)
+    again = append_apart(node)
+    assert node.alter(0, node.other_dir(0)) == 0
+    work_through(node.moves)
+    assert not node.moves.is_moving(0)
+    assert [again(sequence) for sequence in SEQUENCES] == [ErrorCode.NONE] * 5
+    assert again(7) == OUT_OF_ORDER
+
+
+@pytest.mark.parametrize("is_producers_own", [False, True])
+def test_batches_in_flight_that_lie_far_apart_are_known_after_a_full_disk(node, monkeypatch, is_producers_own):
+    """Not those of the write that failed."""
+    monkeypatch.setattr(producer_recall, "RECALL_BYTES_MAX", 20_000)
+    again = append_apart(node)
+    node.disk.fails["pwritev"] = errno.ENOSPC
+    failing = {"producer_id": 9, "producer_epoch": 0, "base_sequence": 5} if is_producers_own else {}
+    assert append_or_fail(node, [batch(**failing)]) is None
+    node.disk.fails.clear()
+    node.tick()
+    assert node.replicas.by_slot[0].log.failure is None
+    assert [again(sequence) for sequence in SEQUENCES[is_producers_own:]] == [ErrorCode.NONE] * (5 - is_producers_own)
+    end = node.replicas.by_slot[0].log.log_end_offset
+    assert again(5) == ErrorCode.NONE
+    assert node.replicas.by_slot[0].log.log_end_offset == end + 1, "it was not stored before"
 
 
 def append_or_fail(node, batches):
