@@ -22,19 +22,27 @@ has parted is stored there at each moment:
     accepted   accepted losses are removed: they are of the past, and would count for the holds that follow
     holds      each znode is written over, or made
     states     after their holds
+    topics     are without the replicas that are to be deleted
     removed    znodes of holds that are no longer needed
 
 A topic that is marked for deletion is held as well: the mark may be removed, and then the topic is served.
+
+A backup may also name replicas to be deleted, that a reassignment had taken off their brokers (`unwanted_replicas.py`). They may have been
+moved back since, and have everything that was acknowledged. Nobody compares them, for no assignment names them. So they are not named any
+more, and their files stay. What else the backup wants done is reported: topics that are marked for deletion, and reassignments.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from headrace.controller.cluster.topic import is_another
+from headrace.controller.cluster.unwanted_replicas import FIELD, unwanted_of, with_unwanted
 from headrace.controller.zookeeper import held_znodes, znodes
+from headrace.controller.zookeeper.admin_znodes import decode_reassignment
 from headrace.controller.zookeeper.blocking_session import BlockingSession
 from headrace.controller.zookeeper.errors import Node, ZkConflict, ZkError
 from headrace.controller.zookeeper.held_reader import read_znodes, unread_in
@@ -52,6 +60,7 @@ BROKERS_WAIT_S = 60.0  # for sessions that the backup has, and nothing resumes
 POLL_S = 0.5
 STATES_PER_COMMIT = 400
 WRITES_PER_LOOK = 100  # topics that are written between two looks at which brokers are registered
+NAMES_SAID = 20  # of topics or partitions, in a line
 ANY_STATE = NO_EPOCH - 1  # below every epoch that a log may have
 
 _Replica = tuple[int, str, int]  # broker, topic and partition
@@ -76,7 +85,7 @@ def hold_all(
 ) -> int:
     """Have all replicas of nodes held when these start; returns the number of partitions that have one.
 
-    say      called with what is waited for
+    say      called with what is waited for, and with what the backup wants done
     nodes    who is a node; none: as ZooKeeper has it
     raises   BrokersLive, where one is registered all that time, or comes meanwhile; NodesUnknown; HoldsUnread; ConfigError, ZkError,
              BadZnode
@@ -85,7 +94,7 @@ def hold_all(
     session.start(START_S)
     try:
         _wait_for_nobody(session, say, wait_s)
-        return session.run(hold_nodes(session.zk, frozenset(nodes)))
+        return session.run(hold_nodes(session.zk, frozenset(nodes), say))
     finally:
         session.stop()
 
@@ -106,6 +115,7 @@ class _Past(NamedTuple):
     """What ZooKeeper has, as it was read before the first write.
 
     topics        by name: the assignment, and the states of its partitions; None: there is none
+    marked        topics that are to be deleted; wishes: partitions that are to be moved
     holds         by broker and topic: the holds that are to be there
     znodes        paths of all znodes of holds
     accepted      paths of losses that were accepted
@@ -113,13 +123,15 @@ class _Past(NamedTuple):
     """
 
     topics: _Topics
+    marked: Sequence[str]
+    wishes: Collection[tuple[str, int]]
     holds: _Holds
     znodes: Collection[str]
     accepted: Sequence[str]
     producer_ids: tuple[Node | None, int]
 
 
-async def hold_nodes(zk: ZkSession, nodes: frozenset[int]) -> int:
+async def hold_nodes(zk: ZkSession, nodes: frozenset[int], say: Callable[[str], None] = lambda _text: None) -> int:
     """The same, over a session that is there."""
     await zk.ensure_all((*znodes.PERSISTENT_PATHS, held_znodes.HELD, held_znodes.ACCEPT_LOSS, held_znodes.NODES))
     await zk.sync()  # a server that is late may lack the last holds
@@ -137,11 +149,13 @@ async def hold_nodes(zk: ZkSession, nodes: frozenset[int]) -> int:
         await zk.delete(path)
     wanted = await _write_holds(zk, past)
     await _forget_leaders(zk, past, nodes)
+    await _forget_unwanted(zk, past)
     for path in past.znodes:
         if path not in wanted:
             await zk.delete(path)
     await _skip_producer_ids(zk, *past.producer_ids)
     await _refuse_live(zk)
+    _say_wanted(past, say)
     rows = (row for topic, _states in past.topics.values() for row in topic.replicas)
     return sum(1 for row in rows if not nodes.isdisjoint(row))
 
@@ -166,9 +180,14 @@ async def _read(zk: ZkSession, nodes: Collection[int]) -> _Past:
             if node is not None:
                 topic = znodes.decode_topic(name, node.data)
                 topics[name] = (topic, await _states_of(zk, name, len(topic.replicas)))
+    wishes: Collection[tuple[str, int]] = ()
+    if (trigger := await zk.get(znodes.REASSIGN_PARTITIONS)) is not None:
+        with suppress(BadZnode):  # no controller follows it
+            wishes = decode_reassignment(trigger.data)
     block = await zk.get(znodes.PRODUCER_ID_BLOCK)
     first_id = znodes.decode_producer_id_block(block.data) if block is not None else 0
-    return _Past(topics, _holds_of(topics, before, nodes), paths, accepted, (block, first_id))
+    marked = sorted(await zk.children(znodes.DELETE_TOPICS))
+    return _Past(topics, marked, wishes, _holds_of(topics, before, nodes), paths, accepted, (block, first_id))
 
 
 def _holds_of(topics: _Topics, before: Mapping[_Replica, HeldReplica], nodes: Collection[int]) -> _Holds:
@@ -250,6 +269,43 @@ async def _forget_leaders(zk: ZkSession, past: _Past, nodes: Collection[int]) ->
                 await _commit(zk, transaction)
         if not number % WRITES_PER_LOOK:
             await _refuse_live(zk)
+
+
+async def _forget_unwanted(zk: ZkSession, past: _Past) -> None:
+    """No replica is deleted because the backup says so. raises   BrokersLive, ZkError"""
+    for name, (topic, _states) in past.topics.items():
+        if FIELD in topic.others:
+            await _refuse_live(zk)
+            await zk.set(znodes.topic_path(name), znodes.encode_topic(with_unwanted(topic, {})))
+
+
+def _say_wanted(past: _Past, say: Callable[[str], None]) -> None:
+    """What the backup wants done, which may be of the past as well."""
+    unwanted = [
+        f"{name}-{index} on broker {broker}"
+        for name, (topic, _states) in past.topics.items()
+        for index, brokers in unwanted_of(topic).items()
+        for broker in brokers
+    ]
+    if unwanted:
+        say(f"replicas that a reassignment has left are not deleted, their files stay: {_some(unwanted)}")
+    if past.marked:
+        say(
+            f"topics that the backup has marked for deletion are deleted when nodes start: {_some(past.marked)}; to keep one, remove"
+            f" {znodes.DELETE_TOPICS}/NAME before"
+        )
+    moving = {
+        (name, index) for name, (topic, _states) in past.topics.items() for index in (*topic.adding, *topic.removing)
+    }
+    if moves := [f"{name}-{index}" for name, index in sorted({*past.wishes, *moving})]:
+        say(
+            f"reassignments of the backup continue once the logs were compared: {_some(moves)}; cancel those that are not wanted any more"
+        )
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - NAMES_SAID
+    return ", ".join(names[:NAMES_SAID]) + (f" and {more} more" if more > 0 else "")
 
 
 async def _commit(zk: ZkSession, transaction: Transaction) -> None:

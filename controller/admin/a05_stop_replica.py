@@ -7,7 +7,8 @@ With the leader epoch -2 the topic is being deleted, else it stays, and other br
 leader epoch. Files go only where ZooKeeper says the same (decision 009):
 
     the topic goes       /admin/delete_topics has its mark
-    the replica goes     the assignment in the topic's node, which has the id that is known here, is to be without this node
+    the replica goes     the assignment in the topic's node, which has the id that is known here, is to be without this node; and the
+                         partition's state, which is not of the past, has others in sync
 
 Source: Kafka `ReplicaManager.stopReplicas`; KIP-570.
 """
@@ -25,9 +26,10 @@ from headrace.controller.agent.pending_response import PendingResponse
 from headrace.controller.cluster.events import ReplicasStopped, StoppedReplica, ToldTopic
 from headrace.controller.cluster.known_cluster import KnownCluster, is_another
 from headrace.controller.cluster.partition_assignment import assignment_of
+from headrace.controller.cluster.topic import is_older
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import Node
-from headrace.controller.zookeeper.znodes import TopicAssignment
+from headrace.controller.zookeeper.znodes import PartitionState, TopicAssignment
 from headrace.errors import ErrorCode
 from headrace.ids import NO_EPOCH
 from headrace.limits import LEARN_TRIES_MAX, ROLES_WAIT_MS_MAX
@@ -132,21 +134,29 @@ async def _unproven_of(
         if _needs_proof(one) and (known.has(replica[0]) or replica[0] not in gone)
     }  # of one that ZooKeeper lost too
     all_marked: set[str] = set()
+    reasons: dict[str, str] = {}
     for tries_left in range(LEARN_TRIES_MAX - 1, -1, -1):
         names = sorted({name for name, _index in left})
         before = {name: known.topics.get(name) for name in names}
         marks = await context.zk.get_many([znodes.delete_topic_path(name) for name in names]) if names else []
         nodes = await context.zk.get_many([znodes.topic_path(name) for name in names]) if names else []
+        states = await _read_states(context, left)
         marked = {name for name, mark in zip(names, marks, strict=True) if mark is not None}
         all_marked |= marked
         assigned = dict(_assignments(names, nodes))
         same = {name for name in names if known.topics.get(name) is before[name]}  # else it was read again meanwhile
-        left = {
-            (name, index): one
-            for (name, index), one in left.items()
-            if name not in same
-            or not _is_proven(known, name, index, one.leader_epoch, name in marked, assigned.get(name))
-        }
+        unproven = {}
+        for (name, index), one in left.items():
+            reason = "it was read again meanwhile"
+            if name in same:
+                node = assigned.get(name)
+                reason = _why_unproven(
+                    known, name, index, one.leader_epoch, name in marked, node, states.get((name, index))
+                )
+            if reason:
+                unproven[name, index] = one
+                reasons[name] = reason
+        left = unproven
         absent = {name for name, node in zip(names, nodes, strict=True) if node is None and not known.has(name)}
         left = {
             replica: one for replica, one in left.items() if replica[0] not in absent
@@ -158,10 +168,7 @@ async def _unproven_of(
             await context.agent.orders.learn(unread)
         await context.tasks.sleep(LEARN_PAUSE_MS)  # ours may be a server of ZooKeeper that is behind the controller's
     for name in sorted({name for name, _index in left}):
-        if known.has(name):
-            reason = "ZooKeeper has neither a deletion mark nor another assignment, the request is stale"
-        else:
-            reason = "the topic is in ZooKeeper, but could not be read"
+        reason = reasons[name] if known.has(name) else "the topic is in ZooKeeper, but could not be read"
         _log.warning("replicas not deleted, %s topic=%s", reason, name)
     return set(left), all_marked
 
@@ -179,25 +186,62 @@ def _assignments(names: Sequence[str], nodes: Sequence[Node | None]) -> Iterator
                 _log.warning("assignment not read reason=%s", failure)
 
 
-def _is_proven(
-    known: KnownCluster, name: str, index: int, leader_epoch: int, is_marked: bool, assigned: TopicAssignment | None
-) -> bool:
-    """Whether ZooKeeper says that a replica's files go: its topic does, or the assignment is to be without this node.
+async def _read_states(
+    context: AdminContext, stops: Mapping[_Replica, StoppedReplica]
+) -> dict[_Replica, PartitionState]:
+    """The states of partitions whose topic stays, those that are there and can be read. raises ZkError"""
+    places = [place for place, one in stops.items() if one.leader_epoch != EPOCH_DURING_DELETE]
+    paths = [znodes.state_path(name, index) for name, index in places]
+    found = {}
+    for place, path, node in zip(places, paths, await context.zk.get_many(paths) if paths else [], strict=True):
+        if node is not None:
+            try:
+                found[place] = znodes.decode_state(path, node.data, node.version)
+            except znodes.BadZnode as failure:
+                _log.warning("state not read reason=%s", failure)
+    return found
 
+
+def _why_unproven(
+    known: KnownCluster,
+    name: str,
+    index: int,
+    leader_epoch: int,
+    is_marked: bool,
+    assigned: TopicAssignment | None,
+    state: PartitionState | None,
+) -> str:
+    """Why ZooKeeper does not say that a replica's files go; empty: it does. Its topic goes, or the assignment is to be without this node.
+
+    The assignment alone proves nothing: a controller may have died between two of its writes, and a backup of ZooKeeper may have been
+    made before the replica came here again. So the replica stays that ZooKeeper has in sync, or whose state here is a later one.
     A request of before v3 does not say which of the two it is about.
 
     assigned   None: ZooKeeper does not have the topic
+    state      None: ZooKeeper has none of the partition
     """
+    late = "ZooKeeper has neither a mark nor another assignment: a late request"
     if not known.has(name):
-        return False  # whether it has files here is not known yet
+        return late  # whether it has files here is not known yet
     if leader_epoch == EPOCH_DURING_DELETE:
-        return is_marked
+        return "" if is_marked else late
     if is_marked and leader_epoch == NO_EPOCH:
-        return True
+        return ""
     topic = known.topics.get(name)
     if topic is None or assigned is None or is_another(topic.topic_id, assigned.topic_id):
-        return False
-    return index >= len(assigned.replicas) or known.node_id not in assignment_of(assigned, index).target
+        return late
+    if index >= max(len(assigned.replicas), len(topic.states)):
+        return ""  # there is none
+    if index < len(assigned.replicas) and known.node_id in assignment_of(assigned, index).target:
+        return late
+    if state is None:
+        return f"ZooKeeper has no state of partition {index}: it is not known who has its records"
+    if known.node_id == state.leader or known.node_id in state.isr:
+        return f"the state of partition {index} has this node in sync"
+    latest = topic.state_of(index)
+    if latest is not None and is_older(state, latest):
+        return f"the state of partition {index} is older than what is known here"
+    return ""
 
 
 def _stops_of(request: _Request) -> Iterator[tuple[_Replica, StoppedReplica]]:

@@ -3,6 +3,7 @@
 import pytest
 
 from headrace.controller.zookeeper import held_znodes, znodes
+from headrace.controller.zookeeper.admin_znodes import encode_reassignment
 from headrace.controller.zookeeper.errors import ZkLost
 from headrace.controller.zookeeper.held_reader import read_held_by
 from headrace.controller.zookeeper.held_znodes import HeldReplica
@@ -137,7 +138,8 @@ def worked_on(ensemble):
     )  # beside one that could not be read; no assignment names the second one
     put_held(5, "t", {2: HeldReplica(ID)})  # no node any more
     put_held(5, "u", {0: CONFLICT})
-    ensemble.put(znodes.topic_path("u"), znodes.encode_topic(TopicAssignment(ID, ((1, 2),))))
+    unwanted = {"headrace_unwanted": {"0": [5]}}
+    ensemble.put(znodes.topic_path("u"), znodes.encode_topic(TopicAssignment(ID, ((1, 2),), others=unwanted)))
     ensemble.put(znodes.state_path("u", 0), znodes.encode_state(PartitionState(1, 3, (1,), 4)))
     ensemble.put(znodes.delete_topic_path("u"))
     ensemble.put(held_znodes.accept_loss_path(("t", 0)), held_znodes.encode_accept_loss({1: 100}))
@@ -255,3 +257,32 @@ def test_what_can_not_be_read_is_named_and_nothing_is_written(worked_on, path):
     worked_on.put(path, good)
     restored(worked_on)
     assert holds_of(worked_on)[1]["t", 0] == CONFLICT
+
+
+# What the backup wants done
+
+
+def test_replicas_that_the_backup_wants_deleted_are_not_named_any_more_and_everything_is_reported(ensemble):
+    """They may have been moved back since, and have all records; no assignment names them, so that nobody compares them."""
+    others = {"headrace_unwanted": {"0": [4]}, "of_another_time": 1}
+    assignment = TopicAssignment(ID, ((1, 2), (3, 1), (3, 4, 5)), {1: (1,)}, {}, others)
+    ensemble.put(znodes.topic_path("t"), znodes.encode_topic(assignment))
+    ensemble.put(znodes.delete_topic_path("gone"))
+    ensemble.put(znodes.REASSIGN_PARTITIONS, encode_reassignment({("t", 2): (3, 4)}))
+    for again in range(2):
+        said = []
+        ensemble.run(hold_nodes(ensemble.session(), frozenset(), said.append))
+        found = znodes.decode_topic("t", ensemble.data(znodes.topic_path("t")))
+        assert found == assignment._replace(others={"of_another_time": 1})
+        if not again:
+            assert "their files stay: t-0 on broker 4" in said.pop(0)
+        assert ": gone; to keep one, remove /admin/delete_topics/NAME" in said[0]
+        assert ": t-1, t-2; cancel" in said[1]
+
+
+def test_a_long_list_is_cut_short(ensemble):
+    for number in range(25):
+        ensemble.put(znodes.delete_topic_path(f"gone-{number:02d}"))
+    said = []
+    ensemble.run(hold_nodes(ensemble.session(), frozenset(), said.append))
+    assert "gone-19 and 5 more; to keep one" in said[0]

@@ -18,7 +18,7 @@ from headrace.log.state.producer_state import ProducerState
 from headrace.node.log_dirs import LogDirs
 from headrace.shm.partition_table import RowState
 from headrace.workers.partition.produce_purgatory import ProducePurgatory
-from headrace.workers.partition.replica import Replica
+from headrace.workers.partition.replicas.replica import Replica
 from headrace.workers.partition.replication import followed
 from headrace.workers.partition.replication.divergence import Cut
 from headrace.workers.partition.replication.followers import Followers

@@ -14,8 +14,8 @@ from headrace.shm.cluster_view import EMPTY_VIEW, DoomedReplica, PartitionView, 
 from headrace.shm.partition_table import NO_LOG_DIR, RowState
 from headrace.topic_defaults import TopicDefaults
 from headrace.workers.housekeeper.hosted import HostedReplicas, Serving
-from headrace.workers.network.epoch_files import EpochFiles
-from headrace.workers.network.partition_files import PartitionFiles
+from headrace.workers.network.fetch.epoch_files import EpochFiles
+from headrace.workers.network.fetch.partition_files import PartitionFiles
 from headrace.workers.network.routes import Routes
 from tests.support.fake_clock import NOW_MS
 from tests.support.fake_seat import TOPIC_ID, view_of

@@ -87,11 +87,15 @@ class Leaders(Part):
         A replica that was offline, and that its leader takes in, serves again.
         """
         topic = self._term.known.topics.get(name)
-        for state in map(topic.state_of, indexes) if topic is not None else ():
+        if topic is None:
+            return
+        for index in topic.known_of(indexes):
+            state = topic.states[index]
             if state is None:
                 continue
-            live = sum(map(self._term.liveness.is_live, state.isr))
-            if state.leader == NO_LEADER or 0 < live < len(state.isr):
+            assigned = topic.replicas[index]
+            live = sum(1 for one in state.isr if one in assigned and self._term.liveness.is_live(one))
+            if state.leader not in assigned or 0 < live < len(state.isr):
                 self._check([name])
                 return
 
@@ -186,24 +190,25 @@ class Leaders(Part):
         return [topics[name] for name in names if name in topics and name not in self._term.reservations]
 
     def _without_leader(self, topics: Iterable[Topic]) -> list[Partition]:
-        serving = self._term.liveness.serving
+        has_leader = self._term.states.has_leader
         return [
             (topic, index)
             for topic in topics
             for index, state in enumerate(topic.states)
-            if state is not None and not serving(topic.name, index, (state.leader,))
+            if state is not None and not has_leader(topic, index, state)
         ]
 
     def _offline_in_isr(self, topics: Iterable[Topic]) -> list[Partition]:
-        """Partitions whose state names replicas that are offline, as their leader or beside others that are not."""
-        serving = self._term.liveness.serving
+        """Partitions whose state names replicas that are offline, or are none, as their leader or beside others that are not."""
+        serving, states = self._term.liveness.serving, self._term.states
         found = []
         for topic in topics:
             for index, state in enumerate(topic.states):
                 if state is None:
                     continue
-                there = serving(topic.name, index, state.isr)
-                has_leader = state.leader == NO_LEADER or bool(serving(topic.name, index, (state.leader,)))
+                assigned = topic.replicas[index]
+                there = [one for one in serving(topic.name, index, state.isr) if one in assigned]
+                has_leader = state.leader == NO_LEADER or states.has_leader(topic, index, state)
                 if not has_leader or 0 < len(there) < len(state.isr):
                     found.append((topic, index))
         return found

@@ -191,7 +191,7 @@ class PreferredLeaders(Part):
         if state is None:
             return False
         if kind is Election.UNCLEAN:
-            return bool(self._term.liveness.serving(topic.name, index, (state.leader,)))
+            return self._term.states.has_leader(topic, index, state)
         return state.leader == topic.replicas[index][0]
 
 

@@ -120,8 +120,13 @@ class StateChanges:
     def partition_status(self, topic: Topic, index: int) -> PartitionStatus:
         """What a partition is."""
         state = topic.states[index]
-        serving = self._term.liveness.serving(topic.name, index, (state.leader,)) if state is not None else ()
+        serving = (state.leader,) if state is not None and self.has_leader(topic, index, state) else ()
         return status_of(state, serving, topic.name in self._term.leaving)
+
+    def has_leader(self, topic: Topic, index: int, state: PartitionState) -> bool:
+        """Whether the leader of a state serves. A broker that the assignment does not name has let the partition go."""
+        is_assigned = state.leader in topic.replicas[index]
+        return is_assigned and bool(self._term.liveness.serving(topic.name, index, (state.leader,)))
 
     def take_doubted(self, topic: Topic) -> list[int]:
         """Partitions whose write was refused, and that were read since: the write may have been ours, and its reply was lost."""
@@ -316,14 +321,14 @@ class StateChanges:
         return NOTHING if shrunk is None else Effects(shrunk, (TellLeaders(),))
 
     def _offline(self, topic: Topic, index: int, *, is_heard: bool = False) -> tuple[int, ...]:
-        """Replicas that are offline, and such as the state names.
+        """Replicas that are offline, and brokers that the state names and the assignment does not (KAFKA-9672), alive or not.
 
         is_heard   those that came since it was read what brokers hold count as offline
         """
         state = topic.states[index]
         named = () if state is None else (*state.isr, *((state.leader,) if state.leader != NO_LEADER else ()))
         brokers = dict.fromkeys((*topic.replicas[index], *named))
-        serving = self._term.liveness.serving(topic.name, index, tuple(brokers))
+        serving = self._term.liveness.serving(topic.name, index, topic.replicas[index])
         heard = self._term.heard
         return tuple(broker for broker in brokers if broker not in serving or (is_heard and not heard.is_heard(broker)))
 

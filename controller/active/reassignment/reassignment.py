@@ -173,8 +173,10 @@ def _refuse_or_begin(known: Moving, event: Requested) -> Plan:
 
 def _again(known: Moving, _event: Event) -> Plan:
     """Phase A, for brokers that may not know of it."""
-    isr = tuple(replica for replica in known.state.isr if replica in known.assignment.replicas)
-    return _raised(known, known.state._replace(isr=isr or known.state.isr), known.assignment)
+    replicas, state = known.assignment.replicas, known.state
+    isr = tuple(replica for replica in state.isr if replica in replicas) or state.isr
+    leader = state.leader if state.leader in replicas else _first_live(known, replicas, isr)
+    return _raised(known, state._replace(leader=leader, isr=isr), known.assignment)
 
 
 def _again_for(known: Moving, event: BrokersChanged) -> Plan:

@@ -21,7 +21,7 @@ Source: Kafka `KafkaController.processApiPartitionReassignment`, `processZkParti
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from headrace.controller.active.reassignment.held_targets import ByBroker, Waiting, read_held_of, waits_for
@@ -40,6 +40,7 @@ from headrace.controller.active.reassignment.reassignment import (
     moving_partitions,
     plan,
 )
+from headrace.controller.active.reassignment.replica_stops import ReplicaStops
 from headrace.controller.active.reassignment.wishes import is_at, take_out
 from headrace.controller.active.term import RETRY_MS, Part, Term, is_told
 from headrace.controller.active.topics.topic_creation import encode_assignment
@@ -47,8 +48,6 @@ from headrace.controller.cluster import events
 from headrace.controller.cluster.known_cluster import Topic
 from headrace.controller.cluster.partition_assignment import PartitionAssignment, assignment_of
 from headrace.controller.cluster.unwanted_replicas import (
-    Unwanted,
-    by_partition,
     unwanted_after,
     unwanted_of,
     with_unwanted,
@@ -59,9 +58,7 @@ from headrace.controller.zookeeper.admin_znodes import Place, decode_reassignmen
 from headrace.controller.zookeeper.errors import ControllerMoved, Node, ZkConflict, ZkError
 from headrace.controller.zookeeper.znodes import BadZnode, PartitionState, TopicAssignment
 from headrace.errors import ErrorCode, KafkaError
-from headrace.ids import NO_EPOCH
-from headrace.limits import REASSIGNMENT_STOP_WAIT_MS, REASSIGNMENT_TRIES_MAX, REASSIGNMENTS_IN_FLIGHT_MAX
-from headrace.runtime.tasks import Future
+from headrace.limits import REASSIGNMENT_TRIES_MAX, REASSIGNMENTS_IN_FLIGHT_MAX
 
 CHANGES_PER_COMMIT = 400
 RECHECK_MS = 15_000  # topics on their way are read again, whether or not something was heard of them
@@ -123,8 +120,7 @@ class Reassignments(Part):
         self._writing: set[str] = set()  # topics that a task of ours has reserved
         self._doubted: set[str] = set()  # of which something may have been written that brokers were not told
         self._taken: dict[Place, tuple[int, ...]] = {}  # wishes that were read into their topics
-        # Unwanted replicas that were told to go, by topic, partition, broker: whether they have gone, and are named still
-        self._stopping: dict[tuple[str, int, int], bool] = {}
+        self._stops = ReplicaStops(term, lambda name: self._check((name,)))
         self._failures: dict[str, int] = {}  # of topics whose step failed, in a row
         self._is_reading = False  # wishes
         self._is_stale = False  # there may be others
@@ -138,7 +134,7 @@ class Reassignments(Part):
         self._check([name for name, topic in known.items() if is_left_over(topic)], _Due(is_elected=True))
 
     def brokers_changed(self, gone: frozenset[int], come: frozenset[int]) -> None:
-        self._stopping = {one: is_gone for one, is_gone in self._stopping.items() if is_gone or one[2] not in gone}
+        self._stops.forget(gone)
         self._check(self._moving, _Due(brokers=gone | come))
 
     def topics_read(self, names: Collection[str]) -> None:
@@ -342,6 +338,7 @@ class Reassignments(Part):
 
     async def _alter(self, name: str, targets: Mapping[int, Target], is_by_trigger: bool) -> Errors:
         term = self._term
+        begun: set[int] = set()
         for tries_left in range(REASSIGNMENT_TRIES_MAX - 1, -1, -1):
             await term.reservations.wait_free(name)
             topic = self._find(name)
@@ -350,7 +347,7 @@ class Reassignments(Part):
             is_told = False
             self._reserve(name)
             try:
-                errors = await self._begin_all(topic, targets, is_by_trigger)
+                errors = await self._begin_all(topic, targets, is_by_trigger, begun)
                 is_told = True
                 return errors
             except ControllerMoved:
@@ -364,8 +361,13 @@ class Reassignments(Part):
                 self._release(name, is_told)
         raise AssertionError("unreachable")
 
-    async def _begin_all(self, topic: Topic, targets: Mapping[int, Target], is_by_trigger: bool) -> Errors:
-        """raises   KafkaError UNKNOWN_TOPIC_OR_PARTITION; ZkError; BadZnode"""
+    async def _begin_all(
+        self, topic: Topic, targets: Mapping[int, Target], is_by_trigger: bool, begun: set[int]
+    ) -> Errors:
+        """begun     partitions that an earlier try has planned, and maybe written; those of this one are added
+
+        raises   KafkaError UNKNOWN_TOPIC_OR_PARTITION; ZkError; BadZnode
+        """
         found = await self._read(topic, targets)
         if found is None:
             raise _unknown()
@@ -386,9 +388,11 @@ class Reassignments(Part):
                     live = {*target, *known.live} if is_by_trigger else known.live  # as Kafka: a broker may come later
                     check_target(known.assignment, target, live)
                 plans[index] = plan(known, Requested(target))
+                begun.add(index)
                 errors[index] = None
             except KafkaError as failure:
-                errors[index] = failure
+                is_done = index in begun and failure.code is ErrorCode.NO_REASSIGNMENT_IN_PROGRESS
+                errors[index] = None if is_done else failure
         self._moving.add(topic.name)
         if await self._carry_out(topic, found, plans, is_by_trigger):
             self._check((topic.name,))  # the ISR may have changed meanwhile
@@ -440,15 +444,17 @@ class Reassignments(Part):
         """
         name, term = topic.name, self._term
         doing = {index: made for index, made in plans.items() if made is not NOTHING}
-        changed = _with(found.assignment, {index: made.assignment for index, made in doing.items()})
-        stopped = {index: made.stopped for index, made in doing.items()}
-        unwanted = unwanted_after(found.assignment, changed, stopped)
-        changed = with_unwanted(changed, unwanted)
+        changed = _changed(found.assignment, doing)
+        unwanted = unwanted_of(changed)
         dropped = {index for index in plans if not (is_by_trigger and assignment_of(changed, index).is_moving)}
-        version, trigger = await self._write_states(name, found, changed, doing, dropped)
+        version, trigger = await self._write_states(name, found, doing, dropped)
         if doing:
             self._tell(topic, changed, doing)
-        left = await self._stop(name, found, doing, unwanted) if doing or unwanted else {}
+        states = {**found.states, **{index: made.state for index, made in doing.items() if made.state is not None}}
+        taken = {
+            (broker, index): states[index].leader_epoch for index, made in doing.items() for broker in made.stopped
+        }
+        left = await self._stops.stop(name, taken, unwanted, states, found.held) if doing or unwanted else {}
         settled = {index: made.settled for index, made in doing.items() if made.settled is not None}
         ended = _with(changed, settled)
         left = without_replicas(left, ended)
@@ -465,36 +471,42 @@ class Reassignments(Part):
         return bool(ended.adding or ended.removing or left)
 
     async def _write_states(
-        self, name: str, found: _Read, changed: TopicAssignment, doing: Mapping[int, Plan], dropped: Collection[int]
+        self, name: str, found: _Read, doing: Mapping[int, Plan], dropped: Collection[int]
     ) -> tuple[int, Node | None]:
-        """What comes first: the assignment with the states, so many in a transaction; and entries that are over, or replaced.
+        """What comes first: the assignment with the states, of so many partitions in a transaction; and entries that are over, or replaced.
+
+        A transaction has the assignment of those partitions whose states it has, and of no others. Else the next one may conflict, or
+        never be written, and a replica that no assignment names leads, or is the only one in sync.
 
         returns   the version of the topic's node now, and the node of wishes
         raises    ControllerMoved, ZkError
         """
-        term, version, trigger = self._term, found.version, found.trigger
-        transaction = term.guard.begin()
-        is_empty = True
-        if changed != found.assignment:
-            transaction.set(znodes.topic_path(name), encode_assignment(changed), version)
-            version += 1
-            is_empty = False
-        if left := take_out(transaction, trigger, lambda place, _target: place[0] == name and place[1] in dropped):
-            [trigger] = left
-            is_empty = False
-        states = [(index, made.state) for index, made in doing.items() if made.state is not None]
-        for first in range(0, max(1, len(states)), CHANGES_PER_COMMIT):
-            for index, state in states[first : first + CHANGES_PER_COMMIT]:
-                transaction.set(znodes.state_path(name, index), znodes.encode_state(state), state.version)
-                is_empty = False
-            if not is_empty:
-                try:
-                    await term.commit(transaction)
-                except ZkError as failure:
-                    if first or not isinstance(failure, ZkConflict):
-                        self._doubt(name, {index: state for index, state in states if state is not None})
-                    raise
+        term, version, trigger, assignment = self._term, found.version, found.trigger, found.assignment
+        order = list(doing)
+        states = {index: made.state for index, made in doing.items() if made.state is not None}
+        for first in range(0, max(1, len(order)), CHANGES_PER_COMMIT):
             transaction = term.guard.begin()
+            end = first + CHANGES_PER_COMMIT
+            changed = _changed(found.assignment, {index: doing[index] for index in order[:end]})
+            if is_changed := changed != assignment:
+                transaction.set(znodes.topic_path(name), encode_assignment(changed), version)
+            out = {*dropped}.difference(order[end:])
+            taken = take_out(transaction, trigger, _is_of(name, out))
+            written = [index for index in order[first:end] if index in states]
+            for index in written:
+                state = states[index]
+                transaction.set(znodes.state_path(name, index), znodes.encode_state(state), state.version)
+            if not (is_changed or taken or written):
+                continue
+            try:
+                await term.commit(transaction)
+            except ZkError as failure:
+                if first or not isinstance(failure, ZkConflict):
+                    self._doubt(name, states)
+                raise
+            assignment, version = changed, version + is_changed
+            if taken:
+                [trigger] = taken
         return version, trigger
 
     def _doubt(self, name: str, states: Mapping[int, PartitionState]) -> None:
@@ -528,55 +540,6 @@ class Reassignments(Part):
             )
         )
 
-    async def _stop(self, name: str, found: _Read, doing: Mapping[int, Plan], unwanted: Unwanted) -> Unwanted:
-        """Have replicas deleted, and wait until brokers that are alive have done it, or for so long: they do it later.
-
-        returns   those that are not deleted yet
-        """
-        term = self._term
-        stops: dict[tuple[int, int], int] = {}  # broker, partition -> leader epoch
-        for index, made in doing.items():
-            epoch = made.state.leader_epoch if made.state is not None else NO_EPOCH
-            stops.update(dict.fromkeys(((broker, index) for broker in made.stopped), epoch))
-        named = [(broker, index) for index, brokers in unwanted.items() for broker in brokers]
-        moved, alive = set(stops), term.known.brokers
-        left = {(broker, index) for broker, index in named if not self._stopping.get((name, index, broker))} | moved
-        for broker, index in named:
-            if (broker, index) not in left:
-                del self._stopping[name, index, broker]
-            elif broker in alive and (name, index, broker) not in self._stopping:
-                self._stopping[name, index, broker] = False
-                epoch = found.states[index].leader_epoch if index in found.states else NO_EPOCH
-                stops.setdefault((broker, index), epoch)
-        self._stopping.update(((name, index, broker), False) for broker, index in moved if broker in alive)
-        waiting = {place for place in stops if place[0] in alive}
-        all_stopped: Future[None] = Future()
-
-        def on_stopped(broker: int, _topic: str, index: int, error: ErrorCode) -> None:
-            if error is not ErrorCode.NONE:
-                _log.warning(
-                    "replica not deleted topic=%s partition=%d broker=%d error=%s", name, index, broker, error.name
-                )
-            elif (broker, index) in left:
-                left.discard((broker, index))
-                if all_stopped.is_done:  # late: the node names it still
-                    self._stopping[name, index, broker] = True
-                    self._check((name,))
-                else:
-                    self._stopping.pop((name, index, broker), None)
-            waiting.discard((broker, index))
-            if not waiting and not all_stopped.is_done:
-                term.tasks.unexpect(all_stopped)
-                all_stopped.complete(None)
-
-        if waiting:
-            term.tasks.expect(all_stopped, REASSIGNMENT_STOP_WAIT_MS, None)
-        for (broker, index), epoch in stops.items():
-            term.notices.stop_replica(broker, name, index, epoch, is_deleted=True, on_stopped=on_stopped)
-        if waiting:
-            await all_stopped
-        return by_partition(left)
-
 
 def _with(assignment: TopicAssignment, rows: Mapping[int, PartitionAssignment | None]) -> TopicAssignment:
     """The topic with other replicas of some partitions; None: as they are."""
@@ -590,6 +553,18 @@ def _with(assignment: TopicAssignment, rows: Mapping[int, PartitionAssignment | 
             if ids:
                 moves[index] = ids
     return assignment._replace(replicas=tuple(replicas), adding=adding, removing=removing)
+
+
+def _changed(assignment: TopicAssignment, doing: Mapping[int, Plan]) -> TopicAssignment:
+    """The topic as these plans have it, with all replicas that are to be deleted and that it does not name any more."""
+    changed = _with(assignment, {index: made.assignment for index, made in doing.items()})
+    stopped = {index: made.stopped for index, made in doing.items()}
+    return with_unwanted(changed, unwanted_after(assignment, changed, stopped))
+
+
+def _is_of(name: str, indexes: Collection[int]) -> Callable[[Place, tuple[int, ...]], bool]:
+    """Whether a wish is about one of these partitions."""
+    return lambda place, _target: place[0] == name and place[1] in indexes
 
 
 def _none_in_progress() -> KafkaError:

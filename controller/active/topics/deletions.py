@@ -15,8 +15,11 @@ marks as well.
 
 The znodes hold the name until then: a topic made under it finds neither files nor committed offsets of the old one. A replica that
 is Ineligible holds it too, until its broker starts again: no other process would ever remove its files. A reassignment in
-progress ends with its topic: replicas that it adds or removes are among those that go (docs/decisions/010), and so are those that
-an earlier one left to be deleted (`unwanted_replicas.py`).
+progress ends with its topic: replicas that it adds or removes are among those that go (docs/decisions/010).
+
+Replicas that an earlier reassignment left to be deleted (`unwanted_replicas.py`) go as well. Their broker may never come back: it may be
+what their partitions were moved away for. So they are waited for while their broker is there, and a deletion ends without them while it is
+away. The topic's id keeps their files from being taken for those of another topic of the name. A topic without an id waits for them.
 
 Source: Kafka `TopicDeletionManager`.
 """
@@ -50,15 +53,18 @@ class Deletion:
 
     topic        as it was known; None: a mark without a topic
     left         replicas that are not deleted yet
+    unassigned   of these, those that are not waited for while their broker is away
     is_settled   whether everybody on this node has acted on it
     is_removed   whether its znodes are being removed
     """
 
-    __slots__ = ("is_removed", "is_settled", "left", "topic")
+    __slots__ = ("is_removed", "is_settled", "left", "topic", "unassigned")
 
-    def __init__(self, topic: Topic | None) -> None:
-        self.topic = topic
+    def __init__(self, assigned: Topic | None) -> None:
+        self.topic = topic = _with_unwanted(assigned) if assigned is not None else None
         self.left: set[Replica] = set(_replicas_of(topic)) if topic is not None else set()
+        has_id = assigned is not None and bool(assigned.topic_id)
+        self.unassigned = self.left.difference(_replicas_of(assigned)) if assigned is not None and has_id else set()
         self.is_settled = False
         self.is_removed = False
 
@@ -102,7 +108,8 @@ class Deletions(Part):
             away = [replica for replica in deletion.left if replica[1] in gone and self._is_started(deletion, replica)]
             if away:
                 self._move(deletion, away, ReplicaStatus.DELETION_INELIGIBLE)
-                _log.info("topic deletion is waiting for brokers topic=%s brokers=%s", name, _brokers_of(away))
+                self._say_away(name, deletion, away)
+                self._succeed(name, deletion, [])
             self._stop(deletion, [replica for replica in deletion.left if replica[1] in come])
 
     def directories_changed(self, broker: int) -> None:
@@ -135,12 +142,11 @@ class Deletions(Part):
 
     def _begin(self, name: str, topic: Topic | None) -> None:
         term = self._term
-        topic = _with_unwanted(topic) if topic is not None else None
         deletion = self._pending[name] = Deletion(topic)
-        if topic is not None:
-            term.leaving[name] = topic
+        if deletion.topic is not None:
+            term.leaving[name] = deletion.topic
         term.tell(events.TopicLeaving(name))
-        if topic is not None:
+        if deletion.topic is not None:
             term.notices.tell_metadata(name)
             self._stop(deletion, deletion.left)
         _log.info(
@@ -173,7 +179,7 @@ class Deletions(Part):
         self._begin(name, term.known.topics.get(name) or term.known.released.get(name))
 
     def _stop(self, deletion: Deletion, replicas: Iterable[Replica]) -> None:
-        """Have replicas deleted, those whose broker is there; the others are Ineligible, and waited for.
+        """Have replicas deleted, those whose broker is there; the others are Ineligible.
 
         Whether a directory that failed is back, its broker knows better: what is known of that may be from before its start.
         """
@@ -189,8 +195,7 @@ class Deletions(Part):
         ineligible = ReplicaStatus.DELETION_INELIGIBLE
         self._move(deletion, [one for one in away if self._status(deletion, one) is not ineligible], ineligible)
         self._start(deletion, there)
-        if away:
-            _log.info("topic deletion is waiting for brokers topic=%s brokers=%s", topic.name, _brokers_of(away))
+        self._say_away(topic.name, deletion, away)
 
     def _start(self, deletion: Deletion, replicas: list[Replica]) -> None:
         self._move(deletion, replicas, ReplicaStatus.OFFLINE)
@@ -229,10 +234,24 @@ class Deletions(Part):
         if replicas:
             self._move(deletion, replicas, ReplicaStatus.DELETION_SUCCESSFUL)
             deletion.left.difference_update(replicas)
-        if deletion.is_settled and not deletion.left and not deletion.is_removed:
+        is_waiting = any(not self._is_let_go(deletion, replica) for replica in deletion.left)
+        if deletion.is_settled and not is_waiting and not deletion.is_removed:
+            if deletion.left:
+                _log.warning(
+                    "topic is deleted, files of unassigned replicas stay on brokers that are away topic=%s topic_id=%s replicas=%s",
+                    name, deletion.topic.topic_id if deletion.topic is not None else "", sorted(deletion.left)[:20],
+                )  # fmt: skip
             deletion.is_removed = True
             self._removable[name] = None
             self._start_removals()
+
+    def _is_let_go(self, deletion: Deletion, replica: Replica) -> bool:
+        """Whether a replica that is left is not waited for."""
+        return replica in deletion.unassigned and not self._term.liveness.is_live(replica[1])
+
+    def _say_away(self, name: str, deletion: Deletion, away: list[Replica]) -> None:
+        if waited := [replica for replica in away if not self._is_let_go(deletion, replica)]:
+            _log.info("topic deletion is waiting for brokers topic=%s brokers=%s", name, _brokers_of(waited))
 
     # Znodes
 
@@ -271,7 +290,8 @@ class Deletions(Part):
         term = self._term
         topic = deletion.topic
         if topic is not None:
-            self._move(deletion, _replicas_of(topic), ReplicaStatus.NON_EXISTENT)
+            gone = [replica for replica in _replicas_of(topic) if replica not in deletion.left]
+            self._move(deletion, gone, ReplicaStatus.NON_EXISTENT)
             term.states.forget(topic)
         self._pending.pop(name, None)
         term.leaving.pop(name, None)

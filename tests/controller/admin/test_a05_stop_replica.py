@@ -25,7 +25,7 @@ def controller(ensemble):
 def node(new_node, controller):
     """With a topic of two partitions, both on this node and on 7; a reassignment takes those of this node away."""
     node = new_node()
-    states = {index: controller.state(7, 4, (7, 0)) for index in (0, 1)}
+    states = {index: controller.state(7, 4, (7,)) for index in (0, 1)}
     node.topic_id = controller.put_topic("t", ((7, 0), (7, 0)), states, removing={0: (0,), 1: (0,)})
     node.turn()
     assert sorted(node.owner.directories) == ["t-0", "t-1"]
@@ -177,7 +177,7 @@ def test_a_late_deletion_of_a_replica_does_not_delete_that_of_a_topic_made_under
 @pytest.mark.parametrize("adding", [{}, {0: (0,)}], ids=["there", "being added"])
 def test_a_deletion_counts_only_where_the_assignment_is_to_be_without_this_node(new_node, controller, ensemble, adding):
     node = new_node()
-    topic_id = controller.put_topic("t", ((0, 7),), {0: controller.state(7, 4, (7, 0))})
+    topic_id = controller.put_topic("t", ((0, 7),), {0: controller.state(7, 4, (7,))})
     node.turn()
 
     def assign(replicas, adding, removing):
@@ -242,11 +242,14 @@ def test_a_late_deletion_does_not_delete_what_zookeeper_has_lost(node, controlle
 
 def test_a_replica_that_is_wanted_again_before_it_was_deleted_keeps_its_log(node, controller):
     """It followed, and was in sync again, by an UpdateMetadata that came before the deletion: 930 records were lost once."""
-    controller.lead(node, "t", node.topic_id, {0: controller.state(7, 5, (7, 0), 1)}, (7, 0))
-    controller.update(node, "t", node.topic_id, {0: controller.state(7, 6, (7,), 2)}, (7, 1))
+    states = [controller.state(7, epoch, isr, epoch - 4) for epoch, isr in ((5, (7, 0)), (6, (7,)), (7, (7,)))]
+    for state in states:
+        controller.put_state("t", 0, state)
+    controller.lead(node, "t", node.topic_id, {0: states[0]}, (7, 0))
+    controller.update(node, "t", node.topic_id, {0: states[1]}, (7, 1))
     node.turn()
     assert node.view.topics["t"].partitions[0].slot == -1, "released"
-    controller.update(node, "t", node.topic_id, {0: controller.state(7, 7, (7,), 3)}, (7, 1, 0))
+    controller.update(node, "t", node.topic_id, {0: states[2]}, (7, 1, 0))
     node.turn()
     assert node.view.topics["t"].partitions[0].slot >= 0
     assert controller.stop(node, "t", {0: (6, True)}) == {0: ErrorCode.FENCED_LEADER_EPOCH}
@@ -468,3 +471,50 @@ def test_a_marked_topic_that_gets_a_role_is_served(late, controller):
     topic_id = late.known.topics["t"].topic_id
     assert controller.lead(late, "t", topic_id, {0: controller.state(0, 4, (0,), 1)}, (0,)) == {0: NONE}
     assert list(late.owner.directories) == ["t-0"]
+
+
+# Who has the records
+
+
+def take_away(node, ensemble):
+    """The topic's node is without this node, and names its replicas as ones to be deleted."""
+    assignment = TopicAssignment(node.topic_id, ((7,), (7,)), {}, {}, {"headrace_unwanted": {"0": [0], "1": [0]}})
+    ensemble.put(znodes.topic_path("t"), znodes.encode_topic(assignment))
+    node.turn()
+
+
+@pytest.mark.parametrize(("leader", "isr"), [(0, (0,)), (7, (7, 0)), (-1, (0,))])
+def test_a_replica_that_zookeeper_has_in_sync_is_not_deleted_whatever_the_assignment_says(
+    node, controller, ensemble, leader, isr, caplog
+):
+    """A controller died between two of its writes: what is not assigned any more may be the only log with all records."""
+    controller.put_state("t", 0, controller.state(leader, 4, isr))
+    take_away(node, ensemble)
+    assert controller.stop(node, "t", {0: (4, True), 1: (4, True)}) == {0: ErrorCode.FENCED_LEADER_EPOCH, 1: NONE}
+    node.turn()
+    assert list(node.owner.directories) == ["t-0"]
+    assert "replicas not deleted, the state of partition 0 has this node in sync topic=t" in caplog.text
+    controller.put_state("t", 0, controller.state(7, 5, (7,)))
+    node.turn()
+    assert controller.stop(node, "t", {0: (5, True)}) == {0: NONE}
+    assert not node.owner.directories
+
+
+def test_a_state_of_the_past_deletes_nothing(node, controller, ensemble):
+    """This node led a moment ago, in a later leader epoch than the backup knows that ZooKeeper was put back to."""
+    controller.lead(node, "t", node.topic_id, {0: controller.state(0, 9, (0,), 9)}, (0, 7))
+    take_away(node, ensemble)
+    assert controller.stop(node, "t", {0: (7, True), 1: (7, True)}) == {0: ErrorCode.FENCED_LEADER_EPOCH, 1: NONE}
+    node.turn()
+    assert list(node.owner.directories) == ["t-0"]
+
+
+@pytest.mark.parametrize("data", [None, b"{"])
+def test_nor_does_one_that_is_not_there_or_can_not_be_read(node, controller, ensemble, data):
+    take_away(node, ensemble)
+    ensemble.remove(znodes.state_path("t", 0))
+    if data is not None:
+        ensemble.put(znodes.state_path("t", 0), data)
+    assert controller.stop(node, "t", {0: (4, True), 1: (4, True)}) == {0: ErrorCode.FENCED_LEADER_EPOCH, 1: NONE}
+    node.turn()
+    assert list(node.owner.directories) == ["t-0"]

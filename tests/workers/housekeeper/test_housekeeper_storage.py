@@ -27,7 +27,7 @@ from headrace.shm.messages import REQUEST_HEADER, ReplyStatus
 from headrace.workers.housekeeper import checkpoints, segment_sync
 from headrace.workers.housekeeper.hosted import HostedReplicas
 from headrace.workers.housekeeper.worker import Housekeeper
-from headrace.workers.partition.known_checkpoints import KnownCheckpoints
+from headrace.workers.partition.replicas.known_checkpoints import KnownCheckpoints
 from headrace.workers.partition.replication.live_brokers import LiveBrokers
 from headrace.workers.partition.replication.record_deletions import RecordDeletions
 from headrace.workers.partition.upkeep import Upkeep

@@ -115,7 +115,9 @@ class PartitionFiles:
         if row is None or row.key != route.key or row.state in (RowState.FREE, RowState.DELETED):
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{route.topic}-{route.index} was deleted or re-created")
         if row.log_dir != log_dir:
-            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{route.topic}-{route.index} is in another directory now")
+            raise KafkaError(
+                ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{route.topic}-{route.index} is in another directory now"
+            )
 
 
 def _is_in(view: ClusterView, route: Route) -> bool:

@@ -138,16 +138,82 @@ def test_a_mark_that_is_older_than_its_unknown_topic_is_removed_and_the_topic_st
     assert znodes.topic_path("t") in ensemble.nodes
 
 
+def put_unwanted(ensemble, broker, has_id=True):
+    """A topic with a replica that a reassignment has left on a broker."""
+    assignment = TopicAssignment(znodes.new_uuid() if has_id else "", ((0,),))
+    ensemble.put(znodes.topic_path("t"), znodes.encode_topic(with_unwanted(assignment, {0: (broker,)})))
+
+
 def test_a_replica_that_a_reassignment_left_on_a_broker_holds_the_name_until_it_is_deleted(new_node, ensemble):
+    register(ensemble, 7)
     node = new_node()
-    assignment = with_unwanted(TopicAssignment(znodes.new_uuid(), ((0,),)), {0: (7,)})
-    ensemble.put(znodes.topic_path("t"), znodes.encode_topic(assignment))
+    put_unwanted(ensemble, 7)
     node.turn()
     ensemble.put(znodes.delete_topic_path("t"))
     node.turn()
     assert node.active.is_deleting("t")
     assert node.active._deletions._pending["t"].left == {(0, 7)}
     assert left_of(ensemble, "t") != []
+    node.channels.answer_stops({7})
+    node.turn()
+    assert left_of(ensemble, "t") == []
+
+
+@pytest.mark.parametrize("goes", ["before", "meanwhile"])
+def test_a_broker_that_never_comes_back_does_not_hold_the_name_of_a_topic_that_was_moved_off_it(
+    new_node, ensemble, goes, caplog
+):
+    """It is what the topic was moved for: no DeleteTopics ever ended, and no topic of the name could be made again."""
+    register(ensemble, 7)
+    node = new_node()
+    put_unwanted(ensemble, 7)
+    node.turn()
+    if goes == "before":
+        ensemble.remove(znodes.broker_path(7))
+        node.turn()
+    ensemble.put(znodes.delete_topic_path("t"))
+    node.turn()
+    if goes == "meanwhile":
+        ensemble.remove(znodes.broker_path(7))
+    node.turn()
+    assert left_of(ensemble, "t") == []
+    assert not node.active.is_deleting("t")
+    assert "files of unassigned replicas stay on brokers that are away topic=t" in caplog.text
+    assert "a replica stays" not in caplog.text
+    node.create("t", ((0,),), {})
+    node.channels.told.clear()
+    register(ensemble, 7)
+    node.turn()
+    assert stops_of(node, "t") == [], "the one that is there now is another topic"
+
+
+def test_without_an_id_its_files_could_be_taken_for_another_topics_and_it_is_waited_for(new_node, ensemble):
+    node = new_node(inter_broker_protocol_version="2.7")
+    put_unwanted(ensemble, 7, has_id=False)
+    node.turn()
+    ensemble.put(znodes.delete_topic_path("t"))
+    node.turn()
+    assert left_of(ensemble, "t") != []
+    register(ensemble, 7)
+    node.turn()
+    node.channels.answer_stops({7})
+    node.turn()
+    assert left_of(ensemble, "t") == []
+
+
+def test_an_assigned_replica_whose_broker_is_away_holds_the_name_all_the_same(new_node, ensemble):
+    node = new_node()
+    assignment = with_unwanted(TopicAssignment(znodes.new_uuid(), ((0, 8),)), {0: (7,)})
+    ensemble.put(znodes.topic_path("t"), znodes.encode_topic(assignment))
+    node.turn()
+    ensemble.put(znodes.delete_topic_path("t"))
+    node.turn()
+    assert left_of(ensemble, "t") != []
+    register(ensemble, 8)
+    node.turn()
+    node.channels.answer_stops({8})
+    node.turn()
+    assert left_of(ensemble, "t") == []
 
 
 def test_where_deletion_is_disabled_a_mark_is_removed_and_the_topic_stays(new_node, ensemble):
