@@ -56,6 +56,8 @@ WEIGHTS = {
     "zookeeper_away": 3,
     "slow_node": 3,
     "jump_clock": 2,
+    "fill_disk": 4,
+    "break_disk": 3,
 }
 
 
@@ -101,6 +103,8 @@ class Faults:
         self._cluster.ensemble.is_up = True
         for node in self._cluster.nodes:
             node.paused_until_ns = 0
+            node.machine.is_full = False
+            self._mend_disk(node)
             for process in node.machine.processes:
                 process.paused_until_ns = 0
                 process.calls_left = 0
@@ -257,6 +261,34 @@ class Faults:
 
         self._later(fault, come_back)
         return True
+
+    # Disks
+
+    def fill_disk(self, node, fault):
+        node.machine.is_full = True
+
+        def make_room():
+            node.machine.is_full = False
+
+        self._later(fault, make_room)
+        return True
+
+    def break_disk(self, node, fault):
+        """One call fails with EIO; after a while the node is started again."""
+        if not node.is_serving:
+            return False
+        node.machine.calls_to_error = fault.count
+        self._later(fault, lambda: self._mend_disk(node))
+        return True
+
+    def _mend_disk(self, node):
+        machine = node.machine
+        machine.calls_to_error = 0
+        if machine.has_failed and not node.is_asked_to_stop:
+            machine.has_failed = False
+            if node.is_up:
+                node.kill()
+            self._bring_back(node)
 
     # Time
 
