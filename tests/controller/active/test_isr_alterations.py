@@ -4,6 +4,7 @@ import pytest
 
 from headrace.controller.active import isr_alterations
 from headrace.controller.active.isr_alterations import WantedIsr, alter, judge
+from headrace.controller.active.isr_notifications import tell_isrs
 from headrace.controller.active.term import Part
 from headrace.controller.cluster import events
 from headrace.controller.zookeeper import znodes
@@ -213,3 +214,10 @@ def test_a_topic_that_goes_while_another_part_of_the_request_is_written_is_unkno
 def test_a_broker_that_was_restarted_and_others_lead_for_joins_nothing_yet(node):
     node.active.term.liveness.returning.add(1)
     assert ask(node, (0, 1))["t", 0] is ErrorCode.INELIGIBLE_REPLICA
+
+
+@pytest.mark.parametrize("name", ["t", "gone"])
+def test_states_that_are_told_after_another_topic_took_the_name_stop_nothing(node, name):
+    """The write was on its way while the topic was deleted; the one that has its name now has fewer partitions, or no states yet."""
+    tell_isrs(node.active.term, name, [7])
+    assert node.listener.heard == [(name, [7])]
