@@ -35,7 +35,14 @@ def shape_of(seed):
     chance = random.Random(f"shape {seed}")
     configs = {"headrace.flush.before.ack": "true"} if chance.random() < 0.5 else {}
     upkeep = [kind for kind in UPKEEP if chance.random() < 0.4]
-    return {"nodes": 3, "partitions": chance.randrange(1, 4), "configs": configs, "upkeep": upkeep}
+    workers = "2" if chance.random() < 0.3 else "1"
+    return {
+        "nodes": 3,
+        "partitions": chance.randrange(1, 4),
+        "configs": configs,
+        "upkeep": upkeep,
+        "settings": {"headrace.partition.workers": workers},
+    }
 
 
 def run_seed(seed, plan=None, keep=False, faults=FAULTS, span_ms=SPAN_MS, shape=None):

@@ -58,6 +58,7 @@ WEIGHTS = {
     "jump_clock": 2,
     "fill_disk": 4,
     "break_disk": 3,
+    "black_out": 3,
 }
 
 
@@ -136,14 +137,14 @@ class Faults:
     # Processes
 
     def die(self, node, fault):
-        process = node.process(ROLES[fault.other % len(ROLES)])
+        process = node.process(ROLES[fault.other % len(ROLES)], fault.count)
         if process is None:
             return False
         process.die("fault")
         return True
 
     def die_in_call(self, node, fault):
-        process = node.process(ROLES[fault.other % len(ROLES)])
+        process = node.process(ROLES[fault.other % len(ROLES)], fault.at_ms)
         if process is None:
             return False
         process.calls_left = fault.count
@@ -193,6 +194,19 @@ class Faults:
         node.lose_power()
         self._later(fault, lambda: self._bring_back(node))
         return True
+
+    def black_out(self, _node, fault):
+        """All nodes at once: killed, or without power where nothing is answered that is not synced."""
+        cluster = self._cluster
+        up = [node for node in cluster.nodes if node.is_up]
+        for node in up:
+            if cluster.is_synced and fault.other % 2:
+                cluster.judges.lost_power(node.node_id)
+                node.lose_power()
+            else:
+                node.kill()
+            self._later(fault, lambda node=node: self._bring_back(node))
+        return bool(up)
 
     # The network
 
