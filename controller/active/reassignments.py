@@ -404,8 +404,7 @@ class Reassignments(Part):
         raises   ZkError, BadZnode
         """
         zk = self._term.zk
-        paths = [znodes.topic_path(topic.name), znodes.REASSIGN_PARTITIONS]
-        node, trigger = await zk.get_many(paths)
+        node, trigger = await zk.get_many([znodes.topic_path(topic.name), znodes.REASSIGN_PARTITIONS])
         if node is None:
             return None
         assignment = znodes.decode_topic(topic.name, node.data)
@@ -540,6 +539,7 @@ class Reassignments(Part):
             stops.update(dict.fromkeys(((broker, index) for broker in made.stopped), epoch))
         named = [(broker, index) for index, brokers in unwanted.items() for broker in brokers]
         moved, alive = set(stops), term.known.brokers
+        term.liveness.forget_replicas(name, moved)
         left = {(broker, index) for broker, index in named if not self._stopping.get((name, index, broker))} | moved
         for broker, index in named:
             if (broker, index) not in left:

@@ -148,13 +148,13 @@ MUTANTS = {
 
 def main():
     parser = argparse.ArgumentParser(prog="python -m tests.simulation.mutants", description=__doc__.splitlines()[0])
-    parser.add_argument("--only", choices=MUTANTS, help="one of them")
+    parser.add_argument("--only", choices=MUTANTS, nargs="+", default=list(MUTANTS), help="some of them")
     parser.add_argument("--seeds", type=int, default=40, help="at most, for each")
     parser.add_argument("--first", type=int, default=1, help="seed of the first")
     given = parser.parse_args()
     survived = []
     for name, mutant in MUTANTS.items():
-        if given.only not in (None, name):
+        if name not in given.only:
             continue
         begun = time.perf_counter()
         for seed in range(given.first, given.first + given.seeds):

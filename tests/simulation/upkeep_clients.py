@@ -48,7 +48,8 @@ class Mover(Client):
             return False
         codes = [one.error_code for topic in answer.responses for one in topic.partitions]
         error = ErrorCode(answer.error_code or (codes[0] if codes else 0))
-        self.kernel.note(self.name, f"move of {partition} to {replicas}: {error.name}")
+        texts = [one.error_message for topic in answer.responses for one in topic.partitions if one.error_message]
+        self.kernel.note(self.name, f"move of {partition} to {replicas}: {error.name} {' '.join(texts)}".rstrip())
         return error is ErrorCode.NONE
 
     def _elect(self, partition):
