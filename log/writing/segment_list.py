@@ -3,8 +3,10 @@
     drop     base 0 | base 100 | base 200 | base 300 (active)     roll
     <-----   oldest                              newest           ----->
 
-Rolling a segment syncs nothing: the housekeeper does that, and the next flush syncs the names of new ones. Readers in
-other processes go by `version`.
+Rolling a segment syncs nothing: the housekeeper does that, and the next flush syncs the names of new ones. But the name of the
+oldest segment is on the disk before there is another one. A loss of power takes names in any order: a log without its oldest
+segment looks like one that begins later, and what was in it would be gone from every replica once this one leads. A gap further
+on is found when the log is opened. Readers in other processes go by `version`.
 
 Runs in: the partition worker that owns the log. Source: Kafka `LogSegments`, `LocalLog`.
 """
@@ -90,6 +92,8 @@ class SegmentList:
     def roll(self) -> Segment:
         """Close the active segment for good and begin the next one at the log's end. raises StorageFailed"""
         rolled = self.active
+        if len(self.bases) == 1 and self.has_new_names:
+            self._sync_names()
         try:
             rolled.finish()
             self.active = Segment(self._directory, self.end_offset, self._disk, self._clock, is_new=True)
@@ -122,6 +126,8 @@ class SegmentList:
         """
         assert count < len(self.bases)
         gone = 0
+        if self.bases[count] in self.unsynced:  # the oldest from now on
+            self._sync_names()
         try:
             for base in self.bases[:count]:
                 size = self._size_of(base)
@@ -175,6 +181,13 @@ class SegmentList:
             raise_compacted(self._directory, offset, self.active.base_offset, self._disk)
         except OSError as failure:
             self._latch.fail("compacted offset", failure)
+
+    def _sync_names(self) -> None:
+        """raises StorageFailed"""
+        try:
+            self._disk.sync_directory(self._directory)
+        except OSError as failure:
+            self._latch.fail("fsync", failure, is_sync=True)
 
     def _size_of(self, base_offset: int) -> int:
         return path_of(self._directory, base_offset, LOG_SUFFIX).stat().st_size

@@ -14,6 +14,7 @@ from tests.simulation.faults import draw_plan
 
 SPAN_MS = 20_000
 FAULTS = 12
+UPKEEP = ("mover", "churner", "committer")
 
 
 class Outcome(NamedTuple):
@@ -33,12 +34,21 @@ def shape_of(seed):
     """What the seed makes besides its plan."""
     chance = random.Random(f"shape {seed}")
     configs = {"headrace.flush.before.ack": "true"} if chance.random() < 0.5 else {}
-    return {"nodes": 3, "partitions": chance.randrange(1, 4), "configs": configs}
+    upkeep = [kind for kind in UPKEEP if chance.random() < 0.4]
+    workers = "2" if chance.random() < 0.3 else "1"
+    return {
+        "nodes": 3,
+        "partitions": chance.randrange(1, 4),
+        "configs": configs,
+        "upkeep": upkeep,
+        "settings": {"headrace.partition.workers": workers},
+    }
 
 
 def run_seed(seed, plan=None, keep=False, faults=FAULTS, span_ms=SPAN_MS, shape=None):
     """A run, with the plan of the seed where no other is given."""
     shape = {**shape_of(seed), **(shape or {})}
+    upkeep = shape.pop("upkeep")
     if plan is None:
         plan = draw_plan(seed, faults, span_ms, shape["nodes"])
     begun = time.process_time()
@@ -47,6 +57,7 @@ def run_seed(seed, plan=None, keep=False, faults=FAULTS, span_ms=SPAN_MS, shape=
         cluster.boot()
         if not kernel.anomalies:
             cluster.add_load()
+            cluster.add_upkeep(upkeep)
             cluster.run_faults(plan, span_ms)
         if not kernel.anomalies:
             cluster.finish()

@@ -29,6 +29,7 @@ from tests.simulation.machine import Machine
 from tests.simulation.network import CLIENT_HOST, Network
 from tests.simulation.node import PORT, Node
 from tests.simulation.stand_ins import Installed
+from tests.simulation.upkeep_clients import Churner, Committer, Mover
 
 TOPIC = "log"
 BOOT_MS_MAX = 60_000
@@ -125,6 +126,8 @@ class Cluster:
             "zookeeper.connect": f"{ZOOKEEPER}:2181",
             "headrace.testing.zookeeper": "true",
             "offsets.topic.replication.factor": str(self.factor),
+            "min.insync.replicas": self.configs["min.insync.replicas"],
+            "headrace.flush.before.ack": self.configs.get("headrace.flush.before.ack", "false"),
             **self._given,
         }
 
@@ -182,6 +185,15 @@ class Cluster:
         if not self.run(BOOT_MS_MAX, lambda: creator.is_over):
             self.kernel.anomaly("the topic was not created")
 
+    def add_upkeep(self, kinds):
+        """Clients that ask for more than records, by name."""
+        if "mover" in kinds:
+            self.clients.append(Mover(self, "mover", TOPIC, self.partitions))
+        if "churner" in kinds:
+            self.clients.append(Churner(self, "churner"))
+        if "committer" in kinds:
+            self.clients.append(Committer(self, "committer", TOPIC))
+
     def add_load(self, producers=1, idempotent=1):
         for index in range(producers):
             self.clients.append(Producer(self, f"raw{index}", TOPIC, self.partitions))
@@ -208,8 +220,10 @@ class Cluster:
         self.is_ending = True
         finisher = Finisher(self, "finisher", TOPIC, self.partitions, self.factor)
         self.clients.append(finisher)
-        if not self.run(WELL_MS_MAX, lambda: finisher.is_over):
-            self.kernel.anomaly(f"not well within a minute: {finisher.state}")
+        awaited = [finisher, *(one for one in self.clients if isinstance(one, (Mover, Committer)))]
+        if not self.run(WELL_MS_MAX, lambda: all(one.is_over for one in awaited)):
+            left = [one.name for one in awaited if not one.is_over]
+            self.kernel.anomaly(f"not well within a minute: {left}, {finisher.state}")
             return
         self.is_over = True
         self.history.judge(finisher.final)

@@ -56,6 +56,9 @@ WEIGHTS = {
     "zookeeper_away": 3,
     "slow_node": 3,
     "jump_clock": 2,
+    "fill_disk": 4,
+    "break_disk": 3,
+    "black_out": 3,
 }
 
 
@@ -101,6 +104,8 @@ class Faults:
         self._cluster.ensemble.is_up = True
         for node in self._cluster.nodes:
             node.paused_until_ns = 0
+            node.machine.is_full = False
+            self._mend_disk(node)
             for process in node.machine.processes:
                 process.paused_until_ns = 0
                 process.calls_left = 0
@@ -132,14 +137,14 @@ class Faults:
     # Processes
 
     def die(self, node, fault):
-        process = node.process(ROLES[fault.other % len(ROLES)])
+        process = node.process(ROLES[fault.other % len(ROLES)], fault.count)
         if process is None:
             return False
         process.die("fault")
         return True
 
     def die_in_call(self, node, fault):
-        process = node.process(ROLES[fault.other % len(ROLES)])
+        process = node.process(ROLES[fault.other % len(ROLES)], fault.at_ms)
         if process is None:
             return False
         process.calls_left = fault.count
@@ -189,6 +194,19 @@ class Faults:
         node.lose_power()
         self._later(fault, lambda: self._bring_back(node))
         return True
+
+    def black_out(self, _node, fault):
+        """All nodes at once: killed, or without power where nothing is answered that is not synced."""
+        cluster = self._cluster
+        up = [node for node in cluster.nodes if node.is_up]
+        for node in up:
+            if cluster.is_synced and fault.other % 2:
+                cluster.judges.lost_power(node.node_id)
+                node.lose_power()
+            else:
+                node.kill()
+            self._later(fault, lambda node=node: self._bring_back(node))
+        return bool(up)
 
     # The network
 
@@ -257,6 +275,34 @@ class Faults:
 
         self._later(fault, come_back)
         return True
+
+    # Disks
+
+    def fill_disk(self, node, fault):
+        node.machine.is_full = True
+
+        def make_room():
+            node.machine.is_full = False
+
+        self._later(fault, make_room)
+        return True
+
+    def break_disk(self, node, fault):
+        """One call fails with EIO; after a while the node is started again."""
+        if not node.is_serving:
+            return False
+        node.machine.calls_to_error = fault.count
+        self._later(fault, lambda: self._mend_disk(node))
+        return True
+
+    def _mend_disk(self, node):
+        machine = node.machine
+        machine.calls_to_error = 0
+        if machine.has_failed and not node.is_asked_to_stop:
+            machine.has_failed = False
+            if node.is_up:
+                node.kill()
+            self._bring_back(node)
 
     # Time
 

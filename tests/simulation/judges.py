@@ -2,6 +2,7 @@
 
     two-leaders         one leader epoch of a partition has one leader, for ever
     early-mark          the high watermark of a leader is at most the log end of every running member of the ISR that ZooKeeper has
+    lost-beginning      no log starts later than it was made to
     parted              below their high watermarks all replicas have the same batches: offsets, leader epoch and checksum
     uncommitted-ack     what a client was told to be stored lies below some replica's high watermark
 
@@ -14,6 +15,7 @@ import os
 from headrace.protocol.record_batch import HEADER_BYTES, parse_header
 from headrace.shm.partition_table import RowState
 from headrace.shm.wiring import Role
+from tests.simulation.upkeep_clients import CHURNED
 
 
 class Cursor:
@@ -56,12 +58,14 @@ class Judges:
         self.checks += 1
         node_id = actor.node.node_id
         for replica in list(worker._replicas.by_slot.values()):
-            if replica.state not in (RowState.LEADER, RowState.FOLLOWER) or replica.partition.topic.startswith("__"):
+            if replica.state not in (RowState.LEADER, RowState.FOLLOWER):
                 continue
             self._judge_replica(actor, node_id, replica)
 
     def _judge_replica(self, actor, node_id, replica):
         name = (replica.partition.topic, replica.partition.partition)
+        if name[0] == CHURNED:  # of many lives
+            return
         if replica.state is RowState.LEADER:
             known = self._leaders.setdefault((name, replica.leader_epoch), node_id)
             if known != node_id:
@@ -69,7 +73,10 @@ class Judges:
             self._judge_mark(node_id, name, replica)
         else:
             self._judge_follower(node_id, name, replica)
-        self._judge_batches(actor, node_id, name, replica)
+        if name[0] == "log":  # of one life, never compacted, and nobody deletes its records
+            if replica.log.log_start_offset:
+                self.anomaly(f"lost-beginning {name}: on {node_id} it begins at {replica.log.log_start_offset}")
+            self._judge_batches(actor, node_id, name, replica)
 
     def _judge_mark(self, node_id, name, replica):
         """A leader's mark, when it has moved, where ZooKeeper has it for the leader of this epoch."""
@@ -157,10 +164,24 @@ class Judges:
 
     def is_whole(self):
         """Whether every ISR has every replica."""
-        return all(len(self.isr(*name)) >= self._cluster.factor for name in self._partitions())
+        return all(self._is_whole(*name) for name in self._partitions())
+
+    def _is_whole(self, topic, index):
+        """No replica is out of sync, and none is being moved."""
+        node = self._cluster.ensemble.table.tree.nodes[f"/brokers/topics/{topic}"]
+        assigned = json.loads(node.data)
+        if assigned.get("adding_replicas") or assigned.get("removing_replicas"):
+            return False
+        return set(self.isr(topic, index)) >= set(assigned["partitions"][str(index)])
 
     def _partitions(self):
-        return [("log", index) for index in range(self._cluster.partitions)]
+        """Of all topics, in ZooKeeper's order."""
+        nodes = self._cluster.ensemble.table.tree.nodes
+        found = []
+        for topic in nodes["/brokers/topics"].children:
+            below = nodes.get(f"/brokers/topics/{topic}/partitions")
+            found += [(topic, int(index)) for index in (below.children if below is not None else ())]
+        return found
 
 
 def _batch_at(directory, cursor):

@@ -239,7 +239,11 @@ class Finisher(Client):
                 try:
                     answer = yield from self.metadata(host, self.topic)
                     (topic,) = answer.topics
-                    short = [one for one in topic.partitions if len(one.isr_nodes) < self.factor or one.error_code]
+                    short = [
+                        one
+                        for one in topic.partitions
+                        if {len(one.isr_nodes), len(one.replica_nodes)} != {self.factor} or one.error_code
+                    ]
                     self.state = (
                         f"waits for replicas, {host} says {[(one.partition_index, one.isr_nodes) for one in short]}"
                     )
@@ -265,7 +269,7 @@ class Finisher(Client):
             except (NotSent, NoAnswer):
                 continue
             if isinstance(got, ErrorCode):
-                self.state = f"reads {partition}: {got.name}"
+                self.state = f"reads {partition} at {position} of {end}: {got.name}"
                 yield from self.sleep(50)
                 continue
             records, position = got

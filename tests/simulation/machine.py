@@ -8,6 +8,7 @@ Files are real ones in a directory of the simulation; who syncs them only notes 
 is mapped from descriptors without a name in any file system.
 """
 
+import errno
 import os
 
 from tests.support.faulty_disk import FaultyDisk
@@ -32,6 +33,9 @@ class Machine:
         self.is_on = True
         self.boots = 1
         self.skew_ms = 0
+        self.is_full = False
+        self.calls_to_error = 0  # that change files, until one fails with EIO; 0: none does
+        self.has_failed = False  # one did: log directories may be offline, until the node starts again
         self.disk = FaultyDisk(only=())
         self.shared = {}  # name -> descriptor of its memory
         self.processes = []  # that are not dead
@@ -39,6 +43,16 @@ class Machine:
         kernel.network.machines[host] = self
         directory.mkdir(parents=True)
         self.disk.settle_tree(directory)
+
+    def use_disk(self, *, takes_room):
+        """A call changes a file or a name. raises OSError, where there is no room, or the disk breaks"""
+        if self.calls_to_error:
+            self.calls_to_error -= 1
+            if not self.calls_to_error:
+                self.has_failed = True
+                raise OSError(errno.EIO, os.strerror(errno.EIO))
+        if takes_room and self.is_full:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     @property
     def boot_id(self):

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from headrace.controller import process as controller_process
 from headrace.controller.zookeeper import session_file
 from headrace.log.state.producer_state import ProducerState
+from headrace.log.writing.segment_list import SegmentList
 from headrace.node.log_dirs import LogDirs
 from headrace.shm.partition_table import RowState
 from headrace.workers.partition.produce_purgatory import ProducePurgatory
@@ -85,6 +86,11 @@ def no_directory_sync():
     return replaced(WatchedDisk, "fsync", lambda self, fd: None)
 
 
+def no_first_name():
+    """The name of a log's oldest segment is not synced before there is another one."""
+    return replaced(SegmentList, "_sync_names", lambda self: None)
+
+
 def no_cut():
     """A follower keeps what its leader does not have."""
     return replaced(followed, "find_cut", lambda *words: Cut(words[3], True))
@@ -133,7 +139,8 @@ def no_sequences():
 MUTANTS = {
     one.__name__: one
     for one in (
-        early_mark, forgotten_change, early_answer, deposed_answer, no_sync, no_directory_sync, no_cut, cut_by_mark, no_new_life,
+        early_mark, forgotten_change, early_answer, deposed_answer, no_sync, no_directory_sync, no_first_name, no_cut,
+         cut_by_mark, no_new_life,
         no_suspicion, always_clean, no_old_epochs, no_sequences,
     )
 }  # fmt: skip
@@ -141,13 +148,13 @@ MUTANTS = {
 
 def main():
     parser = argparse.ArgumentParser(prog="python -m tests.simulation.mutants", description=__doc__.splitlines()[0])
-    parser.add_argument("--only", choices=MUTANTS, help="one of them")
+    parser.add_argument("--only", choices=MUTANTS, nargs="+", default=list(MUTANTS), help="some of them")
     parser.add_argument("--seeds", type=int, default=40, help="at most, for each")
     parser.add_argument("--first", type=int, default=1, help="seed of the first")
     given = parser.parse_args()
     survived = []
     for name, mutant in MUTANTS.items():
-        if given.only not in (None, name):
+        if name not in given.only:
             continue
         begun = time.perf_counter()
         for seed in range(given.first, given.first + given.seeds):

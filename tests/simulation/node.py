@@ -233,9 +233,7 @@ class Node:
         """SIGCHLD."""
         self.wake_ns = 0
 
-    def process(self, role):
-        """The running process of a role, or None."""
-        for child in self.children.values():
-            if child.role is role and not child.is_dead:
-                return child
-        return None
+    def process(self, role, number=0):
+        """A running process of a role, one of them by number; None where there is none."""
+        found = [child for child in self.children.values() if child.role is role and not child.is_dead]
+        return found[number % len(found)] if found else None

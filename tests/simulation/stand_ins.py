@@ -30,6 +30,7 @@ from tests.support.altered import altered
 
 SHM = "/dev/shm"
 FIRST_BELL = 1_000_000
+FREE_BLOCKS = 1 << 20  # of 4 KiB
 ORDERED = ("workers", "controller", "runtime", "shm", "log", "node")  # packages whose sets are ordered
 SKIPPED = ("spark", "load", "arrow", "client", "aio", "classic", "mirror", "migration", "cli", "systemd", "testing")
 
@@ -60,12 +61,19 @@ class Files:
         self._next_bell = FIRST_BELL
         self._null = os.open(os.devnull, os.O_RDONLY)
 
+    def _touches_disk(self, name, *, takes_room):
+        """A call that changes a file or a name: its process may be dead, its disk full or broken. raises OSError"""
+        self._kernel.system_call(name)
+        process = self._kernel.running
+        if process is not None:
+            process.machine.use_disk(takes_room=takes_room)
+
     # Descriptors
 
     def open(self, path, flags, mode=0o777, **more):
         kernel = self._kernel
         if flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
-            kernel.system_call("open")
+            self._touches_disk("open", takes_room=bool(flags & os.O_CREAT) and not os.path.exists(path))
         fd = os.open(path, flags, mode, **more)
         if kernel.running is not None:
             kernel.running.files[fd] = None
@@ -120,31 +128,31 @@ class Files:
         return sock.send(data) if data else 0
 
     def pwritev(self, fd, buffers, position, flags=0):
-        self._kernel.system_call("pwritev")
+        self._touches_disk("pwritev", takes_room=True)
         count = os.pwritev(fd, buffers, position, flags)
         self._touch(fd)
         return count
 
     def pwrite(self, fd, data, position):
-        self._kernel.system_call("pwrite")
+        self._touches_disk("pwrite", takes_room=True)
         count = os.pwrite(fd, data, position)
         self._touch(fd)
         return count
 
     def write(self, fd, data):
-        self._kernel.system_call("write")
+        self._touches_disk("write", takes_room=True)
         count = os.write(fd, data)
         self._touch(fd)
         return count
 
     def ftruncate(self, fd, size):
-        self._kernel.system_call("ftruncate")
+        self._touches_disk("ftruncate", takes_room=False)
         os.ftruncate(fd, size)
         self._touch(fd)
 
     def posix_fallocate(self, fd, position, size):
         if os.fstat(fd).st_nlink:
-            self._kernel.system_call("fallocate")
+            self._touches_disk("fallocate", takes_room=True)
             os.posix_fallocate(fd, position, size)
             self._touch(fd)
         else:  # shared memory
@@ -152,12 +160,17 @@ class Files:
 
     def fsync(self, fd):
         process = self._kernel.running
-        self._kernel.system_call("fsync")
+        self._touches_disk("fsync", takes_room=False)
         process.machine.disk._keep(fd)
 
     def _touch(self, fd):
         now_ns = self._kernel.wall_ns
         os.utime(fd, ns=(now_ns, now_ns))
+
+    def statvfs(self, _place):
+        """Of a path or a descriptor."""
+        blocks = 0 if self._machine.is_full else FREE_BLOCKS
+        return SimpleNamespace(f_bavail=blocks, f_bfree=blocks, f_blocks=2 * FREE_BLOCKS, f_frsize=4096, f_bsize=4096)
 
     # Names
 
@@ -171,7 +184,7 @@ class Files:
             return _Entries(sorted(found, key=lambda entry: entry.name))
 
     def replace(self, source, target):
-        self._kernel.system_call("rename")
+        self._touches_disk("rename", takes_room=False)
         os.replace(source, target)
 
     def rename(self, source, target):
@@ -183,19 +196,19 @@ class Files:
             os.rename(source, target)
 
     def unlink(self, path):
-        self._kernel.system_call("unlink")
+        self._touches_disk("unlink", takes_room=False)
         os.unlink(path)
 
     def link(self, source, target):
-        self._kernel.system_call("link")
+        self._touches_disk("link", takes_room=True)
         os.link(source, target)
 
     def mkdir(self, path, mode=0o777):
-        self._kernel.system_call("mkdir")
+        self._touches_disk("mkdir", takes_room=True)
         os.mkdir(path, mode)
 
     def rmdir(self, path):
-        self._kernel.system_call("rmdir")
+        self._touches_disk("rmdir", takes_room=False)
         os.rmdir(path)
 
     # Processes
@@ -315,13 +328,14 @@ class Installed:
         names = (
             "open", "close", "eventfd", "eventfd_write", "eventfd_read", "sendfile", "pwritev", "pwrite", "write", "ftruncate",
             "posix_fallocate", "fsync", "listdir", "scandir", "replace", "rename", "unlink", "link", "mkdir", "rmdir", "waitpid", "kill",
+            "statvfs",
         )  # fmt: skip
 
         def sleep(seconds):
             kernel.now_ns += round(seconds * 1e9)
 
         system = altered(
-            os, **{name: getattr(files, name) for name in names}, fdatasync=files.fsync,
+            os, **{name: getattr(files, name) for name in names}, fdatasync=files.fsync, fstatvfs=files.statvfs,
             urandom=chance.randbytes, sched_yield=lambda: None,
         )  # fmt: skip
         clocks = altered(

@@ -13,7 +13,7 @@ from tests.simulation.cluster import Cluster
 from tests.simulation.ordered_set import OrderedSet
 
 ROOT = Path(__file__).resolve().parents[2]
-ONE_NODE = {"nodes": 1, "partitions": 1, "configs": {}}
+ONE_NODE = {"nodes": 1, "partitions": 1, "configs": {}, "upkeep": [], "settings": {}}
 SEEDS = (1, 9, 14)
 
 

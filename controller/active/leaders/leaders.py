@@ -84,7 +84,8 @@ class Leaders(Part):
     def isrs_changed(self, name: str, indexes: Collection[int]) -> None:
         """One of a leader's node may have taken the leader away: its state was of the past (decision 015). Or a leader took a broker in
         that was about to go, by a write that came after we had removed it: it sees no lag where nothing is written, and we saw it go.
-        A replica that was offline, and that its leader takes in, serves again.
+        A replica that was offline, and that its leader takes in, serves again. The topic may have gone while that was written, and
+        another one may have its name.
         """
         topic = self._term.known.topics.get(name)
         if topic is None:

@@ -68,6 +68,16 @@ class Liveness:
             for since in self._heard_well:
                 since.pop(broker, None)
 
+    def forget_replicas(self, topic: str, places: Iterable[tuple[int, int]]) -> None:
+        """Replicas (broker, partition) that are none any more. Their directories failed, maybe: a new replica there has nothing of that,
+        and nobody would say that one serves again which no broker has.
+        """
+        for broker, index in places:
+            failed = self.failed.get(broker, set())
+            failed.discard((topic, index))
+            if not failed:
+                self.failed.pop(broker, None)
+
     @contextmanager
     def well_since(self) -> Iterator[Mapping[int, Collection[Place]]]:
         """Replicas that brokers report to be well while this goes on, by broker: what was read before may be over."""

@@ -408,8 +408,7 @@ class Reassignments(Part):
         raises   ZkError, BadZnode
         """
         zk = self._term.zk
-        paths = [znodes.topic_path(topic.name), znodes.REASSIGN_PARTITIONS]
-        node, trigger = await zk.get_many(paths)
+        node, trigger = await zk.get_many([znodes.topic_path(topic.name), znodes.REASSIGN_PARTITIONS])
         if node is None:
             return None
         assignment = znodes.decode_topic(topic.name, node.data)

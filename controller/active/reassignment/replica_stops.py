@@ -62,6 +62,7 @@ class ReplicaStops:
         returns    those that are not deleted yet
         """
         stops, alive, asked = dict(taken), self._term.known.brokers, self._asked
+        self._term.liveness.forget_replicas(name, set(taken))
         named = [(broker, index) for index, brokers in unwanted.items() for broker in brokers]
         left = {(broker, index) for broker, index in named if not asked.get((name, index, broker))} | set(taken)
         for broker, index in named:

@@ -2,10 +2,12 @@
 
 import errno
 import os
+import random
 
 import pytest
 
 from headrace.errors import StorageExhausted, StorageFailed
+from headrace.log.config import LogConfig
 from headrace.log.disk import Disk
 from headrace.log.group_file import encode_group
 from headrace.log.names import path_of
@@ -14,7 +16,9 @@ from headrace.log.segments.segment import Segment
 from headrace.log.state.compacted_offset import COMPACTED_FILE, begin_compacted, compacted_offset
 from headrace.log.writing.failure_latch import FailureLatch
 from headrace.log.writing.segment_list import SegmentList
-from tests.support.fake_clock import FakeClock
+from tests.support.fake_clock import NOW_MS, FakeClock
+from tests.support.faulty_disk import FaultyDisk
+from tests.support.log_fixtures import LogMaker, batch
 
 
 class RenamingFails(Disk):
@@ -203,3 +207,40 @@ def test_a_roll_that_fails_takes_the_log_out_of_service_and_keeps_the_list(tmp_p
         segments.roll()
     assert segments.bases == [0]
     assert isinstance(segments._latch.reason, StorageExhausted)
+
+
+def test_no_loss_of_power_takes_the_beginning_of_a_log_and_leaves_the_rest(tmp_path):
+    """It would open as a log that begins later, and once it leads all other replicas follow its log start."""
+    for seed in range(30):
+        maker = LogMaker(tmp_path / f"{seed}")
+        disk = maker.disk = FaultyDisk()
+        log = maker.open(LogConfig(segment_bytes=1000))
+        for number in range(20):
+            log.append_as_leader([batch(timestamp_ms=NOW_MS + number)], 0, NOW_MS)
+        assert len(log.segment_bases) > 2
+        log.abandon()
+        disk.crash(maker.directory, random.Random(seed))
+        log = maker.open(LogConfig(segment_bytes=1000))
+        assert log.log_start_offset == 0, f"seed {seed}"
+        log.close()
+        disk.close()
+
+
+def test_nor_the_oldest_of_those_that_a_deletion_leaves(tmp_path):
+    maker = LogMaker(tmp_path)
+    disk = maker.disk = FaultyDisk()
+    log = maker.open(LogConfig(segment_bytes=1000))
+    for number in range(60):
+        log.append_as_leader([batch(timestamp_ms=NOW_MS + number)], 0, NOW_MS)
+    bases = log.segment_bases
+    syncs = disk.calls.count("fsync")
+    log.advance_log_start(bases[2])
+    log.delete_segments(2)
+    assert disk.calls.count("fsync") == syncs + 1
+    log.flush()
+    syncs = disk.calls.count("fsync")
+    log.advance_log_start(bases[3])
+    log.delete_segments(1)
+    assert disk.calls.count("fsync") == syncs, "its name was synced by the flush"
+    log.close()
+    disk.close()

@@ -4,6 +4,7 @@ import pytest
 
 from headrace.controller.active.leaders import isr_alterations
 from headrace.controller.active.leaders.isr_alterations import WantedIsr, alter, judge
+from headrace.controller.active.leaders.isr_notifications import tell_isrs
 from headrace.controller.active.term import Part
 from headrace.controller.cluster import events
 from headrace.controller.zookeeper import znodes
@@ -225,3 +226,10 @@ def test_a_topic_that_goes_while_its_change_is_written_is_an_event_of_nothing(no
     node.settle(task)
     assert task.result()["t", 0].isr == (0, 1)
     assert node.listener.heard == [("t", [0])]
+
+
+@pytest.mark.parametrize("name", ["t", "gone"])
+def test_states_that_are_told_after_another_topic_took_the_name_stop_nothing(node, name):
+    """The write was on its way while the topic was deleted; the one that has its name now has fewer partitions, or no states yet."""
+    tell_isrs(node.active.term, name, [7])
+    assert node.listener.heard == [(name, [7])]

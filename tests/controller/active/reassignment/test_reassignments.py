@@ -429,6 +429,17 @@ def test_one_that_is_wanted_again_is_not_deleted(node, ensemble):
     assert stops(node) == []
 
 
+def test_a_broker_whose_directory_failed_takes_the_partition_back_that_was_moved_away(node, ensemble):
+    """Its replica was offline when it was taken away, and nobody says of one that is none any more that it serves again."""
+    node.active.term.liveness.note_failed(1, [("t", 0), ("t", 1)], ())
+    assert alter(node, {0: (4, 2, 3)}) == {0: None}
+    catch_up(ensemble)
+    answered_turn(node, {1})
+    assert assignment(ensemble).replicas[0] == (4, 2, 3)
+    assert node.active.term.failed == {1: {("t", 1)}}
+    assert alter(node, {0: (1, 2, 3)}) == {0: None}
+
+
 def test_requests_that_can_not_be(node):
     assert alter(node, {0: (), 1: (1, 1), 2: (1, 9), 5: (1, 2)}) == {
         0: ErrorCode.INVALID_REPLICA_ASSIGNMENT,
