@@ -51,13 +51,16 @@ from headrace.protocol.record_batch import (
     MAGIC_V2,
     RECORD_BYTES_MIN,
     TRANSACTIONAL_BIT,
+    CorruptRecord,
+    RecordSpans,
     compute_crc,
     entry_bytes,
     parse_header,
     unpack_base_offset,
     unpack_last_delta,
+    walk_headers,
+    walk_spans,
 )
-from headrace.protocol.varint import ZIGZAGS, read_varlong
 
 ENTRY_BYTES_MIN: Final = 17  # of a batch or an old entry whose length and format can be determined
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
@@ -70,19 +73,6 @@ class Batch(NamedTuple):
     base_offset: int
     base_ms: int
     append_ms: int
-
-
-class Fields(NamedTuple):
-    """Of the records of a batch. Starts are positions; lengths of null are -1."""
-
-    offset_deltas: list[int]
-    time_deltas: list[int]
-    key_starts: list[int]
-    key_lengths: list[int]
-    value_starts: list[int]
-    value_lengths: list[int]
-    header_starts: list[int]
-    ends: list[int]
 
 
 def walk_batches(
@@ -125,7 +115,7 @@ def walk_batches(
         append_ms = header.max_timestamp if attributes & LOG_APPEND_TIME_BIT else -1
         batch = Batch(records, base_offset, header.base_timestamp, append_ms)
         if not is_left_out and attributes & CODEC_MASK:
-            listed[count] = (position, size, attributes % 2**16, records, base_offset, batch.base_ms, append_ms)
+            listed[count] = (position, size, attributes, records, base_offset, batch.base_ms, append_ms)
             count += 1
         elif not is_left_out:
             outcome = WALK_LISTED if count else _fits(target, batch, size - HEADER_BYTES, row)
@@ -178,23 +168,23 @@ def put_records(
 ) -> int:
     """The records of a batch, view[at:end], from `row` on; the row after the last one, or -1 where they contradict themselves."""
     try:
-        found = _fields_of(bytes(view[at:end]), at, batch.records)
-    except (IndexError, ValueError):  # a varint that has no end, or more than 64 bits
+        walked = list(walk_spans(bytes(view[at:end]), 0, batch.records))
+    except (CorruptRecord, IndexError, ValueError):
         return -1
-    if found is None:
+    spans: Any = RecordSpans(*np.array(walked, np.int64).reshape(-1, len(RecordSpans._fields)).T)
+    if np.any(spans.headers >= spans.end):  # without a count of headers
         return -1
-    offsets = np.array(found.offset_deltas, np.int64) + np.int64(batch.base_offset)
+    offsets = spans.offset_delta + np.int64(batch.base_offset)
     kept = np.flatnonzero((offsets >= low) & (offsets < high))
     after = row + len(kept)
-    header_starts = np.array(found.header_starts, np.int64)
     fields = {
         OFFSET: offsets,
-        TIMESTAMP: _times(found.time_deltas, batch),
+        TIMESTAMP: _times([one.time_delta for one in walked], batch),
         TYPE: np.full(len(offsets), batch.append_ms >= 0, np.int64),
-        KEY_LENGTH: np.array(found.key_lengths, np.int64),
-        VALUE_LENGTH: np.array(found.value_lengths, np.int64),
-        HEADERS_START: header_starts,
-        HEADERS_LENGTH: np.array(found.ends, np.int64) - header_starts,
+        KEY_LENGTH: np.maximum(spans.key_length, -1),
+        VALUE_LENGTH: np.maximum(spans.value_length, -1),
+        HEADERS_START: spans.headers + at,
+        HEADERS_LENGTH: spans.end - spans.headers,
     }
     for field, values in fields.items():
         slot = int(target.slots[field])
@@ -203,11 +193,18 @@ def put_records(
     sums = target.sums
     sums[BODY_MAX] = max(int(sums[BODY_MAX]), end - at)
     for nulls, starts, lengths, out, ends, validity in (
-        (KEY_NULLS, found.key_starts, fields[KEY_LENGTH], target.key, target.key_ends, target.key_validity),
-        (VALUE_NULLS, found.value_starts, fields[VALUE_LENGTH], target.value, target.value_ends, target.value_validity),
+        (KEY_NULLS, spans.key_start + at, fields[KEY_LENGTH], target.key, target.key_ends, target.key_validity),
+        (
+            VALUE_NULLS,
+            spans.value_start + at,
+            fields[VALUE_LENGTH],
+            target.value,
+            target.value_ends,
+            target.value_validity,
+        ),
     ):
         if out is not None:
-            begin, sizes = np.array(starts, np.int64)[kept], lengths[kept]
+            begin, sizes = starts[kept], lengths[kept]
             sums[nulls] += mark_nulls(validity, row + np.flatnonzero(sizes < 0))
             sizes = np.maximum(sizes, 0)
             sums[BYTES] += sizes.sum()
@@ -216,55 +213,6 @@ def put_records(
             else:
                 _put_copies(view, begin, sizes, out, ends, row)
     return after
-
-
-def _fields_of(body: bytes, origin: int, count: int) -> Fields | None:
-    """None, where records contradict their lengths. raises IndexError, ValueError, for varints that do
-
-    body     the records of a batch, and no more; varints of one byte are read in place
-    origin   where it begins in its source
-    """
-    found = Fields([], [], [], [], [], [], [], [])
-    offsets, times, key_starts, key_lengths, value_starts, value_lengths, header_starts, ends = (
-        one.append for one in found
-    )
-    at, end = 0, len(body)
-    for _ in range(count):
-        byte = body[at]
-        length, at = (ZIGZAGS[byte], at + 1) if byte < 128 else read_varlong(body, at)
-        stop = at + length
-        if length < RECORD_BYTES_MIN - 1 or stop > end:
-            return None
-        byte = body[at + 1]
-        time_delta, at = (ZIGZAGS[byte], at + 2) if byte < 128 else read_varlong(body, at + 1)
-        byte = body[at]
-        offset_delta, at = (ZIGZAGS[byte], at + 1) if byte < 128 else read_varlong(body, at)
-        byte = body[at]
-        key_length, key_start = (ZIGZAGS[byte], at + 1) if byte < 128 else read_varlong(body, at)
-        at = key_start + key_length if key_length > 0 else key_start
-        if at >= stop:
-            return None
-        byte = body[at]
-        value_length, value_start = (ZIGZAGS[byte], at + 1) if byte < 128 else read_varlong(body, at)
-        at = value_start + value_length if value_length > 0 else value_start
-        if at >= stop:
-            return None
-        times(time_delta)
-        offsets(offset_delta)
-        key_starts(origin + key_start)
-        key_lengths(key_length if key_length > 0 else max(key_length, -1))
-        value_starts(origin + value_start)
-        value_lengths(value_length if value_length > 0 else max(value_length, -1))
-        header_starts(origin + at)
-        ends(origin + stop)
-        at = stop
-    return found
-
-
-def _varint(view: memoryview, at: int) -> tuple[int, int]:
-    """raises IndexError, ValueError"""
-    byte = view[at]
-    return (ZIGZAGS[byte], at + 1) if byte < 128 else read_varlong(view, at)
 
 
 def _times(deltas: list[int], batch: Batch) -> Any:
@@ -401,24 +349,11 @@ def _headers_of(view: memoryview, start: int, length: int) -> list[tuple[tuple[i
     """((start, length) of the key, of the value) of each header, -1 for null; None, where they contradict their length."""
     if start < 0 or length < 0 or start > len(view) - length:
         return None
-    end = start + length
-    cut, at, found = view[:end], start, []
     try:
-        count, at = _varint(cut, at)
-        if not 0 <= count <= length:
-            return None
-        for _ in range(count):
-            key_length, key_start = _varint(cut, at)
-            if not 0 <= key_length <= end - key_start:
-                return None
-            value_length, value_start = _varint(cut, key_start + key_length)
-            if value_length > end - value_start:
-                return None
-            at = value_start + max(value_length, 0)
-            found.append(((key_start, key_length), (value_start, max(value_length, -1))))
-    except (IndexError, ValueError):
+        found = walk_headers(bytes(view[start : start + length]), 0, length)
+    except (CorruptRecord, IndexError, ValueError):
         return None
-    return found if at == end else None
+    return [((start + key, key_bytes), (start + value, max(size, -1))) for key, key_bytes, value, size in found]
 
 
 def _wrapped(offset: int) -> int:

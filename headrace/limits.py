@@ -299,7 +299,6 @@ JOIN_TRIES_MAX: Final = 1_000
 
 # Logs
 RUN_MESSAGES_MAX: Final = 1_000
-LANES_MIN: Final = 64  # a step costs as much as some 60 records by themselves
 KEY_WORDS_MAX: Final = 32  # longer keys are hashed one by one
 INSPECTED_ENTRY_BYTES_MAX: Final = 128 << 20
 STATE_FILE_BYTES_MAX: Final = 64 << 20

@@ -3,7 +3,7 @@
 On the hot path of every produce, and where the record kernel was not built in Python, so what is checked depends on the number
 of records, in both forms:
 
-    PLAIN_WHOLE_RECORDS_MAX and fewer   every field of every record, 0.4 us a record
+    PLAIN_WHOLE_RECORDS_MAX and fewer   every field of every record, 1 us a record
     more                          the first FIRST_RECORDS of them so; of the others the length, 0.1 us a record, 0.01 us where
                                   neighbours have the same one and are compared at once
 
@@ -20,14 +20,11 @@ from typing import Final
 
 from headrace.limits import PLAIN_RUN_RECORDS_MAX, PLAIN_RUN_RECORDS_MIN, PLAIN_WHOLE_RECORDS_MAX
 from headrace.protocol import record_kernel
-from headrace.protocol.record_batch import RECORD_BYTES_MIN, CorruptRecord
-from headrace.protocol.record_scan import skip_headers
-from headrace.protocol.varint import read_zigzag
+from headrace.protocol.record_batch import RECORD_BYTES_MIN, CorruptRecord, walk_headers, walk_spans
+from headrace.protocol.varint import read_varlong
 
 FIRST_RECORDS: Final = 4
 LENGTHS_BEFORE_RUN: Final = 32  # records that are walked before the next run is tried for; each failure doubles it
-
-_BODY_BITS_MIN: Final = 2 * (RECORD_BYTES_MIN - 1)  # zigzag of the shortest length
 
 _scan: Final = record_kernel.scan_plain
 
@@ -75,16 +72,10 @@ def _walk_lengths(data: bytes, position: int, count: int) -> int:
             walk = LENGTHS_BEFORE_RUN
             continue
         for _ in range(min(walk, count)):
-            if (bits := data[position]) < 128:
-                position += 1 + (bits >> 1)
-            elif (high := data[position + 1]) < 128:
-                bits += (high << 7) - 128
-                position += 2 + (bits >> 1)
-            else:
-                bits, position = read_zigzag(data, position)
-                position += bits >> 1
-            if bits & 1 or bits < _BODY_BITS_MIN:
-                raise CorruptRecord(f"a record of {bits >> 1 ^ -(bits & 1)} bytes before byte {position}")
+            length, position = read_varlong(data, position)
+            position += length
+            if length < RECORD_BYTES_MIN - 1:
+                raise CorruptRecord(f"a record of {length} bytes before byte {position}")
         count -= walk
         walk *= 2
     return position
@@ -92,10 +83,12 @@ def _walk_lengths(data: bytes, position: int, count: int) -> int:
 
 def _measure_run(data: bytes, start: int, most: int) -> tuple[int, int]:
     """(how many records from `start` on have the length of the first one, bytes of each); (0, 0) for too few."""
-    bits, body = read_zigzag(data, start)
-    size = body - start + (bits >> 1)
+    length, body = read_varlong(data, start)
+    size = body - start + length
+    if length < RECORD_BYTES_MIN - 1:
+        return 0, 0
     run = min(most, (len(data) - start) // size)
-    if bits & 1 or bits < _BODY_BITS_MIN or run < PLAIN_RUN_RECORDS_MIN or data[start + size] != data[start]:
+    if run < PLAIN_RUN_RECORDS_MIN or data[start + size] != data[start]:
         return 0, 0
     for place in range(start, body):
         column = data[place : place + (run - 1) * size + 1 : size]
@@ -108,50 +101,13 @@ def _measure_run(data: bytes, start: int, most: int) -> tuple[int, int]:
 
 def _walk_whole(data: bytes, count: int) -> tuple[int, int]:
     """(position after the last record, largest timestamp zigzag). raises CorruptRecord, IndexError, ValueError"""
-    total = len(data)
     position = most = 0
-    for index in range(count):
-        # Most varints are of one byte or two and are read in place, as in `record_scan.py`.
-        if (bits := data[position]) < 128:
-            position += 1
-        elif (high := data[position + 1]) < 128:
-            bits += (high << 7) - 128
-            position += 2
-        else:
-            bits, position = read_zigzag(data, position)
-        end = position + (bits >> 1)
-        if bits & 1 or end > total:
-            raise CorruptRecord(f"record {index} of {bits >> 1 ^ -(bits & 1)} bytes at {position}, {total} in all")
-        if (bits := data[position + 1]) < 128:
-            position += 2
-        elif (high := data[position + 2]) < 128:
-            bits += (high << 7) - 128
-            position += 3
-        else:
-            bits, position = read_zigzag(data, position + 1)
+    for index, spans in enumerate(walk_spans(data, 0, count, is_numbered=True)):
+        if data[spans.time_end] != index << 1:  # a single byte
+            raise CorruptRecord(f"record {index} has another offset delta")
+        walk_headers(data, spans.headers, spans.end, index)
+        bits = spans.time_delta << 1 ^ spans.time_delta >> 63
         if bits > most:
             most = bits
-        if data[position] != index << 1:
-            raise CorruptRecord(f"record {index} has another offset delta")
-        if (bits := data[position + 1]) < 128:
-            position += 2
-        elif (high := data[position + 2]) < 128:
-            bits += (high << 7) - 128
-            position += 3
-        else:
-            bits, position = read_zigzag(data, position + 1)
-        if not bits & 1:
-            position += bits >> 1
-        if (bits := data[position]) < 128:
-            position += 1
-        elif (high := data[position + 1]) < 128:
-            bits += (high << 7) - 128
-            position += 2
-        else:
-            bits, position = read_zigzag(data, position)
-        if not bits & 1:
-            position += bits >> 1
-        position = position + 1 if not data[position] else skip_headers(data, position, end)
-        if position != end:
-            raise CorruptRecord(f"record {index} ends at {position}, its length says {end}")
+        position = spans.end
     return position, most

@@ -33,7 +33,7 @@ from headrace.limits import DECOMPRESSED_BYTES_MAX, READ_RUN_RECORDS_MAX
 from headrace.protocol import record_kernel
 from headrace.protocol.compression import compress, decompress
 from headrace.protocol.numbers import pack_int, pack_long
-from headrace.protocol.varint import encode_varlong, read_varlong, read_zigzag
+from headrace.protocol.varint import encode_varlong, read_varlong
 
 HEADER: Final = Struct(">qiibIhiqqqhii")
 _STAMP: Final = Struct(">qii")  # base offset, batch length, leader epoch: bytes 0 to 16
@@ -67,7 +67,12 @@ Buffer = bytes | bytearray | memoryview
 Header = tuple[str, bytes | None]
 HeaderFields = tuple[int, int, int, int, int, int, int, int, int, int, int, int, int]  # as of `RecordBatchHeader`
 
-_NEAR_MS: Final = 1 << 61
+HeaderSpans = tuple[
+    int, int, int, int
+]  # start and length of a header's key, and of its value; a negative length is null
+
+_INT64_MIN: Final = -(2**63)
+_INT64_MAX: Final = 2**63 - 1
 _SMALL: Final = tuple(encode_varlong(value) for value in range(4096))
 
 _list_records: Final = record_kernel.list_records
@@ -128,6 +133,31 @@ class Record(NamedTuple):
     key: bytes | None
     value: bytes | None
     headers: tuple[Header, ...] = ()
+
+
+class RecordSpans(NamedTuple):
+    """Where the fields of a record are in the bytes that hold it.
+
+    start                         of its length
+    body                          after the length: its attributes
+    time_end, offset_end          after each delta
+    key_length, value_length      as they are written: whatever is negative is null
+    headers                       of their count, after the value
+    """
+
+    start: int
+    body: int
+    time_delta: int
+    time_end: int
+    offset_delta: int
+    offset_end: int
+    key_start: int
+    key_end: int
+    key_length: int
+    value_start: int
+    value_length: int
+    headers: int
+    end: int
 
 
 def parse_header(buffer: Buffer, position: int = 0) -> RecordBatchHeader:
@@ -277,106 +307,105 @@ def read_records(data: bytes, header: RecordBatchHeader) -> Iterator[Record]:
 
 def walk_records(data: bytes, header: RecordBatchHeader, position: int, count: int) -> Iterator[Record]:
     """The last `count` records of a batch, from a position on, in Python."""
-    total = len(data)
     base_offset, base_timestamp = header.base_offset, header.base_timestamp
     append_time_ms = header.max_timestamp if header.is_log_append_time else None
-    may_overflow = not -_NEAR_MS < base_timestamp < _NEAR_MS  # so that a small delta may pass 64 bits
     try:
-        # Most varints are of one byte or two and are read in place; `bits` as of `read_zigzag`: an odd length is null.
-        for _ in range(count):
-            if (bits := data[position]) < 128:
-                position += 1
-            elif (high := data[position + 1]) < 128:
-                bits += (high << 7) - 128
-                position += 2
-            else:
-                bits, position = read_zigzag(data, position)
-            end = position + (bits >> 1)
-            if bits & 1 or end > total:
-                raise CorruptRecord(f"record of {bits >> 1 ^ -(bits & 1)} bytes at {position}, {total} in all")
-            # after the record's attributes, which have no use
-            if (bits := data[position + 1]) < 128:
-                position += 2
-            elif (high := data[position + 2]) < 128:
-                bits += (high << 7) - 128
-                position += 3
-            else:
-                bits, position = read_zigzag(data, position + 1)
-                may_overflow = may_overflow or bits > _NEAR_MS
-            timestamp_ms = base_timestamp + (bits >> 1 ^ -(bits & 1)) if append_time_ms is None else append_time_ms
-            if may_overflow:
-                timestamp_ms = max(-(2**63), min(timestamp_ms, 2**63 - 1))
-            if (bits := data[position]) < 128:
-                position += 1
-            elif (high := data[position + 1]) < 128:
-                bits += (high << 7) - 128
-                position += 2
-            else:
-                bits, position = read_zigzag(data, position)
-                if bits & 1 or bits >> 1 > header.last_offset_delta:
-                    raise CorruptRecord(f"a record has offset delta {bits >> 1 ^ -(bits & 1)} from {base_offset}")
-            offset = base_offset + (bits >> 1 ^ -(bits & 1))
-            if (bits := data[position]) < 128:
-                position += 1
-            elif (high := data[position + 1]) < 128:
-                bits += (high << 7) - 128
-                position += 2
-            else:
-                bits, position = read_zigzag(data, position)
-            key = value = None
-            if not bits & 1:
-                start, position = position, position + (bits >> 1)
-                if position > end:
-                    raise CorruptRecord(f"{bits >> 1} bytes announced at {start}, the record ends at {end}")
-                key = data[start:position]
-            if (bits := data[position]) < 128:
-                position += 1
-            elif (high := data[position + 1]) < 128:
-                bits += (high << 7) - 128
-                position += 2
-            else:
-                bits, position = read_zigzag(data, position)
-            if not bits & 1:
-                start, position = position, position + (bits >> 1)
-                if position > end:
-                    raise CorruptRecord(f"{bits >> 1} bytes announced at {start}, the record ends at {end}")
-                value = data[start:position]
-            headers: tuple[Header, ...] = ()
-            if data[position]:
-                headers, position = _read_headers(data, position, end)
-            else:
-                position += 1
-            if position != end:
-                raise CorruptRecord(f"record ends at {position}, its length says {end}")
-            yield _new(Record, (offset, timestamp_ms, key, value, headers))
+        for spans in walk_spans(data, position, count):
+            offset_delta = spans.offset_delta
+            if not 0 <= offset_delta <= header.last_offset_delta and spans.offset_end - spans.time_end > 2:
+                raise CorruptRecord(f"a record has offset delta {offset_delta} from {base_offset}")
+            timestamp_ms = base_timestamp + spans.time_delta if append_time_ms is None else append_time_ms
+            if not _INT64_MIN <= timestamp_ms <= _INT64_MAX:
+                timestamp_ms = max(_INT64_MIN, min(timestamp_ms, _INT64_MAX))
+            key = data[spans.key_start : spans.key_end] if spans.key_length >= 0 else None
+            value = data[spans.value_start : spans.headers] if spans.value_length >= 0 else None
+            found = walk_headers(data, spans.headers, spans.end)
+            headers = tuple([_header_of(data, *one) for one in found]) if found else ()
+            position = spans.end
+            yield _new(Record, (base_offset + offset_delta, timestamp_ms, key, value, headers))
     except (IndexError, ValueError) as failure:
         raise CorruptRecord(f"record at byte {position} of batch {base_offset}: {failure}") from None
-    if position != total:
-        raise CorruptRecord(f"{total - position} bytes after the last record of batch {base_offset}")
+    if position != len(data):
+        raise CorruptRecord(f"{len(data) - position} bytes after the last record of batch {base_offset}")
 
 
-def _read_headers(data: bytes, position: int, end: int) -> tuple[tuple[Header, ...], int]:
+def _header_of(data: bytes, key_start: int, key_length: int, value_start: int, value_length: int) -> Header:
+    name = data[key_start : key_start + key_length].decode("utf-8", "replace")
+    return name, data[value_start : value_start + value_length] if value_length >= 0 else None
+
+
+def walk_spans(data: bytes, position: int, count: int, *, is_numbered: bool = False) -> Iterator[RecordSpans]:
+    """Where the next `count` records from a position on are. All readers in Python use it, and `kernel/record.h` is compared with it.
+
+    It checks that keys and values end within their record. Headers and the end of the record are for `walk_headers`, offsets for
+    the caller.
+
+    is_numbered   what is raised names the record by its number, the first one 0
+    raises        CorruptRecord; IndexError or ValueError, where a varint has no end, or more than 64 bits
+    """
+    total = len(data)
+    for number in range(count):
+        index = number if is_numbered else None
+        length, body = read_varlong(data, position)
+        end = body + length
+        if length < 0 or end > total:
+            raise CorruptRecord(f"{_record(index)} of {length} bytes at {body}, {total} in all")
+        time_delta, time_end = read_varlong(data, body + 1)
+        offset_delta, offset_end = read_varlong(data, time_end)
+        key_length, key_start = read_varlong(data, offset_end)
+        key_end = key_start + key_length if key_length >= 0 else key_start
+        if key_end > end and key_length >= 0:
+            raise _overrun(index, key_length, key_start, end)
+        value_length, value_start = read_varlong(data, key_end)
+        headers = value_start + value_length if value_length >= 0 else value_start
+        if headers > end and value_length >= 0:
+            raise _overrun(index, value_length, value_start, end)
+        yield _new(
+            RecordSpans,
+            (
+                position, body, time_delta, time_end, offset_delta, offset_end,
+                key_start, key_end, key_length, value_start, value_length, headers, end,
+            ),
+        )  # fmt: skip
+        position = end
+
+
+def walk_headers(data: bytes, position: int, end: int, index: int | None = None) -> list[HeaderSpans]:
+    """The headers of a record, from their count on. The record has to end with them.
+
+    index    number of the record, for what is raised
+    raises   as `walk_spans`
+    """
+    found: list[HeaderSpans] = []
+    if not data[position] and position + 1 == end:
+        return found
     count, position = read_varlong(data, position)
-    if not 0 <= count <= end - position:
+    if not 0 <= count <= max(end - position, 0):
         raise CorruptRecord(f"{count} headers announced, too few bytes remain")
-    headers = []
     for _ in range(count):
-        name, position = _read_bytes(data, position, end)
-        content, position = _read_bytes(data, position, end)
-        if name is None:
+        key_length, key_start = read_varlong(data, position)
+        if key_length < 0:
             raise CorruptRecord("a header's key is null")
-        headers.append((name.decode("utf-8", "replace"), content))
-    return tuple(headers), position
+        if key_length > end - key_start:
+            raise _overrun(index, key_length, key_start, end)
+        value_length, value_start = read_varlong(data, key_start + key_length)
+        position = value_start + value_length if value_length >= 0 else value_start
+        if position > end and value_length >= 0:
+            raise _overrun(index, value_length, value_start, end)
+        found.append((key_start, key_length, value_start, value_length))
+    if position != end:
+        raise CorruptRecord(f"{_record(index)} ends at {position}, its length says {end}")
+    return found
 
 
-def _read_bytes(data: bytes, position: int, end: int) -> tuple[bytes | None, int]:
-    length, position = read_varlong(data, position)
-    if length < 0:
-        return None, position
-    stop = position + length
-    if stop > end:
-        raise CorruptRecord(f"{length} bytes announced at {position}, the record ends at {end}")
-    return data[position:stop], stop
+def _record(index: int | None) -> str:
+    return "record" if index is None else f"record {index}"
+
+
+def _overrun(index: int | None, length: int, start: int, end: int) -> CorruptRecord:
+    if index is None:
+        return CorruptRecord(f"{length} bytes announced at {start}, the record ends at {end}")
+    return CorruptRecord(f"record {index} ends at {start + length}, its length says {end}")
 
 
 def build_batch(

@@ -15,12 +15,11 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from headrace.protocol import record_kernel
-from headrace.protocol.record_batch import CorruptRecord
-from headrace.protocol.varint import read_zigzag
+from headrace.protocol.record_batch import RECORD_BYTES_MIN, CorruptRecord
+from headrace.protocol.varint import read_varlong
 
 HEAD_BYTES: Final = 31  # attributes and three varints
-LENGTH_BITS_LEAST: Final = 2 * 6  # each field in a byte, twice
-LENGTH_BITS_MOST: Final = 2 * (2**31 - 1)  # an int32, twice
+LENGTH_MOST: Final = 2**31 - 1  # an int32
 
 _find: Final = record_kernel.find_record
 
@@ -66,18 +65,16 @@ def walk_heads(
     try:
         while left > 0 and position < stop:
             start = position
-            bits, position = read_zigzag(data, position)
-            end = position + (bits >> 1)
-            if bits & 1 or not LENGTH_BITS_LEAST <= bits <= LENGTH_BITS_MOST or (is_end and end > total):
-                raise CorruptRecord(f"record of {bits >> 1 ^ -(bits & 1)} bytes at {start}, {total} in all")
-            time_bits, position = read_zigzag(data, position + 1)
-            offset_bits, position = read_zigzag(data, position)
-            offset = offset_bits >> 1
-            if position > end or offset_bits & 1 or offset > last_offset:
-                raise CorruptRecord(f"record at {start} has offset delta {offset ^ -(offset_bits & 1)}")
+            length, position = read_varlong(data, position)
+            end = position + length
+            if not RECORD_BYTES_MIN - 1 <= length <= LENGTH_MOST or (is_end and end > total):
+                raise CorruptRecord(f"record of {length} bytes at {start}, {total} in all")
+            time, position = read_varlong(data, position + 1)
+            offset, position = read_varlong(data, position)
+            if position > end or not 0 <= offset <= last_offset:
+                raise CorruptRecord(f"record at {start} has offset delta {offset}")
             position = end
             left -= 1
-            time = time_bits >> 1 ^ -(time_bits & 1)
             if time >= least_time and offset >= least_offset:
                 return RecordPlace(position, left, offset, time)
     except (IndexError, ValueError) as failure:

@@ -51,17 +51,21 @@ def encode_varlong(value: int) -> bytes:
 
 
 def read_varlong(buffer: memoryview | bytes, position: int) -> tuple[int, int]:
-    """(value, position after it); raises as `read_uvarint`, with 10 bytes and 64 bits."""
-    bits, position = read_zigzag(buffer, position)
-    return bits >> 1 ^ -(bits & 1), position
+    """(value, position after it); raises as `read_uvarint`, with 10 bytes and 64 bits.
 
-
-def read_zigzag(buffer: memoryview | bytes, position: int) -> tuple[int, int]:
-    """The same, not unfolded: the value times two, or, of a negative one, an odd number."""
+    Most numbers of a record have one byte or two: these are read here, without another call.
+    """
+    first = buffer[position]
+    if first < 128:
+        return ZIGZAGS[first], position + 1
+    second = buffer[position + 1]
+    if second < 128:
+        bits = first & 127 | second << 7
+        return bits >> 1 ^ -(bits & 1), position + 2
     bits, position = _read(buffer, position, VARLONG_BYTES_MAX)
     if bits >> 64:
         raise ValueError("varint has more than 64 bits")
-    return bits, position
+    return bits >> 1 ^ -(bits & 1), position
 
 
 def _read(buffer: memoryview | bytes, position: int, bytes_max: int) -> tuple[int, int]:

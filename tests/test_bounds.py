@@ -26,8 +26,10 @@ FORMATS = {
         "XERIAL_BLOCK_BYTES_MIN SNAPPY_RATIO_MAX SNAPPY_BLOCK_BYTES_MIN ZSTD_BLOCK_BYTES_MAX",
         "what the codecs' formats say",
     ),
-    "protocol/record_batch.py": ("RECORD_BYTES_MIN", "a record of v2, each field in a byte"),
-    "protocol/plain_records.py": ("_BODY_BITS_MIN", "the length of the shortest record, as zigzag"),
+    "protocol/record_batch.py": (
+        "RECORD_BYTES_MIN _INT64_MIN _INT64_MAX",
+        "a record of v2, each field in a byte; int64",
+    ),
     "headrace/settings.py": (
         "_DIGITS_MAX _INT_MAX _LONG_MAX",
         "int32, int64; the digits of the largest double, and some",

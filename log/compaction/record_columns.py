@@ -1,14 +1,8 @@
 """Records of many batches as columns, and the hashes of their keys: what compaction needs to know of a record.
 
-The records of a batch follow each other by their lengths, so that one batch is a walk from length to length; but many
-batches are walked side by side: each step goes over the next record of every batch that has one left (a lane), in a few
-NumPy calls whatever the number of lanes. Where few lanes are left, the rest is walked one by one. Once every record's
-start is known, the fields of all of them are decoded at once.
-
-    record   length | attributes i8 | timestamp delta | offset delta | key length | key | value length | value | headers
-
-Where the record kernel was built (`protocol/record_kernel.py`), it fills the columns in one walk, and what is here is for bytes that it
-refuses. Bytes are not trusted: a record that contradicts its length raises. Headers are carried, not decoded.
+Where the record kernel was built (`protocol/record_kernel.py`), it fills the columns in one call. Else, and for bytes that it
+refuses, the records of each batch (a lane) are walked by `walk_spans`. Bytes are not trusted: a record that contradicts its length
+raises. Headers are carried, not decoded.
 
 Hashes are 2 x 64 bits, each the NH hash of UMAC with secrets of this process: two keys of an attacker's choice, who doesn't
 know them, collide in both with a chance of 2**-64. Source: Black et al., "UMAC: Fast and Secure Message Authentication".
@@ -20,17 +14,17 @@ from __future__ import annotations
 
 import hashlib
 import os
+from array import array
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from headrace.limits import KEY_WORDS_MAX, LANES_MIN
+from headrace.limits import KEY_WORDS_MAX
 from headrace.protocol import record_kernel
-from headrace.protocol.record_batch import RECORD_BYTES_MIN, CorruptRecord
-from headrace.protocol.varint import read_varlong
+from headrace.protocol.record_batch import RECORD_BYTES_MIN, CorruptRecord, RecordSpans, walk_spans
 
-PADDING_BYTES = 64  # after the last lane: steps load 8 bytes at a time, and read before they check
+PADDING_BYTES = 64  # after the last lane: keys are hashed 8 bytes at a time
 
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
@@ -39,8 +33,6 @@ _fill_columns: Final = record_kernel.fill_columns
 _hash_keys: Final = record_kernel.hash_keys
 
 _U = np.uint64
-_STOP_BITS = _U(0x8080808080808080)
-_STOPS = np.array([1 << (8 * count - 1) for count in range(1, 9)], np.uint64)
 _LOW_32 = _U(0xFFFFFFFF)
 _SECRETS = np.frombuffer(os.urandom(4 * 8 * KEY_WORDS_MAX), np.uint64).reshape(4, KEY_WORDS_MAX)
 _LONG_KEY_SECRET = os.urandom(32)
@@ -82,119 +74,33 @@ def walk_lanes(data: npt.NDArray[np.uint8], starts: Ints, ends: Ints, counts: In
         columns = np.empty((len(RecordColumns._fields), int(counts.sum())), np.int64)
         if _fill_columns(data, starts, ends, counts, columns):
             return RecordColumns(*columns)
-    lane = np.repeat(np.arange(len(counts)), counts)
+    table = array("q")
     try:
-        record_starts = _record_starts(data, starts, ends, counts)
-        return _decode_fields(data, lane, record_starts, ends, counts)
+        for start, end, count in zip(starts.tolist(), ends.tolist(), counts.tolist(), strict=True):
+            _walk_lane(data[start:end].tobytes(), count, table)
     except (IndexError, ValueError) as failure:
-        raise CorruptRecord(f"a record among {len(lane)}: {failure}") from None
-
-
-def _record_starts(data: npt.NDArray[np.uint8], starts: Ints, ends: Ints, counts: Ints) -> Ints:
-    """Where each record begins, lane by lane. raises CorruptRecord, ValueError"""
-    words: Words = np.ndarray((len(data) - 7,), "<u8", buffer=data, strides=(1,))
-    found = np.empty(int(counts.sum()), np.int64)
-    first = np.cumsum(counts) - counts
-    order = np.argsort(-counts, kind="stable")
-    position, end, place, left = starts[order], ends[order], first[order], counts[order]
-    ascending = -left
-    depth = 0
-    while True:
-        lanes = int(np.searchsorted(ascending, -depth))  # those with a count above the depth
-        if lanes < LANES_MIN:
-            break
-        found[place[:lanes] + depth] = position[:lanes]
-        length, body = _varints(data, words, position[:lanes])
-        if np.any(length < RECORD_BYTES_MIN - 1) or np.any(length > end[:lanes] - body):  # a sum might pass 64 bits
-            raise CorruptRecord("a record is longer than its batch, or too short")
-        position[:lanes] = body + length
-        depth += 1
-    plain = data.data
-    for index in range(lanes):
-        count = int(left[index]) - depth
-        at = int(place[index]) + depth
-        found[at : at + count] = _starts_of_one(plain, int(position[index]), int(end[index]), count)
-    return found
-
-
-def _starts_of_one(data: memoryview, position: int, end: int, count: int) -> list[int]:
-    """Where the next `count` records of one lane begin; lengths of one and two bytes are read in place."""
-    found: list[int] = []
-    append = found.append
-    try:
-        for _ in range(count):
-            append(position)
-            byte = data[position]
-            if byte < 128:
-                position += 1 + (byte >> 1)
-            else:
-                second = data[position + 1]
-                if second < 128:
-                    position += 2 + ((byte & 127 | second << 7) >> 1)
-                else:
-                    length, position = read_varlong(data, position)
-                    position += max(length, 0)
-            if position > end:
-                raise CorruptRecord("a record is longer than its batch")
-    except (IndexError, ValueError) as failure:
-        raise CorruptRecord(f"record at byte {position}: {failure}") from None
-    return found
-
-
-def _decode_fields(
-    data: npt.NDArray[np.uint8], lane: Ints, starts: Ints, lane_ends: Ints, counts: Ints
-) -> RecordColumns:
-    """The fields of records that begin at `starts`, each of which has to end where the next begins."""
-    words: Words = np.ndarray((len(data) - 7,), "<u8", buffer=data, strides=(1,))
-    length, body = _varints(data, words, starts)
-    ends = body + length
-    expected = np.empty(len(starts), np.int64)
-    expected[:-1] = starts[1:]
-    last = np.cumsum(counts)[counts > 0] - 1
-    expected[last] = lane_ends[counts > 0]
-    if np.any(length < RECORD_BYTES_MIN - 1) or np.any(ends != expected):
-        raise CorruptRecord("records that are too short, or don't end where their batch does")
-    timestamp_delta, timestamp_end = _varints(data, words, body + 1)
-    offset_delta, key_at = _varints(data, words, timestamp_end)
-    key_length, key_start = _varints(data, words, key_at)
-    key_bytes = np.maximum(key_length, 0)
-    if np.any(key_bytes >= ends - key_start) or np.any(key_length < -1):
-        raise CorruptRecord("a key is longer than its record")
-    value_length, value_start = _varints(data, words, key_start + key_bytes)
-    if np.any(np.maximum(value_length, 0) >= ends - value_start) or np.any(value_length < -1):
-        raise CorruptRecord("a value is longer than its record")
+        raise CorruptRecord(f"a record among {int(counts.sum())}: {failure}") from None
+    spans: Any = RecordSpans(*np.array(table, np.int64).reshape(-1, len(RecordSpans._fields)).T)
+    if np.any(spans.key_length < -1) or np.any(spans.value_length < -1):
+        raise CorruptRecord("a negative length that is not that of null")
+    origin = np.repeat(starts, counts)
     return RecordColumns(
-        lane, starts, body, timestamp_end, ends, timestamp_delta, offset_delta, key_start, key_length, value_length
-    )
+        np.repeat(np.arange(len(counts)), counts), origin + spans.start, origin + spans.body, origin + spans.time_end,
+        origin + spans.end, np.ascontiguousarray(spans.time_delta), np.ascontiguousarray(spans.offset_delta),
+        origin + spans.key_start, np.ascontiguousarray(spans.key_length), np.ascontiguousarray(spans.value_length),
+    )  # fmt: skip
 
 
-def _varints(data: npt.NDArray[np.uint8], words: Words, position: Ints) -> tuple[Ints, Ints]:
-    """(values, positions after them) of zigzag varints; raises IndexError or ValueError, where one has no end.
-
-    words   the same bytes, eight from each on. A varint of more is legal, and nothing that writers write: such are read
-            one by one
-    """
-    word = words[position]
-    stops = ~word & _STOP_BITS
-    overlong: Ints | None = None
-    if np.all(stops & _U(0x80)):
-        value = word & _U(0x7F)
-        after = position + 1
-    else:
-        if not np.all(stops):
-            overlong = np.nonzero(stops == 0)[0]
-        lowest = stops & (~stops + _U(1))
-        after = position + np.searchsorted(_STOPS, lowest) + 1
-        value = word & (lowest - _U(1)) & _U(0x7F7F7F7F7F7F7F7F)
-        value = (value & _U(0x007F007F007F007F)) | ((value & _U(0x7F007F007F007F00)) >> _U(1))
-        value = (value & _U(0x00003FFF00003FFF)) | ((value & _U(0x3FFF00003FFF0000)) >> _U(2))
-        value = (value & _U(0x000000000FFFFFFF)) | ((value & _U(0x0FFFFFFF00000000)) >> _U(4))
-    decoded = (value >> _U(1)).astype(np.int64) ^ -(value & _U(1)).astype(np.int64)
-    if overlong is not None:
-        plain = data.data
-        for index in overlong.tolist():
-            decoded[index], after[index] = read_varlong(plain, int(position[index]))
-    return decoded, after
+def _walk_lane(data: bytes, count: int, table: array[int]) -> None:
+    """The spans of the records of one batch into a table. raises CorruptRecord, IndexError, ValueError"""
+    position = 0
+    for spans in walk_spans(data, 0, count):
+        if spans.headers >= spans.end:
+            raise CorruptRecord("a value is longer than its record")
+        table.extend(spans)
+        position = spans.end
+    if position != len(data):
+        raise CorruptRecord("records that are too short, or don't end where their batch does")
 
 
 def hash_keys(data: npt.NDArray[np.uint8], start: Ints, length: Ints) -> tuple[Words, Words]:

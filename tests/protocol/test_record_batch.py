@@ -2,12 +2,14 @@
 
 import ast
 import random
+import re
 import struct
 
 import pytest
 from kafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
 
 from headrace.ids import NO_EPOCH
+from headrace.protocol import record_batch
 from headrace.protocol.compression import Codec, CompressionError
 from headrace.protocol.message_set import encode_message
 from headrace.protocol.record_batch import (
@@ -20,6 +22,7 @@ from headrace.protocol.record_batch import (
     TRANSACTIONAL_BIT,
     CorruptRecord,
     Record,
+    RecordBatchHeader,
     build_batch,
     compute_crc,
     entry_bytes,
@@ -34,10 +37,13 @@ from headrace.protocol.record_batch import (
     unpack_header,
     unpack_last_delta,
     unpack_length,
+    walk_headers,
+    walk_spans,
     whole_entries,
 )
+from headrace.protocol.varint import read_varlong
 from tests.support import message_generator as generator
-from tests.support.tree import CODE, parsed
+from tests.support.tree import CODE, ROOT, parsed
 
 NOW_MS = 1_700_000_000_000
 
@@ -156,6 +162,89 @@ def test_headers_of_batches_are_parsed_in_one_place():
                 if letters.startswith(">") and letters.isascii() and struct.calcsize(letters) == HEADER_BYTES:
                     others[path.name] = letters
     assert not others
+
+
+@pytest.mark.parametrize("size", [0, 1, 63, 64, 8_191, 8_192, 2**20])
+@pytest.mark.parametrize("headers", [(), (("h", b"x"), ("", None), ("n", b""))])
+def test_spans_are_where_the_fields_were_written(size, headers):
+    records = [
+        Record(index, NOW_MS + index * 100, key, value, headers)
+        for index, (key, value) in enumerate([(None, b"v"), (b"k" * size, None), (b"", b"v" * size)])
+    ]
+    data = b"..." + build_batch(records)[HEADER_BYTES:]
+    position = 3
+    for record, spans in zip(records, walk_spans(data, 3, 3), strict=True):
+        assert (spans.start, spans.time_delta, spans.offset_delta) == (
+            position,
+            record.timestamp_ms - NOW_MS,
+            record.offset,
+        )
+        assert read_varlong(data, spans.start) == (spans.end - spans.body, spans.body)
+        assert read_varlong(data, spans.body + 1) == (spans.time_delta, spans.time_end)
+        assert read_varlong(data, spans.time_end) == (spans.offset_delta, spans.offset_end)
+        assert spans.key_length == (-1 if record.key is None else len(record.key))
+        assert spans.value_length == (-1 if record.value is None else len(record.value))
+        assert data[spans.key_start : spans.key_end] == (record.key or b"")
+        assert data[spans.value_start : spans.headers] == (record.value or b"")
+        found = walk_headers(data, spans.headers, spans.end)
+        assert [data[start : start + length].decode() for start, length, _, _ in found] == [name for name, _ in headers]
+        assert [data[start : start + length] if length >= 0 else None for _, _, start, length in found] == [
+            content for _, content in headers
+        ]
+        position = spans.end
+    assert position == len(data)
+
+
+@pytest.mark.parametrize(
+    ("position", "value", "reason"),
+    [
+        (0, 0x7F, " of -64 bytes at 1, 19 in all"),
+        (0, 0x7E, " of 63 bytes at 1, 19 in all"),
+        (4, 0x7E, " ends at 68, its length says 10"),  # the key
+        (7, 0x7E, " ends at 71, its length says 10"),  # the value
+        (9, 2, "1 headers announced, too few bytes remain"),
+    ],
+)
+def test_what_a_record_announces_ends_within_it(position, value, reason):
+    """The number of the record is said to callers that ask for it."""
+    data = build_batch([(b"kk", b"v"), (b"k", b"v")])[HEADER_BYTES:]
+
+    def walk(is_numbered):
+        changed = bytearray(data)
+        changed[position] = value
+        for index, spans in enumerate(walk_spans(bytes(changed), 0, 2, is_numbered=is_numbered)):
+            walk_headers(bytes(changed), spans.headers, spans.end, index if is_numbered else None)
+
+    with pytest.raises(CorruptRecord) as told:
+        walk(is_numbered=True)
+    assert str(told.value) == (f"record 0{reason}" if reason[0] == " " else reason)
+    with pytest.raises(CorruptRecord) as told:
+        walk(is_numbered=False)
+    assert "record 0" not in str(told.value)
+
+
+def test_the_header_is_the_same_in_c_and_in_one_file_there():
+    """Positions and attribute bits; `batch.h` may lack a bit that no C looks at."""
+    kernel = ROOT / "protocol" / "kernel"
+    text = (kernel / "batch.h").read_text()
+    positions = {name: int(value) for name, value in re.findall(r"\b([A-Z_]+_AT) = (\d+)", text)}
+    starts = [struct.calcsize(HEADER.format[: 1 + index]) for index in range(len(RecordBatchHeader._fields))]
+    assert sorted(positions.values()) == starts[1:]
+    bits = {name: int(value, 0) for name, value in re.findall(r"#define ([A-Z_]+_(?:BIT|MASK)) (\w+)", text)}
+    assert bits == {name: getattr(record_batch, name) for name in bits} != {}
+    known = re.compile(rf"\b(?:{'|'.join(positions)})\b|#define ({'|'.join(bits)}|HEADER_BYTES|LOG_OVERHEAD_BYTES) ")
+    assert not {
+        path.name for path in kernel.glob("*.[ch]") if path.name != "batch.h" and known.search(path.read_text())
+    }
+
+
+def test_records_are_walked_in_one_place():
+    """Who reads a signed varint reads records, and nobody takes one apart where it is needed."""
+    reads = re.compile(r"import .*\bread_varlong\b|(?<!1) << 7\b")
+    readers = {path.name for path in CODE if reads.search(path.read_text())}
+    lengths_alone = {"plain_records.py"}  # of large batches
+    heads_alone = {"record_search.py"}  # of batches that are not there as a whole
+    assert readers == {"varint.py", "record_batch.py"} | lengths_alone | heads_alone
 
 
 def test_whole_entries_end_where_one_is_cut_off_and_name_the_next_offset():

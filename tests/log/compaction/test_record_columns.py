@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headrace.log.compaction import record_columns
 from headrace.log.compaction.record_columns import PADDING_BYTES, hash_keys, walk_lanes
 from headrace.protocol.record_batch import (
     HEADER_BYTES,
@@ -59,17 +58,12 @@ def rows_of(data, columns, batches):
     ]
 
 
-@pytest.mark.parametrize("lanes_min", [1, 4, 1000])
 @settings(max_examples=60, deadline=None)
 @given(st.lists(records, min_size=1, max_size=12))
-def test_columns_are_what_the_record_reader_finds(lanes_min, many):
+def test_columns_are_what_the_record_reader_finds(many):
     batches = [make_batch(rows) for rows in many]
-    before, record_columns.LANES_MIN = record_columns.LANES_MIN, lanes_min
-    try:
-        data, *places = lanes_of(batches)
-        columns = walk_lanes(data, *places)
-    finally:
-        record_columns.LANES_MIN = before
+    data, *places = lanes_of(batches)
+    columns = walk_lanes(data, *places)
     expected = [
         (lane, one.offset, one.timestamp_ms, one.key, -1 if one.value is None else len(one.value))
         for lane, batch in enumerate(batches)
@@ -82,21 +76,17 @@ def test_columns_are_what_the_record_reader_finds(lanes_min, many):
         assert plain[columns.body[row]] == 0
 
 
-@pytest.mark.parametrize("lanes_min", [1, 1000])
 @settings(max_examples=200, deadline=None)
 @given(st.data())
-def test_noise_raises_and_never_reads_outside(lanes_min, data):
+def test_noise_raises_and_never_reads_outside(data):
     batches = [bytearray(make_batch([(TIME_MS, b"key", b"value", 1)] * 3)) for _ in range(3)]
     batch = data.draw(st.sampled_from(batches))
     for _ in range(data.draw(st.integers(1, 4))):
         batch[data.draw(st.integers(HEADER_BYTES, len(batch) - 1))] = data.draw(st.integers(0, 255))
-    before, record_columns.LANES_MIN = record_columns.LANES_MIN, lanes_min
     try:
         columns = walk_lanes(*lanes_of(batches))
     except CorruptRecord:
         return
-    finally:
-        record_columns.LANES_MIN = before
     assert (columns.end <= np.repeat(np.cumsum([len(one) - HEADER_BYTES for one in batches]), 3)).all()
 
 

@@ -11,7 +11,7 @@ from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.frames import build_request
 from headrace.protocol.record_batch import ATTRIBUTES_POSITION, CRC_POSITION, HEADER_BYTES, build_batch
-from headrace.protocol.varint import read_zigzag
+from headrace.protocol.varint import read_varlong
 from headrace.shm.arena import Arena
 from headrace.shm.layout import ARENA_DATA
 from headrace.shm.messages import (
@@ -196,9 +196,9 @@ def contradicting_batch():
     batch = bytearray(build_batch([(None, b"x" * 300)] * 40, timestamp_ms=1_795_000_000_000))
     position = HEADER_BYTES
     for _ in range(39):
-        length, body = read_zigzag(bytes(batch), position)
-        position = body + (length >> 1)
-    _length, body = read_zigzag(bytes(batch), position)
+        length, body = read_varlong(bytes(batch), position)
+        position = body + length
+    _length, body = read_varlong(bytes(batch), position)
     assert batch[body + 2] == 39 << 1
     batch[body + 2] = 7
     BASE_TIMESTAMP.pack_into(batch, BASE_TIMESTAMP_POSITION, -5)

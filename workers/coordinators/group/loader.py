@@ -9,9 +9,9 @@ The log's bytes are hostile: any client that calls itself `__admin_client` may w
 a load ends it at each start. So whatever a batch or a group raises is reported, and the load continues; what one batch may
 cost is bounded by OPENED_BYTES_MAX and OPENED_RECORDS_MAX.
 
-A million records are read at a start, so the walk over a batch is one loop over bytes: records are not made into
-objects, values are not decoded until they are read. The record kernel takes a batch in one call, where it was built
-(`protocol/record_kernel.py`), no transaction is open, and nothing in it is odd.
+A million records are read at a start, so records are not made into objects, and values are not decoded until they are read.
+The record kernel takes a batch in one call, where it was built (`protocol/record_kernel.py`), no transaction is open, and
+nothing in it is odd.
 
 Source: Kafka `GroupMetadataManager.doLoadGroupsAndOffsets`.
 """
@@ -42,8 +42,8 @@ from headrace.protocol.record_batch import (
     compute_crc,
     iterate_records,
     parse_header,
+    walk_spans,
 )
-from headrace.protocol.varint import ZIGZAGS, read_varlong
 from headrace.workers.coordinators.group.group import Group
 from headrace.workers.coordinators.group.records import METADATA_BYTES_MAX, decode_group, decode_offset
 from headrace.workers.coordinators.group.state import GroupState
@@ -111,9 +111,9 @@ class Loader:
             )
 
     def _take_plain(self, header: RecordBatchHeader, batch: memoryview) -> None:
-        """The hot loop: framing read in place, key split into group and suffix, value kept as it is."""
+        """The hot loop, where there is no kernel: a key is split into group and suffix, a value kept as it is."""
         data = bytes(decompress(header.codec, batch[HEADER_BYTES : header.size_bytes], OPENED_BYTES_MAX))
-        zigzags, offsets, suffixes = ZIGZAGS, self._offsets, self._suffixes
+        offsets, suffixes = self._offsets, self._suffixes
         places = self._places if self._transactions else None
         if places is None and _load_offsets is not None:
             others = _load_offsets(data, header.record_count, offsets, suffixes)
@@ -122,60 +122,27 @@ class Loader:
                 for key, value in others:
                     self._take_other(key, value, header.base_offset)
                 return
-        position = 0
-        for _ in range(header.record_count):
-            if (byte := data[position]) < 128:
-                length, position = zigzags[byte], position + 1
-            else:
-                length, position = read_varlong(data, position)
-            end = position + length
-            if length < 0 or end > len(data):
-                raise CorruptRecord(f"record of {length} bytes at {position}, {len(data)} in all")
-            position += 1
-            while data[position] > 127:  # timestamp delta: of no use here
-                position += 1
-            position += 1
-            delta_position = position
-            while data[position] > 127:  # offset delta
-                position += 1
-            position += 1
-            if (byte := data[position]) < 128:
-                length, position = zigzags[byte], position + 1
-            else:
-                length, position = read_varlong(data, position)
-            key_end = position + length
-            if (byte := data[key_end if length >= 0 else position]) < 128:
-                value_length, value_position = zigzags[byte], (key_end if length >= 0 else position) + 1
-            else:
-                value_length, value_position = read_varlong(data, key_end if length >= 0 else position)
-            if value_position + value_length > end:
-                raise CorruptRecord(f"value of {value_length} bytes at {value_position}, its record ends at {end}")
+        for spans in walk_spans(data, 0, header.record_count):
             self.records += 1
-            if length > 8 and data[position] == 0 and data[position + 1] <= 1:
-                group_end = position + 4 + (data[position + 2] << 8 | data[position + 3])
-                if group_end + 6 > key_end:
-                    self.report(f"key of {length} bytes in batch {header.base_offset}")
-                    position = end
-                    continue
-                group = data[position + 4 : group_end]
-                suffix = data[group_end:key_end]
-                if value_length >= 0:
-                    known = offsets.get(group)
-                    if known is None:
-                        known = offsets[group] = {}
-                    known[suffixes.setdefault(suffix, suffix)] = data[value_position : value_position + value_length]
-                else:
-                    known = offsets.get(group)
-                    if known is not None:
-                        known.pop(suffix, None)
-                if places is not None:
-                    delta, _ = read_varlong(data, delta_position)
-                    places.setdefault(group, {})[suffix] = header.base_offset + delta
-            else:
-                key = data[position:key_end] if length >= 0 else None
-                value = data[value_position : value_position + value_length] if value_length >= 0 else None
+            key = data[spans.key_start : spans.key_end] if spans.key_length >= 0 else None
+            value = data[spans.value_start : spans.headers] if spans.value_length >= 0 else None
+            if key is None or len(key) <= 8 or key[0] or key[1] > 1:
                 self._take_other(key, value, header.base_offset)
-            position = end
+                continue
+            group_end = 4 + (key[2] << 8 | key[3])
+            if group_end + SUFFIX_BYTES_MIN > len(key):
+                self.report(f"key of {len(key)} bytes in batch {header.base_offset}")
+                continue
+            group, suffix = key[4:group_end], key[group_end:]
+            known = offsets.get(group)
+            if value is not None:
+                if known is None:
+                    known = offsets[group] = {}
+                known[suffixes.setdefault(suffix, suffix)] = value
+            elif known is not None:
+                known.pop(suffix, None)
+            if places is not None:
+                places.setdefault(group, {})[suffix] = header.base_offset + spans.offset_delta
 
     def _take_other(self, key: bytes | None, value: bytes | None, base_offset: int) -> None:
         """Any record but that of a plain offset."""

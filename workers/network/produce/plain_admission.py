@@ -10,7 +10,6 @@ Source: Kafka `LogValidator.assignOffsetsNonCompressed`.
 
 from __future__ import annotations
 
-from struct import Struct
 from typing import Final
 
 from headrace.errors import ErrorCode, KafkaError
@@ -20,17 +19,17 @@ from headrace.protocol import record_kernel
 from headrace.protocol.plain_records import FIRST_RECORDS, scan_plain
 from headrace.protocol.record_batch import (
     HEADER_BYTES,
+    LOG_OVERHEAD_BYTES,
     CorruptRecord,
     RecordBatchHeader,
     compute_crc,
     parse_header,
     store_crc,
     store_max_timestamp,
+    unpack_header,
 )
 from headrace.protocol.record_scan import scan_records
 
-_HEAD: Final = Struct("8B")  # of the first record
-_unpack_head: Final = _HEAD.unpack_from
 _is_plain: Final = record_kernel.is_plain
 
 
@@ -41,53 +40,23 @@ def check_plain(batch: memoryview) -> None:
     """
     if _is_plain is not None and _is_plain(batch, PLAIN_WHOLE_RECORDS_MAX, FIRST_RECORDS):
         return
-    header = parse_header(batch)
-    count, base_timestamp, max_timestamp = header.record_count, header.base_timestamp, header.max_timestamp
-    if header.size_bytes != len(batch) or count <= 0 or header.last_offset_delta != count - 1:
-        return
-    if count == 1 and base_timestamp == max_timestamp >= 0 and _is_one(batch):
+    (
+        _base_offset, length, _epoch, _magic, crc, _attributes, last_delta,
+        base_timestamp, max_timestamp, _producer_id, _producer_epoch, _sequence, count,
+    ) = unpack_header(batch, 0)  # fmt: skip
+    if length + LOG_OVERHEAD_BYTES != len(batch) or count <= 0 or last_delta != count - 1:
         return
     data = bytes(batch[HEADER_BYTES:])
     try:
         most = scan_plain(data, count)
     except CorruptRecord as failure:
-        if compute_crc(batch) != header.crc:
+        if compute_crc(batch) != crc:
             return
         raise KafkaError(ErrorCode.INVALID_RECORD, str(failure)) from None
     if base_timestamp >= 0 and (count > PLAIN_WHOLE_RECORDS_MAX or base_timestamp + (most >> 1) == max_timestamp):
         return
-    if compute_crc(batch) == header.crc:
-        _mend(batch, data, header)
-
-
-def _is_one(batch: memoryview) -> bool:
-    """Whether the batch holds one record that is right and as most are: one byte of offset and timestamp delta, a key below
-    64 bytes or none, a value below 8 KiB, no headers. Of others nothing is said."""
-    total = len(batch)
-    if total < HEADER_BYTES + _HEAD.size:
-        return False
-    bits, high, time, offset, key, size, more, last = _unpack_head(batch, HEADER_BYTES)
-    body = HEADER_BYTES + 1
-    if bits >= 128:
-        if high >= 128:
-            return False
-        bits += (high << 7) - 128
-        body += 1
-        time, offset, key, size, more = offset, key, size, more, last
-    if time or offset or bits & 1 or body + (bits >> 1) != total or batch[total - 1]:
-        return False
-    place = body + 4  # after attributes, both deltas and the key's length
-    if key != 1:
-        place += key >> 1
-        if key & 1 or key >= 128 or place + 2 > total:
-            return False
-        size, more = batch[place], batch[place + 1]
-    if size >= 128:
-        if more >= 128:
-            return False
-        size += (more << 7) - 128
-        place += 1
-    return place + 2 + (0 if size & 1 else size >> 1) == total
+    if compute_crc(batch) == crc:
+        _mend(batch, data, parse_header(batch))
 
 
 def _mend(batch: memoryview, data: bytes, header: RecordBatchHeader) -> None:

@@ -11,11 +11,9 @@ from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_response
 from headrace.protocol.frames import build_request, parse_response_header
-from headrace.protocol.plain_records import scan_plain
 from headrace.protocol.record_batch import (
     HEADER,
     HEADER_BYTES,
-    CorruptRecord,
     Record,
     build_batch,
     compute_crc,
@@ -23,7 +21,7 @@ from headrace.protocol.record_batch import (
     parse_header,
 )
 from headrace.settings import Settings
-from headrace.workers.network.produce.plain_admission import _is_one, check_plain
+from headrace.workers.network.produce.plain_admission import check_plain
 from headrace.workers.network.produce.record_policy import RecordPolicy
 from tests.workers.network.network_rig import PARTITION_WORKER
 
@@ -188,30 +186,3 @@ def test_records_of_a_compressed_batch_keep_within_64_bits_whatever_their_deltas
         body = build_batch([Record(0, 0, None, b""), Record(1, delta, None, b"")])[HEADER_BYTES:]
         batch = batch_of([(None, b"")] * 2, body=body, base_timestamp=base)
         assert list(iterate_records(batch))[1].timestamp_ms == wanted
-
-
-@pytest.mark.parametrize("size", [0, 1, 57, 58, 59, 60, 63, 64, 100, 8_180, 8_192, 20_000])
-@pytest.mark.parametrize("key", [None, b"", b"k", b"k" * 63, b"k" * 64, b"k" * 300])
-def test_one_record_of_any_size_is_judged_as_the_whole_walk_judges_it(size, key):
-    """Most batches of one record are judged by a shortcut."""
-    for value in (bytes(size), None):
-        batch = batch_of([(key, value)])
-        check_plain(batch)
-        for place in range(HEADER_BYTES, len(batch)):
-            if (
-                HEADER_BYTES + 12 < place < len(batch) - 3
-                and not HEADER_BYTES + len(key or b"") < place < HEADER_BYTES + len(key or b"") + 14
-            ):
-                continue
-            changed = batch_of(
-                [(key, value)],
-                body=bytes(batch[HEADER_BYTES:place]) + bytes([batch[place] ^ 2]) + bytes(batch[place + 1 :]),
-            )
-            try:
-                scan_plain(bytes(changed[HEADER_BYTES:]), 1)
-                is_right = True
-            except CorruptRecord:
-                is_right = False
-            assert _is_one(changed) <= is_right
-    assert _is_one(batch_of([(b"k", bytes(100))]))
-    assert _is_one(batch_of([(None, bytes(10))]))
