@@ -48,11 +48,11 @@ help: ## this text
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
 setup: $(STAMP) ## the virtual environment and the compiled core, once (HEADRACE_PURE=1: no core)
-	@$(BIN)/python -m headrace.compiled_build --once
+	@$(BIN)/python -m tools.native --once
 
 # Without a compiler it says so and succeeds: the sources run as they are. So do sources that were edited since.
 core: $(STAMP) ## the compiled core of the sources as they are now
-	@$(BIN)/python -m headrace.compiled_build
+	@$(BIN)/python -m tools.native
 
 check-tools:
 	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is not on the PATH: install Python 3.11 or later, or set PYTHON=..." >&2; exit 1; }
@@ -78,7 +78,7 @@ $(STAMP): pyproject.toml constraints.txt
 
 # It does not wait for the compiled core, which takes as long as all else: `make core` before it shows that form
 demo: $(STAMP) ## a client writes, Spark reads the page cache (FILE=lines.txt for lines of your own)
-	@$(BIN)/python -m headrace.kernel_build
+	@$(BIN)/python -m tools.native kernel
 	@$(BIN)/headrace demo $${FILE:+-- "$$FILE"}
 
 # Hundreds of processes start; without byte code beside the sources each compiles them anew
