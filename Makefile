@@ -42,7 +42,7 @@ DOTS = (for _ in 0 1 2 3 4 5 6 7 8 9; do for _ in 0 1 2 3 4 5 6 7 8 9; do for _ 
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup core check-tools demo test test-quick heavy matrix lint codec links bench bench-compare interop swap scenarios chaos load-chaos query-chaos sink-chaos classic-chaos mirror-chaos mirror-proof client-chaos foreign readme systemd clean
+.PHONY: help setup core check-tools demo test test-quick heavy matrix lint codec links bench bench-compare interop swap scenarios chaos load-chaos query-chaos sink-chaos classic-chaos mirror-chaos mirror-proof client-chaos foreign readme systemd installs clean
 
 help: ## this text
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -189,6 +189,9 @@ readme: $(STAMP) ## every fenced command of README.md and docs/operations.md, wo
 
 systemd: $(STAMP) ## the shipped unit under a systemd of its own (needs root and systemd-nspawn; some ten minutes)
 	$(BIN)/python -m pytest -m systemd --timeout=900 -rs tests/systemd
+
+installs: $(STAMP) ## pip install of a wheel and of the checkout, for each Python here, with and without a C compiler (some fifteen minutes)
+	$(BIN)/python -m tools.try_installs
 
 clean: ## remove what make made
 	rm -rf $(VENV) headrace/_compiled build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
