@@ -206,7 +206,8 @@ def link_tree(root: Path, tree: Path) -> None:
 
 
 def _translate(root: Path, tree: Path, code: Path, arguments: list[str]) -> None:
-    environment = {**os.environ, PURE: "1", "PYTHONPATH": str(root.resolve()), "MYPYPATH": str(tree)}
+    search = os.pathsep.join(filter(None, [str(root.resolve()), os.environ.get("PYTHONPATH")]))  # pip gives mypy by it
+    environment = {**os.environ, PURE: "1", "PYTHONPATH": search, "MYPYPATH": str(tree)}
     run([sys.executable, "-m", translate.__name__, str(code), *arguments], tree, environment)
 
 

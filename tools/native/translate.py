@@ -23,6 +23,15 @@ from tools.native.struct_functions import StructFunction, c_of, struct_functions
 GROUP: Final = "headrace_core"  # mypyc: the library's module is GROUP__mypyc
 PLAIN: Final = "plain.txt"
 
+# In pip's environment none of our requirements is installed: what does not compile by it is not reported in other modules.
+CONFIG: Final = """\
+[mypy]
+explicit_package_bases = true
+namespace_packages = true
+ignore_missing_imports = true
+follow_imports = silent
+"""
+
 # Functions of the sources with C of their own: arguments, result, the C function. o: an object, i: an int, n: None, b: a bool;
 # the error kind is mypyc's, `never` for what can't fail.
 FUNCTIONS: Final = (
@@ -48,9 +57,7 @@ def main(code: Path, arguments: list[str]) -> None:
         write_struct_functions(code, functions)
         why_plain = register(functions)
     config = code / "mypy.ini"
-    config.write_text(
-        "[mypy]\nexplicit_package_bases = true\nnamespace_packages = true\nignore_missing_imports = true\n"
-    )
+    config.write_text(CONFIG)
     from mypyc.build import mypycify
 
     mypycify(

@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+import tomllib
 
 import pytest
 
@@ -62,6 +63,15 @@ def test_what_goes_into_types_and_constants_makes_the_core_stale_too():
         "headrace/native/memory.h",
     } <= set(besides)
     assert not set(besides) & set(sources(ROOT).values())
+
+
+def test_a_wheel_carries_the_c_that_was_compiled_in():
+    """Otherwise its core would be stale where it is installed."""
+    patterns = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]["headrace"]
+    carried = {path.relative_to(ROOT).as_posix() for pattern in patterns for path in (ROOT / "headrace").glob(pattern)}
+    needed = {path for path in read_besides(ROOT) if not path.endswith(".py")}
+    assert "headrace/native/core.h" in needed
+    assert needed <= carried
 
 
 def test_no_class_outside_inherits_from_one_inside():
@@ -179,6 +189,15 @@ def test_a_translation_that_fails_leaves_pure_python(tmp_path, monkeypatch):
     monkeypatch.setattr(native_core, "c_compiler", lambda: ["cc"])
     assert build(ROOT, directory(tmp_path), "../") == "mypyc said no"
     assert CompiledCore(tmp_path).reason == "not built: mypyc said no"
+
+
+def test_mypyc_is_found_where_pip_puts_it(tmp_path, monkeypatch):
+    """A wheel is built in an environment that PYTHONPATH alone leads to."""
+    seen = {}
+    monkeypatch.setattr(native_core, "run", lambda _command, _directory, environment: seen.update(environment))
+    monkeypatch.setenv("PYTHONPATH", "/of/pip")
+    native_core._translate(ROOT, tmp_path, tmp_path, [])
+    assert seen["PYTHONPATH"].split(":") == [str(ROOT), "/of/pip"]
 
 
 def test_functions_that_do_not_compile_are_left_out_and_the_manifest_says_so(tmp_path, monkeypatch):
