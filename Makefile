@@ -42,17 +42,17 @@ DOTS = (for _ in 0 1 2 3 4 5 6 7 8 9; do for _ in 0 1 2 3 4 5 6 7 8 9; do for _ 
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup core check-tools demo test test-quick heavy matrix lint codec links bench bench-compare interop swap scenarios simulate chaos load-chaos query-chaos sink-chaos classic-chaos mirror-chaos mirror-proof client-chaos foreign readme systemd clean
+.PHONY: help setup core check-tools demo test test-quick heavy matrix lint codec links bench bench-compare interop swap scenarios simulate chaos load-chaos query-chaos sink-chaos classic-chaos mirror-chaos mirror-proof client-chaos foreign readme systemd installs clean
 
 help: ## this text
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
 setup: $(STAMP) ## the virtual environment and the compiled core, once (HEADRACE_PURE=1: no core)
-	@$(BIN)/python -m headrace.compiled_build --once
+	@$(BIN)/python -m tools.native --once
 
 # Without a compiler it says so and succeeds: the sources run as they are. So do sources that were edited since.
 core: $(STAMP) ## the compiled core of the sources as they are now
-	@$(BIN)/python -m headrace.compiled_build
+	@$(BIN)/python -m tools.native
 
 check-tools:
 	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is not on the PATH: install Python 3.11 or later, or set PYTHON=..." >&2; exit 1; }
@@ -78,7 +78,7 @@ $(STAMP): pyproject.toml constraints.txt
 
 # It does not wait for the compiled core, which takes as long as all else: `make core` before it shows that form
 demo: $(STAMP) ## a client writes, Spark reads the page cache (FILE=lines.txt for lines of your own)
-	@$(BIN)/python -m headrace.kernel_build
+	@$(BIN)/python -m tools.native kernel
 	@$(BIN)/headrace demo $${FILE:+-- "$$FILE"}
 
 # Hundreds of processes start; without byte code beside the sources each compiles them anew
@@ -192,6 +192,9 @@ readme: $(STAMP) ## every fenced command of README.md and docs/operations.md, wo
 
 systemd: $(STAMP) ## the shipped unit under a systemd of its own (needs root and systemd-nspawn; some ten minutes)
 	$(BIN)/python -m pytest -m systemd --timeout=900 -rs tests/systemd
+
+installs: $(STAMP) ## pip install of a wheel and of the checkout, for each Python here, with and without a C compiler (some fifteen minutes)
+	$(BIN)/python -m tools.try_installs
 
 clean: ## remove what make made
 	rm -rf $(VENV) headrace/_compiled build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info

@@ -1,20 +1,25 @@
-"""The compiled form of the modules on the request path, where it was built: which of the two forms runs.
+"""Native or pure Python: which form runs is chosen here, when headrace is imported, and here alone.
 
-Runs in: every process that imports headrace; `headrace/__init__.py` installs it. The sources stay what runs where there is nothing
-better: `compiled_build.py` translates some of them to one shared library with mypyc and writes
+Each of the two native parts is used where it was built and its sources still are what was compiled. Otherwise pure Python runs:
+
+    compiled core    some modules (`tools/native/core.py` lists them) as one library     this file
+    record kernel    `protocol/kernel/`, C functions that walk records                   `compiled_kernel.py`
+
+HEADRACE_PURE=1 is pure Python at any time. `headrace version` says which form runs, and why. Built they are by `python -m tools.native`
+(`make core`) in a checkout, by `setup.py` in a wheel:
 
     headrace/_compiled/TAG/manifest.txt     TAG: of the Python that it was built for, cpython-311-x86_64-linux-gnu
     headrace/_compiled/TAG/core-HASH.so     all modules in one: calls between them are C calls
 
     manifest    line 1     a FORMAT that is not ours: pure Python
                 line 2     built NAME of the library | failed REASON
+                line 3     with struct functions | without struct functions: REASON
                 others     module, or - | path from headrace/ | size | modified, ns | hash, by tabs
 
-An import of a module of the manifest is answered from the library, if every file in the manifest still is what was compiled: one that
-was edited, or is gone, and all of them run as pure Python (calls within the library would go round an edited module). Lines with -
-are of files that are not compiled, but whose types and constants went into what is. A file of the same size and time is the same;
-with another time its hash decides, as after a checkout or in a wheel. HEADRACE_PURE=1 is pure Python at any time.
-`headrace version` says which form runs, and why.
+`headrace/__init__.py` puts a finder before Python's own. It answers the import of a module of the manifest from the library, if every
+file of the manifest still is what was compiled. If one was edited, or is gone, all of them run as pure Python: calls within the library
+would go round an edited module. Lines with - are of files that are not compiled, but whose types, constants and C went into what is. A
+file of the same size and time is the same; with another time its hash decides, as after a checkout or in a wheel.
 """
 
 from __future__ import annotations
@@ -27,13 +32,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-FORMAT = "headrace compiled core 1"
+FORMAT = "headrace compiled core 2"
 PURE = "HEADRACE_PURE"
 LIBRARY = "headrace_core__mypyc"  # the name that mypyc gives the module which holds all others
 LOADER = "headrace_core_load"
 PACKAGE = Path(__file__).parent
 NO_MODULE = "-"
-NOT_BUILT = "the compiled core was not built here"
+WITH_FUNCTIONS = "with struct functions"  # in C (`headrace/native`): mypyc took them
+WITHOUT_FUNCTIONS = "without struct functions"
+NOT_BUILT = "the compiled core was not built here, make core builds it"
 
 
 def is_pure_asked() -> bool:
@@ -49,14 +56,15 @@ def directory(package: Path = PACKAGE) -> Path:
 class CompiledCore:
     """Finds and loads what the manifest has (PEP 451); knows why it does not.
 
-    modules   name -> path of the source, of those that come from the library
-    reason    why there are none; empty where there are
+    modules    name -> path of the source, of those that come from the library
+    functions  whether they have our C functions, in words
+    reason     why there are no modules; empty where there are
     """
 
     def __init__(self, package: Path = PACKAGE) -> None:
         self.modules: dict[str, str] = {}
+        self.functions = ""
         self.reason = ""
-        self.is_failed = False  # its build was tried
         self._files: list[tuple[str, int, int, str]] = []  # path, size, time, hash
         self._library: Any = None
         self._load: Any = None
@@ -66,7 +74,7 @@ class CompiledCore:
         self._directory = directory(package)
         try:
             self._read((self._directory / "manifest.txt").read_text(), package)
-        except (OSError, ValueError):  # ValueError: it is cut, or of another make
+        except (OSError, ValueError, IndexError):  # the last two: it is truncated, or of another make
             self.modules, self.reason = {}, NOT_BUILT
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
@@ -95,11 +103,10 @@ class CompiledCore:
         lines = text.splitlines()
         state, _, rest = lines[1].partition(" ") if len(lines) > 1 and lines[0] == FORMAT else ("", "", "")
         if state != "built":
-            self.is_failed = state == "failed"
-            self.reason = rest if self.is_failed else NOT_BUILT
+            self.reason = rest if state == "failed" else NOT_BUILT
             return
-        self._name = rest
-        for line in lines[2:]:
+        self._name, self.functions = rest, lines[2]
+        for line in lines[3:]:
             name, place, size, modified_ns, digest = line.split("\t")
             path = f"{package}/{place}"
             self._files.append((path, int(size), int(modified_ns), digest))
@@ -155,7 +162,7 @@ def install() -> None:
 
 
 def describe() -> str:
-    """The form that runs: `compiled core, 170 modules`, or `pure Python: REASON`."""
+    """The form that runs: `compiled core, 126 modules with struct functions`, or `pure Python: REASON`."""
     if _core.is_ready():
-        return f"compiled core, {len(_core.modules)} modules"
+        return f"compiled core, {len(_core.modules)} modules {_core.functions}"
     return f"pure Python: {_core.reason}"

@@ -1,9 +1,9 @@
 """The record kernel, where it was built: C functions that walk records, and why there are none.
 
 Runs in: every process that reads records; what it offers is in `protocol/record_kernel.py`, its sources are in `protocol/kernel/`.
-`kernel_build.py` makes of them
+`tools/native/kernel.py` makes of them
 
-    headrace/_compiled/TAG/kernel.txt        as the compiled core's manifest: FORMAT | built NAME or failed REASON | the sources
+    headrace/_compiled/TAG/kernel.txt        FORMAT | built NAME or failed REASON | the sources, as in the compiled core's manifest
     headrace/_compiled/TAG/kernel-HASH.so    one extension module, MODULE
 
 It is used as long as its own sources are what was compiled, whatever became of the core's: it calls nothing of ours, and

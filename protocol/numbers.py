@@ -1,7 +1,7 @@
 """Numbers at a position of bytes, as Kafka's protocol has them: big-endian, with a sign.
 
 Pure. For what reads or writes one message alone (a Produce, an OffsetCommit, the answer to a Fetch); every other one has its functions
-made from the schema. In the compiled core each is a few instructions (`headrace/compiled_memory.py`). All raise struct.error, where the
+made from the schema. In the compiled core each is a few instructions (`headrace/native`). All raise struct.error, where the
 bytes end before, or the number does not fit.
 """
 

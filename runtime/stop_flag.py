@@ -2,7 +2,7 @@
 
 Runs in: every child. Ctrl-C is the supervisor's affair.
 
-Never compiled (`headrace/compiled_build.py`): Python runs a handler between two of its own instructions, and where a cycle is compiled from
+Never compiled (`tools/native/core.py`): Python runs a handler between two of its own instructions, and where a cycle is compiled from
 end to end there are none. A SIGTERM that arrived outside of a system call was not heard then. The property is what a cycle has of them.
 """
 

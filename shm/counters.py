@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from headrace.memory import load_word, store_word
 from headrace.shm.layout import COUNTER_WORDS
 
 NAMES: Final = (
@@ -99,13 +100,13 @@ class Counters:
         """Count up; only the owning process may."""
         words = self._words
         place = self._base + index
-        total = words[place] + count
-        words[place] = total if 0 <= total < _WITHIN else total & _MASK
+        total = load_word(words, place) + count
+        store_word(words, place, total if 0 <= total < _WITHIN else total & _MASK)
 
     def get(self, index: int) -> int:
         """One counter."""
-        return self._words[self._base + index]
+        return load_word(self._words, self._base + index)
 
     def read(self) -> dict[str, int]:
         """All counters by name."""
-        return {name: self._words[self._base + index] for index, name in enumerate(NAMES)}
+        return {name: load_word(self._words, self._base + index) for index, name in enumerate(NAMES)}

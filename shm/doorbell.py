@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 
+from headrace.memory import load_word, store_word
 from headrace.shm.fence import fence
 
 
@@ -28,7 +29,7 @@ class Doorbell:
     def ring(self) -> None:
         """Wake the owner if it sleeps. Call after the commit."""
         fence()
-        if self._words[self._parked]:
+        if load_word(self._words, self._parked):
             self.force()
 
     def force(self) -> None:
@@ -40,7 +41,7 @@ class Doorbell:
 
     def park(self) -> None:
         """Announce the sleep; the owner polls its rings once more after this."""
-        self._words[self._parked] = 1
+        store_word(self._words, self._parked, 1)
         fence()
 
     def unpark(self, is_rung: bool = True) -> None:
@@ -48,7 +49,7 @@ class Doorbell:
 
         is_rung   whether it may have rung: then it is silenced. An unseen ring only ends the next sleep at once
         """
-        self._words[self._parked] = 0
+        store_word(self._words, self._parked, 0)
         if not is_rung:
             return
         try:

@@ -26,6 +26,7 @@ from typing import Final, NamedTuple
 from zlib import crc32
 
 from headrace.limits import SEQLOCK_TRIES_MAX, TOPIC_NAME_LENGTH_MAX
+from headrace.memory import load_word, store_word
 from headrace.shm.cluster_view import ClusterView
 from headrace.shm.layout import LAG_ROW_BYTES, LAG_ROWS, LAG_SECTION_ROWS, LAG_TEXT, LAG_USED, WORD
 from headrace.shm.partition_table import PartitionTable
@@ -80,7 +81,7 @@ class LagTable:
         self._region = region
         self._memory = region.memory
         self._words = region.words
-        self.rows_of_section: int = region.words[LAG_SECTION_ROWS]
+        self.rows_of_section: int = load_word(region.words, LAG_SECTION_ROWS)
         rows = (region.size_bytes - LAG_ROWS) // LAG_ROW_BYTES
         self._sections = rows // self.rows_of_section if self.rows_of_section else 0
 
@@ -90,11 +91,11 @@ class LagTable:
 
     def used(self, section: int) -> int:
         """Rows of the section that ever were in use, its first ones."""
-        return min(self._words[LAG_USED + section], self.rows_of_section)
+        return min(load_word(self._words, LAG_USED + section), self.rows_of_section)
 
     def use(self, section: int, count: int) -> None:
         """This number is in use from now on; only the section's worker may. Before the first write of the last of them."""
-        self._words[LAG_USED + section] = count
+        store_word(self._words, LAG_USED + section, count)
 
     def write(self, place: int, group: str, topic: str, partition: int, committed: int, commit_ms: int) -> None:
         """Fill a row; only the section's worker may."""
@@ -104,37 +105,37 @@ class LagTable:
         text = topic_bytes + group_bytes
         start = LAG_ROWS + place * LAG_ROW_BYTES
         word = start // WORD
-        sequence = self._words[word] | 1
-        self._words[word] = sequence
+        sequence = load_word(self._words, word) | 1
+        store_word(self._words, word, sequence)
         self._memory[start + _FIELDS_START : start + _FIELDS_START + len(fields)] = fields
         self._memory[start + LAG_TEXT : start + LAG_TEXT + len(text)] = text
-        self._words[word] = sequence + 1
+        store_word(self._words, word, sequence + 1)
 
     def move(self, place: int, committed: int, commit_ms: int) -> None:
         """Update a row after another commit of its group."""
         start = LAG_ROWS + place * LAG_ROW_BYTES
         word = start // WORD
-        sequence = self._words[word] | 1
-        self._words[word] = sequence
+        sequence = load_word(self._words, word) | 1
+        store_word(self._words, word, sequence)
         self._memory[start + WORD : start + 3 * WORD] = _PLACE.pack(committed, commit_ms)
-        self._words[word] = sequence + 1
+        store_word(self._words, word, sequence + 1)
 
     def free(self, place: int) -> None:
         """Clear a row."""
         start = LAG_ROWS + place * LAG_ROW_BYTES
         word = start // WORD
-        sequence = self._words[word] | 1
-        self._words[word] = sequence
-        self._words[word + 3] = 0
-        self._words[word] = sequence + 1
+        sequence = load_word(self._words, word) | 1
+        store_word(self._words, word, sequence)
+        store_word(self._words, word + 3, 0)
+        store_word(self._words, word, sequence + 1)
 
     def stamp(self, row: LagRow, first_unread_ms: int) -> None:
         """Set the age of a row's first unread record; only the housekeeper may."""
         start = LAG_ROWS + row.place * LAG_ROW_BYTES
         word = (start + _NAME_START) // WORD
-        self._words[word] = 0
+        store_word(self._words, word, 0)
         self._memory[start + _STAMP_START : start + _NAME_START] = _STAMP.pack(row.committed, first_unread_ms)
-        self._words[word] = row.name
+        store_word(self._words, word, row.name)
 
     def read(self, place: int) -> LagRow | None:
         """A consistent row; None if it is free, or its writer never paused."""
@@ -142,18 +143,18 @@ class LagTable:
         start = LAG_ROWS + place * LAG_ROW_BYTES
         word = start // WORD
         for _ in range(SEQLOCK_TRIES_MAX):
-            sequence = words[word]
+            sequence = load_word(words, word)
             if sequence & 1:
                 continue
             committed, commit_ms, partition, group_bytes, topic_bytes = _FIELDS.unpack_from(memory, start + WORD)
             if not topic_bytes:
                 return None
-            stamped = words[word + _NAME_START // WORD]
+            stamped = load_word(words, word + _NAME_START // WORD)
             looked_at, first_unread_ms = _STAMP.unpack_from(memory, start + _STAMP_START)
-            is_stamp_whole = words[word + _NAME_START // WORD] == stamped
+            is_stamp_whole = load_word(words, word + _NAME_START // WORD) == stamped
             end = start + LAG_TEXT + topic_bytes + group_bytes
             text = bytes(memory[start + LAG_TEXT : end])
-            if words[word] == sequence:
+            if load_word(words, word) == sequence:
                 topic, group = (
                     text[:topic_bytes].decode("utf-8", "replace"),
                     text[topic_bytes:].decode("utf-8", "replace"),
@@ -170,7 +171,7 @@ class LagTable:
         for section in range(self._sections):
             first = self.first_of(section)
             for place in range(first, first + self.used(section)):
-                if words[first_word + place * step]:
+                if load_word(words, first_word + place * step):
                     row = self.read(place)
                     if row is not None:
                         yield row

@@ -21,7 +21,7 @@ from typing import Final, NamedTuple
 
 from headrace.ids import PartitionKey
 from headrace.limits import PARTITION_ROW_WORDS, SEQLOCK_TRIES_MAX, SEQLOCK_YIELDS_MAX
-from headrace.memory import copy_in
+from headrace.memory import copy_in, load_word, store_word
 from headrace.shm.layout import PARTITION_ROW_BYTES, PARTITION_ROWS, WAIT_ROW_BYTES, WORD
 from headrace.shm.region import Region
 
@@ -222,10 +222,10 @@ class PartitionTable:
         words = self._words
         start = PARTITION_ROWS + slot * PARTITION_ROW_BYTES
         base = start // WORD
-        sequence = words[base] | 1
-        words[base] = sequence
+        sequence = load_word(words, base) | 1
+        store_word(words, base, sequence)
         copy_in(self._memory, start + WORD, fields)
-        words[base] = sequence + 1
+        store_word(words, base, sequence + 1)
 
     def read(self, slot: int) -> PartitionRow | None:
         """A consistent row; None where the writer died in the middle, or was stopped there for long.
@@ -239,11 +239,11 @@ class PartitionTable:
         for tried in range(SEQLOCK_TRIES_MAX + SEQLOCK_YIELDS_MAX):
             if tried >= SEQLOCK_TRIES_MAX:
                 os.sched_yield()
-            sequence = words[base]
+            sequence = load_word(words, base)
             if sequence & 1:
                 continue
             fields = _unpack_from(memory, start + WORD)
-            if words[base] == sequence:
+            if load_word(words, base) == sequence:
                 return PartitionRow._make(fields)
         return None
 
@@ -254,7 +254,7 @@ class PartitionTable:
                   one in progress, and its fields may belong to different versions
         """
         start = PARTITION_ROWS + slot * PARTITION_ROW_BYTES
-        is_torn = bool(self._words[start // WORD] & 1)
+        is_torn = bool(load_word(self._words, start // WORD) & 1)
         return PartitionRow._make(_unpack_from(self._memory, start + WORD)), is_torn
 
     def set_wait(self, slot: int, network_worker: int, is_waiting: bool, what: int = WAITS_FOR_MARK) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Final
 
+from headrace.memory import load_word, store_word
 from headrace.shm.counters import Counters
 from headrace.shm.layout import (
     PROCESS_AWAY_SINCE,
@@ -76,20 +77,20 @@ class ProcessTable:
         return PROCESS_ROWS // WORD + process_id * PROCESS_ROW_WORDS
 
     def epoch(self) -> int:
-        return self.words[PROCESS_EPOCH // WORD]
+        return load_word(self.words, PROCESS_EPOCH // WORD)
 
     def generation(self, process_id: int) -> int:
-        return self.words[self.row(process_id) + PROCESS_GENERATION]
+        return load_word(self.words, self.row(process_id) + PROCESS_GENERATION)
 
     def pid(self, process_id: int) -> int:
-        return self.words[self.row(process_id) + PROCESS_PID]
+        return load_word(self.words, self.row(process_id) + PROCESS_PID)
 
     def starts(self, process_id: int) -> int:
-        return self.words[self.row(process_id) + PROCESS_STARTS]
+        return load_word(self.words, self.row(process_id) + PROCESS_STARTS)
 
     def exit_code(self, process_id: int) -> int | None:
         """Of the last exit; None while it has not exited. A death by signal n is 128 + n."""
-        code = self.words[self.row(process_id) + PROCESS_EXIT_CODE]
+        code = load_word(self.words, self.row(process_id) + PROCESS_EXIT_CODE)
         return None if code == EXIT_CODE_NONE else code
 
     def heartbeat_ns(self, process_id: int) -> int:
@@ -97,26 +98,26 @@ class ProcessTable:
 
         Later than now while it waits for a disk: no other sign is due before that.
         """
-        return self.words[self.row(process_id) + PROCESS_HEARTBEAT]
+        return load_word(self.words, self.row(process_id) + PROCESS_HEARTBEAT)
 
     def state(self, process_id: int) -> ProcessState:
-        return ProcessState(self.words[self.row(process_id) + PROCESS_STATE])
+        return ProcessState(load_word(self.words, self.row(process_id) + PROCESS_STATE))
 
     def offline_dirs(self, process_id: int) -> int:
         """Log directories that failed a process, or one before it in its place: bit n for the n-th."""
-        return self.words[self.row(process_id) + PROCESS_OFFLINE_DIRS]
+        return load_word(self.words, self.row(process_id) + PROCESS_OFFLINE_DIRS)
 
     def released(self, process_id: int) -> int:
         """The epoch up to which a process has released every ring that was void then."""
-        return self.words[self.row(process_id) + PROCESS_RELEASED]
+        return load_word(self.words, self.row(process_id) + PROCESS_RELEASED)
 
     def followed(self, process_id: int) -> int:
         """Version of the cluster view that a partition worker has acted on to the end; 0 after a restart, before the first."""
-        return self.words[self.row(process_id) + PROCESS_FOLLOWED]
+        return load_word(self.words, self.row(process_id) + PROCESS_FOLLOWED)
 
     def away_since_ms(self, process_id: int) -> int:
         """Since when (of the date) the controller process is without ZooKeeper; 0: it is not."""
-        return self.words[self.row(process_id) + PROCESS_AWAY_SINCE]
+        return load_word(self.words, self.row(process_id) + PROCESS_AWAY_SINCE)
 
     def parked_index(self, process_id: int) -> int:
         return self.row(process_id) + PROCESS_PARKED
@@ -126,69 +127,70 @@ class ProcessTable:
 
     def is_clean_stop(self) -> bool:
         """Whether every partition worker ended with 0 in the current stop."""
-        return bool(self.words[PROCESS_CLEAN_STOP // WORD])
+        return bool(load_word(self.words, PROCESS_CLEAN_STOP // WORD))
 
     def leave(self, process_id: int) -> Leave:
         """Of the controller process: whether a stop has to wait for it."""
-        return Leave(self.words[self.row(process_id) + PROCESS_LEAVE])
+        return Leave(load_word(self.words, self.row(process_id) + PROCESS_LEAVE))
 
     def is_leaving(self) -> bool:
         """Whether the node is about to stop: leaders are moved away now."""
-        return bool(self.words[PROCESS_LEAVING // WORD])
+        return bool(load_word(self.words, PROCESS_LEAVING // WORD))
 
     # The supervisor's stores
 
     def raise_generation(self, process_id: int) -> int:
         """Void a process's generation; its row starts afresh. The epoch moves last."""
         row = self.row(process_id)
-        generation = self.words[row + PROCESS_GENERATION] + 1
-        self.words[row + PROCESS_HEARTBEAT] = 0
-        self.words[row + PROCESS_STATE] = ProcessState.NONE
-        self.words[row + PROCESS_PARKED] = 0
-        self.words[row + PROCESS_RELEASED] = HOLDS_NOTHING
-        self.words[row + PROCESS_FOLLOWED] = 0
-        self.words[row + PROCESS_LEAVE] = Leave.NOTHING
-        self.words[row + PROCESS_GENERATION] = generation
-        self.words[PROCESS_EPOCH // WORD] = self.epoch() + 1
+        generation = load_word(self.words, row + PROCESS_GENERATION) + 1
+        store_word(self.words, row + PROCESS_HEARTBEAT, 0)
+        store_word(self.words, row + PROCESS_STATE, ProcessState.NONE)
+        store_word(self.words, row + PROCESS_PARKED, 0)
+        store_word(self.words, row + PROCESS_RELEASED, HOLDS_NOTHING)
+        store_word(self.words, row + PROCESS_FOLLOWED, 0)
+        store_word(self.words, row + PROCESS_LEAVE, Leave.NOTHING)
+        store_word(self.words, row + PROCESS_GENERATION, generation)
+        store_word(self.words, PROCESS_EPOCH // WORD, self.epoch() + 1)
         return generation
 
     def set_started(self, process_id: int, pid: int) -> None:
         row = self.row(process_id)
-        self.words[row + PROCESS_PID] = pid
-        self.words[row + PROCESS_STARTS] += 1
-        self.words[row + PROCESS_EXIT_CODE] = EXIT_CODE_NONE
+        store_word(self.words, row + PROCESS_PID, pid)
+        store_word(self.words, row + PROCESS_STARTS, load_word(self.words, row + PROCESS_STARTS) + 1)
+        store_word(self.words, row + PROCESS_EXIT_CODE, EXIT_CODE_NONE)
 
     def set_exited(self, process_id: int, exit_code: int) -> None:
-        self.words[self.row(process_id) + PROCESS_EXIT_CODE] = exit_code
+        store_word(self.words, self.row(process_id) + PROCESS_EXIT_CODE, exit_code)
 
     def set_clean_stop(self, is_clean: bool) -> None:
-        self.words[PROCESS_CLEAN_STOP // WORD] = int(is_clean)
+        store_word(self.words, PROCESS_CLEAN_STOP // WORD, int(is_clean))
 
     def set_leaving(self) -> None:
-        self.words[PROCESS_LEAVING // WORD] = 1
+        store_word(self.words, PROCESS_LEAVING // WORD, 1)
 
     # A process's own stores
 
     def set_heartbeat(self, process_id: int, now_ns: int) -> None:
-        self.words[self.row(process_id) + PROCESS_HEARTBEAT] = now_ns
+        store_word(self.words, self.row(process_id) + PROCESS_HEARTBEAT, now_ns)
 
     def set_state(self, process_id: int, state: ProcessState) -> None:
-        self.words[self.row(process_id) + PROCESS_STATE] = state
+        store_word(self.words, self.row(process_id) + PROCESS_STATE, state)
 
     def set_released(self, process_id: int, epoch: int) -> None:
-        self.words[self.row(process_id) + PROCESS_RELEASED] = epoch
+        store_word(self.words, self.row(process_id) + PROCESS_RELEASED, epoch)
 
     def add_offline_dirs(self, process_id: int, mask: int) -> None:
-        self.words[self.row(process_id) + PROCESS_OFFLINE_DIRS] |= mask
+        index = self.row(process_id) + PROCESS_OFFLINE_DIRS
+        store_word(self.words, index, load_word(self.words, index) | mask)
 
     def set_followed(self, process_id: int, view_version: int) -> None:
-        self.words[self.row(process_id) + PROCESS_FOLLOWED] = view_version
+        store_word(self.words, self.row(process_id) + PROCESS_FOLLOWED, view_version)
 
     def set_leave(self, process_id: int, leave: Leave) -> None:
-        self.words[self.row(process_id) + PROCESS_LEAVE] = leave
+        store_word(self.words, self.row(process_id) + PROCESS_LEAVE, leave)
 
     def set_away_since(self, process_id: int, date_ms: int) -> None:
-        self.words[self.row(process_id) + PROCESS_AWAY_SINCE] = date_ms
+        store_word(self.words, self.row(process_id) + PROCESS_AWAY_SINCE, date_ms)
 
     def close(self) -> None:
         self._region.close()

@@ -23,7 +23,7 @@ from typing import Final
 
 from headrace.errors import CorruptRing
 from headrace.limits import RING_BYTES_MAX
-from headrace.memory import Buffer, copy_in, view
+from headrace.memory import Buffer, copy_in, load_word, store_word, view
 from headrace.shm.layout import (
     KIND_MAX,
     KIND_PADDING,
@@ -46,7 +46,11 @@ def _check_ends(region: Region) -> None:
 
     raises   CorruptRing, where they contradict each other
     """
-    tail, head, capacity = region.words[_TAIL], region.words[_HEAD], ring_capacity(region.size_bytes)
+    tail, head, capacity = (
+        load_word(region.words, _TAIL),
+        load_word(region.words, _HEAD),
+        ring_capacity(region.size_bytes),
+    )
     if not 0 <= tail - head <= capacity or (tail | head) & 7:
         raise CorruptRing(f"{region.name}: tail {tail}, head {head}, capacity {capacity}")
 
@@ -62,8 +66,8 @@ class RingWriter:
         self._words = region.words
         self._memory = region.memory
         self._capacity = ring_capacity(region.size_bytes)
-        self._tail = self._words[_TAIL]  # where the next message goes; ahead of the shared word until commit
-        self._head = self._words[_HEAD]
+        self._tail = load_word(self._words, _TAIL)  # where the next message goes; ahead of the shared word until commit
+        self._head = load_word(self._words, _HEAD)
         self.message_bytes_max = self._capacity // 2 - MESSAGE_HEADER_BYTES
 
     def write(self, kind: int, header: Buffer, payload: Buffer | None = None) -> bool:
@@ -88,27 +92,27 @@ class RingWriter:
             if tail + total - self._head > capacity:
                 return False
         if needed > to_end:
-            self._words[_DATA_WORD + (place >> 3)] = to_end - MESSAGE_HEADER_BYTES  # kind 0: padding
+            store_word(self._words, _DATA_WORD + (place >> 3), to_end - MESSAGE_HEADER_BYTES)  # kind 0: padding
             place = 0
         start = RING_DATA + place + MESSAGE_HEADER_BYTES
         memory = self._memory
         copy_in(memory, start, header)
         if payload is not None:
             copy_in(memory, start + header_bytes, payload)
-        self._words[_DATA_WORD + (place >> 3)] = length | kind << 32
+        store_word(self._words, _DATA_WORD + (place >> 3), length | kind << 32)
         self._tail = tail + total
         return True
 
     def _look_at_head(self) -> int:
         """How far the reader is. A head that went back or overtook the tail would let us write over its messages."""
-        head, tail = self._words[_HEAD], self._words[_TAIL]
+        head, tail = load_word(self._words, _HEAD), load_word(self._words, _TAIL)
         if not self._head <= head <= tail or head & 7:
             raise CorruptRing(f"{self._region.name}: head {head}, before {self._head}, tail {tail}")
         return head
 
     def commit(self) -> None:
         """Publish everything written so far: the one store that makes it visible."""
-        self._words[_TAIL] = self._tail
+        store_word(self._words, _TAIL, self._tail)
 
     @property
     def region_bytes(self) -> int:
@@ -130,7 +134,7 @@ class RingReader:
         self._words = region.words
         self._memory = region.memory
         self._capacity = ring_capacity(region.size_bytes)
-        self._head = self._words[_HEAD]  # next message to read; ahead of the shared word until release
+        self._head = load_word(self._words, _HEAD)  # next message to read; ahead of the shared word until release
 
     def poll(self, limit: int, bytes_max: int = RING_BYTES_MAX) -> list[tuple[int, memoryview]]:
         """At most `limit` messages, as (kind, writable view); the views are good until `release`.
@@ -141,7 +145,7 @@ class RingReader:
         raises   CorruptRing, where tail, lengths or kinds contradict each other
         """
         words = self._words
-        tail = words[_TAIL]
+        tail = load_word(words, _TAIL)
         head = self._head
         if head == tail:
             return []
@@ -155,7 +159,7 @@ class RingReader:
         end = head + bytes_max
         while head < tail and limit and head < end:
             place = head & mask
-            word = words[_DATA_WORD + (place >> 3)]
+            word = load_word(words, _DATA_WORD + (place >> 3))
             length = word & 0xFFFFFFFF
             kind = word >> 32
             size = (length + (MESSAGE_HEADER_BYTES + 7)) & ~7
@@ -179,8 +183,8 @@ class RingReader:
         returns   whether the ring had been more than half full: its writer may be waiting for room
         """
         words = self._words
-        was_crowded = words[_TAIL] - words[_HEAD] > self._capacity >> 1
-        words[_HEAD] = self._head
+        was_crowded = load_word(words, _TAIL) - load_word(words, _HEAD) > self._capacity >> 1
+        store_word(words, _HEAD, self._head)
         return was_crowded
 
     @property

@@ -16,6 +16,7 @@ from __future__ import annotations
 import os
 from typing import Final
 
+from headrace.memory import load_word, store_word
 from headrace.shm.layout import PROCESS_STEADY_DATE, WORD
 from headrace.shm.region import SHM_DIRECTORY, Region, RegionError
 
@@ -35,7 +36,7 @@ class SteadyDate:
 
     def at_ms(self, monotonic_ns: int) -> int:
         """The date at a time of the monotonic clock."""
-        return (monotonic_ns + _signed(self._words[_INDEX])) // 1_000_000
+        return (monotonic_ns + _signed(load_word(self._words, _INDEX))) // 1_000_000
 
     # The supervisor's stores
 
@@ -45,14 +46,14 @@ class SteadyDate:
         kept_ns   the word of a life that was killed, in this boot of the machine; 0: there is none
         """
         self._turned_ns = monotonic_ns
-        self._words[_INDEX] = (kept_ns or wall_ns - monotonic_ns) & _MASK
+        store_word(self._words, _INDEX, (kept_ns or wall_ns - monotonic_ns) & _MASK)
 
     def turn(self, wall_ns: int, monotonic_ns: int) -> None:
         """Come closer to the wall clock, by half of the time since the last turn at most."""
         bound_ns, self._turned_ns = (monotonic_ns - self._turned_ns) // 2, monotonic_ns
-        offset_ns = _signed(self._words[_INDEX])
+        offset_ns = _signed(load_word(self._words, _INDEX))
         missing_ns = wall_ns - monotonic_ns - offset_ns
-        self._words[_INDEX] = (offset_ns + max(-bound_ns, min(bound_ns, missing_ns))) & _MASK
+        store_word(self._words, _INDEX, (offset_ns + max(-bound_ns, min(bound_ns, missing_ns))) & _MASK)
 
 
 def kept_offset_ns(prefix: str, what: str) -> int:
@@ -68,7 +69,7 @@ def kept_offset_ns(prefix: str, what: str) -> int:
             region = Region.attach(f"/{name}", writable=False)
         except RegionError:
             continue
-        kept.append(_signed(region.words[_INDEX]))
+        kept.append(_signed(load_word(region.words, _INDEX)))
         region.close()
     return min((one for one in kept if one), default=0)
 

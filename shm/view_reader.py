@@ -10,6 +10,7 @@ from typing import Any, overload
 
 from headrace.ids import NO_LEADER, PartitionKey
 from headrace.limits import VIEW_READ_TRIES_MAX
+from headrace.memory import load_word
 from headrace.shm.cluster_table import ClusterTable
 from headrace.shm.cluster_view import (
     EMPTY_VIEW,
@@ -108,7 +109,7 @@ class ClusterViewReader:
 
     def version(self) -> int:
         """0 until the first publication; one load."""
-        return self._words[VIEW_VERSION]
+        return load_word(self._words, VIEW_VERSION)
 
     def read(self) -> ClusterView:
         """The current view; `EMPTY_VIEW` before the first. Decodes what is new, and nothing if the version is unchanged.
@@ -117,17 +118,17 @@ class ClusterViewReader:
         """
         words = self._words
         for _ in range(VIEW_READ_TRIES_MAX):
-            version = words[VIEW_VERSION]
+            version = load_word(words, VIEW_VERSION)
             if version == self._seen.version:
                 return self._view
             first = VIEW_DESCRIPTORS + (version & 1) * VIEW_DESCRIPTOR_WORDS
-            flips, end, changes, checksum = (words[first + place] for place in range(VIEW_DESCRIPTOR_WORDS))
+            flips, end, changes, checksum = (load_word(words, first + place) for place in range(VIEW_DESCRIPTOR_WORDS))
             publication = Publication(version, flips, end, changes)
             is_known = flips == self._seen.flips and self._seen.version > 0
             begin = self._seen.end if is_known else 0
             data = self._copy(flips & 1, begin, end)
             rows = self._table.changed(self._seen.changes, changes) if self._seen.version else []
-            if words[VIEW_VERSION] == version:
+            if load_word(words, VIEW_VERSION) == version:
                 if checksum != publication.checksum():
                     raise ViewError(f"{self._region.name}: view {version} is corrupt")
                 self._take(publication, list(deltas_of(data)), rows, is_whole=not is_known)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Final, NamedTuple
 
+from headrace.memory import load_word, store_word
 from headrace.shm.cluster_table import ClusterRow, fits_row, pack_row
 from headrace.shm.cluster_view import Changes, ClusterView, PartitionView, TopicView, ViewError, changed_topics
 from headrace.shm.free_rows import FreeRows
@@ -97,7 +98,7 @@ class ClusterViewWriter(ClusterViewReader):
         returns   the view as published
         raises    ViewError, where it does not fit (nothing changed then)
         """
-        assert self._words[VIEW_VERSION] == self._published.version, "another process is publishing"
+        assert load_word(self._words, VIEW_VERSION) == self._published.version, "another process is publishing"
         if changes is None:
             changes = changed_topics(self._given, view.topics)
         others = [view.topics[name] for name in changes if name in view.topics]
@@ -173,8 +174,8 @@ class ClusterViewWriter(ClusterViewReader):
 
     def _next_incarnation(self) -> int:
         """Where the publication fails, or its writer dies, one is left out."""
-        incarnation = self._words[VIEW_INCARNATION] + 1
-        self._words[VIEW_INCARNATION] = incarnation
+        incarnation = load_word(self._words, VIEW_INCARNATION) + 1
+        store_word(self._words, VIEW_INCARNATION, incarnation)
         return incarnation
 
     def _delta(self, view: ClusterView, entries: list[TopicEntry], gone: tuple[str, ...]) -> Delta:
@@ -227,11 +228,11 @@ class ClusterViewWriter(ClusterViewReader):
         """Everything of a publication is there: the descriptor, then the word that commits it."""
         words = self._words
         first = VIEW_DESCRIPTORS + (publication.version & 1) * VIEW_DESCRIPTOR_WORDS
-        words[first] = publication.flips
-        words[first + 1] = publication.end
-        words[first + 2] = publication.changes
-        words[first + 3] = publication.checksum()
-        words[VIEW_VERSION] = publication.version
+        store_word(words, first, publication.flips)
+        store_word(words, first + 1, publication.end)
+        store_word(words, first + 2, publication.changes)
+        store_word(words, first + 3, publication.checksum())
+        store_word(words, VIEW_VERSION, publication.version)
         self._published = publication
 
     def _recover(self) -> None:

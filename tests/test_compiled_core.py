@@ -9,7 +9,7 @@ from importlib.util import source_hash
 import pytest
 
 from headrace import compiled_core
-from headrace.compiled_core import FORMAT, LIBRARY, NOT_BUILT, CompiledCore, directory
+from headrace.compiled_core import FORMAT, LIBRARY, NOT_BUILT, WITH_FUNCTIONS, CompiledCore, directory
 
 SOURCE = "VALUE = 1\n"
 
@@ -27,7 +27,7 @@ def package(tmp_path, monkeypatch):
     monkeypatch.delitem(sys.modules, LIBRARY, raising=False)
     place = tmp_path / "headrace"
     place.mkdir()
-    lines = [FORMAT, "built core-1.so"]
+    lines = [FORMAT, "built core-1.so", WITH_FUNCTIONS]
     for module, name in (("headrace.one", "one.py"), ("-", "limits.py")):
         path = place / name
         path.write_text(SOURCE)
@@ -106,7 +106,8 @@ def test_the_environment_asks_for_pure_python(package, library, monkeypatch, val
         ("", NOT_BUILT),
         ("another format\nbuilt core-1.so\n", NOT_BUILT),
         (FORMAT + "\n", NOT_BUILT),
-        (FORMAT + "\nbuilt core-1.so\ncut", NOT_BUILT),
+        (FORMAT + "\nbuilt core-1.so\n", NOT_BUILT),
+        (FORMAT + f"\nbuilt core-1.so\n{WITH_FUNCTIONS}\ntruncated", NOT_BUILT),
         (FORMAT + "\nfailed not built: there is no C compiler (cc)\n", "not built: there is no C compiler (cc)"),
     ],
 )

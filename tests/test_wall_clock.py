@@ -15,10 +15,7 @@ DATE = re.compile(
 USES = {
     "controller/process.py": (4, "dates in znodes, and in the line that says since when ZooKeeper is away"),
     "headrace/clock.py": (3, "the clock itself"),
-    "headrace/compiled_memory.py": (2, "the clock, compiled"),
-    "headrace/compiled_build.py": (1, "whether a file has changed: compared, never subtracted"),
     "headrace/compiled_core.py": (1, "whether a file has changed: compared, never subtracted"),
-    "headrace/kernel_build.py": (1, "whether a file has changed: compared, never subtracted"),
     "log/compaction/compaction.py": (
         2,
         "how old a segment is, by the steady date: which producers may be known to the owner still",

@@ -19,12 +19,14 @@ from headrace.errors import CorruptIndex
 from headrace.log.disk import Disk
 from headrace.log.index_layout import OFFSET_ENTRY
 from headrace.log.segments.index_file import IndexFile
+from headrace.memory import store_word
 
 _ENTRY: Final = Struct(">ii")
 _WORD: Final = Struct("=Q")
 Buffer = bytes | memoryview | mmap.mmap
 
-assert _ENTRY.format == OFFSET_ENTRY.format  # a module's own, so that it is compiled (`headrace/compiled_memory.py`)
+# a module's own, so that it is compiled (`tools/native/struct_functions.py`)
+assert _ENTRY.format == OFFSET_ENTRY.format
 
 
 class OffsetIndex(IndexFile):
@@ -45,7 +47,7 @@ class OffsetIndex(IndexFile):
         self._next_slot()
         assert self._words is not None
         _pack_entry(self._entry, 0, offset - self.base_offset, position)
-        self._words[self.entries] = _word_at(self._entry, 0)
+        store_word(self._words, self.entries, _word_at(self._entry, 0))
         self.entries += 1
 
     def extend(self, packed: bytes) -> None:

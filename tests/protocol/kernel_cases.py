@@ -3,7 +3,7 @@
     python -m tests.protocol.kernel_cases --cases 1000000 [--seed 7] [--sanitized]
 
 runs that many cases through both, each function for each case; --sanitized with a kernel that reports what C leaves undefined
-(`headrace.kernel_build --sanitized`), in a process of its own with the sanitizer's library before all others.
+(`tools.native --sanitized`), in a process of its own with the sanitizer's library before all others.
 """
 
 import argparse
@@ -18,7 +18,6 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
-from headrace import kernel_build
 from headrace.compiled_core import open_extension
 from headrace.compiled_kernel import MODULE
 from headrace.errors import KafkaError
@@ -57,6 +56,8 @@ from tests.arrow import walk_cases
 from tests.log import follower_cases
 from tests.protocol import builder_cases
 from tests.support import codec_forms
+from tools.native import kernel as native_kernel
+from tools.native.compiler import c_compiler
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 NOW_MS = 1_700_000_000_000
@@ -76,10 +77,10 @@ FORMS = list({**codec_forms.USUAL, **codec_forms.READ, **codec_forms.UNSEEN, **c
 ARGUED = (CorruptRecord, CompressionError, KafkaError, ArithmeticError, ValueError, AssertionError, struct.error)
 
 
-def build(directory, flags=kernel_build.FLAGS):
+def build(directory, flags=native_kernel.FLAGS):
     """The kernel of the sources as they are. raises BuildFailed, where there is no compiler"""
     library = Path(directory) / f"{MODULE}.so"
-    kernel_build.link(ROOT, library, flags)
+    native_kernel.link(ROOT, library, flags)
     return open_extension(MODULE, str(library))
 
 
@@ -548,7 +549,7 @@ def main():
         command = [sys.executable, "-m", "tests.protocol.kernel_cases", *sys.argv[1:]]
         return subprocess.run(command, env=sanitized_environment()).returncode
     with tempfile.TemporaryDirectory(prefix="headrace-kernel-") as directory:
-        kernel = build(directory, kernel_build.SANITIZED_FLAGS if given.sanitized else kernel_build.FLAGS)
+        kernel = build(directory, native_kernel.SANITIZED_FLAGS if given.sanitized else native_kernel.FLAGS)
         print(f"seed {given.seed}", flush=True)
         for number in range(given.cases):
             run_case(kernel, given.seed + number, CHECKS[number % len(CHECKS)])
@@ -560,7 +561,7 @@ def main():
 
 def sanitized_environment():
     """The sanitizer's library goes before the interpreter's; what the interpreter never frees is not looked for."""
-    compiler = kernel_build.compiled_build.c_compiler()
+    compiler = c_compiler()
     library = subprocess.run([*compiler, "-print-file-name=libasan.so"], capture_output=True, text=True, check=True)
     options = "detect_leaks=0:allocator_may_return_null=1"
     return {**os.environ, "LD_PRELOAD": library.stdout.strip(), "ASAN_OPTIONS": options, "PYTHONMALLOC": "malloc"}

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headrace import compiled_kernel, kernel_build
+from headrace import compiled_kernel
 from headrace.compiled_core import directory
 from headrace.compiled_kernel import MANIFEST, NOT_BUILT, load
 from headrace.limits import PLAIN_WHOLE_RECORDS_MAX, RECORD_ERRORS_MAX
@@ -22,6 +22,7 @@ from headrace.protocol.record_batch import HEADER_BYTES, Record, build_batch, it
 from tests.log import follower_cases
 from tests.protocol import kernel_cases
 from tests.support import walkers
+from tools.native import kernel as native_kernel
 
 CASES = 400  # of each check, a millisecond each
 LOGS = 40  # of those that open logs
@@ -221,14 +222,14 @@ def package(tmp_path, monkeypatch):
     monkeypatch.setenv("CFLAGS", "-O0")  # what is built here walks next to nothing
     folder = tmp_path / "protocol" / "kernel"
     folder.mkdir(parents=True)
-    for path in kernel_build.sources(kernel_cases.ROOT):
+    for path in native_kernel.sources(kernel_cases.ROOT):
         (tmp_path / path).write_bytes((kernel_cases.ROOT / path).read_bytes())
     (tmp_path / "headrace").mkdir()
     return tmp_path / "headrace"
 
 
 def build_in(package):
-    return kernel_build.build_kernel(package.parent, directory(package), "../")
+    return native_kernel.build(package.parent, directory(package), "../")
 
 
 @pytest.mark.process
@@ -297,7 +298,7 @@ def test_a_library_that_is_gone_is_told(package):
 
 
 def test_a_wheel_carries_its_sources():
-    made = {path.removeprefix("protocol/") for path in kernel_build.sources(kernel_cases.ROOT)}
+    made = {path.removeprefix("protocol/") for path in native_kernel.sources(kernel_cases.ROOT)}
     import tomllib
 
     project = tomllib.loads((kernel_cases.ROOT / "pyproject.toml").read_text())

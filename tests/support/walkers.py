@@ -2,16 +2,17 @@
 
 import functools
 import tempfile
+from pathlib import Path
 
 import pytest
 
-from headrace import kernel_build
 from headrace.arrow import gathered, header_lists, local_range, python_walk, rows, substring
-from headrace.compiled_build import BuildFailed
 from headrace.compiled_core import open_extension
 from headrace.compiled_kernel import MODULE, load
 from headrace.spark.decoding import flat_avro, flat_json
 from tests.support.tree import ROOT
+from tools.native import kernel as native_kernel
+from tools.native.compiler import BuildFailed
 
 WALKS = (
     (rows, ("walk_batches", "walk_listed")),
@@ -35,7 +36,7 @@ def built():
     with tempfile.TemporaryDirectory(prefix="headrace-kernel-") as directory:
         library = f"{directory}/{MODULE}.so"
         try:
-            kernel_build.link(ROOT, kernel_build.Path(library), kernel_build.FLAGS)
+            native_kernel.link(ROOT, Path(library), native_kernel.FLAGS)
         except BuildFailed as failure:
             return str(failure)
         return open_extension(MODULE, library)  # mapped: its name may go

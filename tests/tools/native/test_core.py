@@ -3,15 +3,16 @@
 import ast
 import subprocess
 import sys
-from pathlib import Path
+import tomllib
 
 import pytest
 
-from headrace import compiled_build
-from headrace.compiled_build import BuildFailed, build, read_besides, sources
-from headrace.compiled_core import CompiledCore, directory
+from headrace.compiled_core import WITH_FUNCTIONS, CompiledCore, directory
+from tests.support.tree import ROOT
+from tools.native import core as native_core
+from tools.native.compiler import BuildFailed
+from tools.native.core import build, read_besides, sources
 
-ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("headrace", "protocol", "shm", "runtime", "log", "client", "classic", "workers", "controller", "node", "spark", "arrow",
             "migration", "cli", "systemd", "bench")  # fmt: skip
 # of these a list does as well as the generator that was written: all is consumed at once, and it is short
@@ -38,7 +39,6 @@ def test_what_a_request_passes_is_in_the_core():
         "log.writing.leader_append", "log.writing.follower_append", "log.reading.reader", "workers.coordinators.group.group_coordinator",
     ):  # fmt: skip
         assert f"headrace.{name}" in inside
-    assert not set(inside) & set(compiled_build.LEFT_OUT)
 
 
 def test_each_cycle_has_instructions_of_pythons_own_in_which_a_handler_of_a_signal_runs():
@@ -57,10 +57,21 @@ def test_what_goes_into_types_and_constants_makes_the_core_stale_too():
         "headrace/limits.py",
         "headrace/settings.py",
         "protocol/messages/fetch_request.py",
-        "protocol/codec.py",
+        "protocol/apis.py",
         "log/disk.py",
+        "shm/layout.py",
+        "headrace/native/memory.h",
     } <= set(besides)
     assert not set(besides) & set(sources(ROOT).values())
+
+
+def test_a_wheel_carries_the_c_that_was_compiled_in():
+    """Otherwise its core would be stale where it is installed."""
+    patterns = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]["headrace"]
+    carried = {path.relative_to(ROOT).as_posix() for pattern in patterns for path in (ROOT / "headrace").glob(pattern)}
+    needed = {path for path in read_besides(ROOT) if not path.endswith(".py")}
+    assert "headrace/native/core.h" in needed
+    assert needed <= carried
 
 
 def test_no_class_outside_inherits_from_one_inside():
@@ -171,13 +182,41 @@ def test_without_a_compiler_the_build_says_why_and_pure_python_runs(tmp_path, mo
 
 
 def test_a_translation_that_fails_leaves_pure_python(tmp_path, monkeypatch):
-    def refuse(_tree, _code, _modules):
+    def refuse(_root, _tree, _code, _arguments):
         raise BuildFailed("mypyc said no")
 
-    monkeypatch.setattr(compiled_build, "_translate", refuse)
-    monkeypatch.setattr(compiled_build, "_compiler", lambda: ["cc"])
+    monkeypatch.setattr(native_core, "_translate", refuse)
+    monkeypatch.setattr(native_core, "c_compiler", lambda: ["cc"])
     assert build(ROOT, directory(tmp_path), "../") == "mypyc said no"
     assert CompiledCore(tmp_path).reason == "not built: mypyc said no"
+
+
+def test_mypyc_is_found_where_pip_puts_it(tmp_path, monkeypatch):
+    """A wheel is built in an environment that PYTHONPATH alone leads to."""
+    seen = {}
+    monkeypatch.setattr(native_core, "run", lambda _command, _directory, environment: seen.update(environment))
+    monkeypatch.setenv("PYTHONPATH", "/of/pip")
+    native_core._translate(ROOT, tmp_path, tmp_path, [])
+    assert seen["PYTHONPATH"].split(":") == [str(ROOT), "/of/pip"]
+
+
+def test_functions_that_do_not_compile_are_left_out_and_the_manifest_says_so(tmp_path, monkeypatch):
+    def make(_root, _modules, _compiler, library, is_plain):
+        if not is_plain:
+            raise BuildFailed("cc ended with 1")
+        library.touch()
+        return ""
+
+    monkeypatch.setattr(native_core, "_make", make)
+    monkeypatch.setattr(native_core, "c_compiler", lambda: ["cc"])
+    assert build(ROOT, directory(tmp_path), "../") == ""
+    assert CompiledCore(tmp_path).functions == "without struct functions: with them, cc ended with 1"
+
+
+def test_a_name_without_a_file_fails_the_build_and_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(native_core, "CORE", {"shm": "ring no_such_noun"})
+    reason = build(ROOT, directory(tmp_path), "../")
+    assert reason == "there is no no_such_noun.py in shm/, which tools/native/core.py names"
 
 
 def test_headrace_pure_leaves_the_build_out(tmp_path, monkeypatch):
@@ -188,7 +227,7 @@ def test_headrace_pure_leaves_the_build_out(tmp_path, monkeypatch):
 
 
 def test_the_manifest_lists_what_was_compiled_and_an_old_library_goes(tmp_path, monkeypatch):
-    monkeypatch.setattr(compiled_build, "_build_library", lambda _root, _modules, _target: "core-new.so")
+    monkeypatch.setattr(native_core, "_build_library", lambda _root, _modules, _target: ("core-new.so", ""))
     target = directory(tmp_path / "headrace")
     target.mkdir(parents=True)
     for name in ("core-old.so", "core-new.so"):
@@ -197,6 +236,7 @@ def test_the_manifest_lists_what_was_compiled_and_an_old_library_goes(tmp_path, 
     assert [path.name for path in target.glob("*.so")] == ["core-new.so"]
     core = CompiledCore(tmp_path / "headrace")
     assert core.modules.keys() == sources(ROOT).keys()
+    assert core.functions == WITH_FUNCTIONS
 
 
 def test_a_source_that_is_edited_while_it_is_built_is_not_taken_for_compiled(tmp_path, monkeypatch):
@@ -206,10 +246,10 @@ def test_a_source_that_is_edited_while_it_is_built_is_not_taken_for_compiled(tmp
 
     def edited(_root, _modules, target):
         source.write_text("NUMBER = 2\n")
-        return "core-new.so"
+        return "core-new.so", ""
 
-    monkeypatch.setattr(compiled_build, "_build_library", edited)
-    monkeypatch.setattr(compiled_build, "read_besides", lambda _root: [])
+    monkeypatch.setattr(native_core, "CORE", {"protocol": "noun"})
+    monkeypatch.setattr(native_core, "_build_library", edited)
     assert build(tmp_path, directory(tmp_path / "headrace"), "../") == ""
     core = CompiledCore(tmp_path / "headrace")
     assert core.modules.keys() == {"headrace.protocol.noun"}

@@ -13,14 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from headrace import compiled_memory
-from headrace.compiled_build import sources
-from headrace.compiled_memory import HEADER_NAME, StructFunction, struct_functions
-from headrace.memory import copy_in, is_at, view
+from headrace.memory import copy_in, is_at, load_word, store_word, view
+from tests.support.tree import ROOT
+from tools.native import translate
+from tools.native.core import C_FOLDER, C_HEADER, link_tree, sources
+from tools.native.struct_functions import StructFunction, struct_functions
 
+FUNCTIONS_OF_OURS = translate.FUNCTIONS
 pytestmark = pytest.mark.process
 
-ROOT = Path(__file__).resolve().parent.parent
 FORMATS = {
     "all_numbers": ">bBhHiIqQ",
     "machine_order": "=QIIIihHI",
@@ -32,7 +33,7 @@ from __future__ import annotations
 from struct import Struct
 from typing import Any, Final
 from headrace.clock import read_monotonic_ns, read_wall_ns
-from headrace.memory import Buffer, copy_in, is_at, view
+from headrace.memory import Buffer, copy_in, is_at, load_word, store_word, view
 from headrace.protocol.record_batch import crc_from
 from headrace.shm.fence import fence
 
@@ -46,10 +47,10 @@ def do_is_at(buffer: memoryview, position: int, expected: bytes) -> bool:
     return is_at(buffer, position, expected)
 def do_crc_from(buffer: memoryview, position: int) -> int:
     return crc_from(buffer, position)
-def do_get(buffer: memoryview, index: int) -> int:
-    return buffer[index]
-def do_set(buffer: memoryview, index: int, value: int) -> None:
-    buffer[index] = value
+def do_load_word(words: memoryview, index: int) -> int:
+    return load_word(words, index)
+def do_store_word(words: memoryview, index: int, value: int) -> None:
+    store_word(words, index, value)
 def do_fence() -> None:
     fence()
 def do_wall_ns() -> int:
@@ -72,10 +73,16 @@ def do_pack_{name}(buffer: memoryview, position: int, {parameters}) -> None:
 BUILD = """
 import sys
 from pathlib import Path
-from headrace import compiled_memory
-compiled_memory.prepare(Path("."), {"probe": "probe.py"})
 from mypyc.build import mypycify
-mypycify(["--ignore-missing-imports", "--follow-imports=silent", "--cache-dir=/dev/null", "probe.py"], target_dir=".")
+from tools.native import translate
+from tools.native.struct_functions import struct_functions
+
+if sys.argv[1] == "functions":
+    functions = list(struct_functions("probe", Path("probe.py").read_text()))
+    translate.write_struct_functions(Path(), functions)
+    assert translate.register(functions) == ""
+options = ["--config-file=", "--explicit-package-bases", "--ignore-missing-imports", "--follow-imports=silent", "--cache-dir=/dev/null"]
+mypycify([*options, "probe.py"], target_dir=".")
 """
 
 
@@ -96,29 +103,32 @@ def probe_text():
     return PROBE.format(functions="\n".join(texts))
 
 
-@pytest.fixture(scope="module")
-def probe(tmp_path_factory):
-    """The library, loaded."""
+@pytest.fixture(scope="module", params=["functions", "plain"])
+def probe(tmp_path_factory, request):
+    """The library, loaded: with our C functions, and as it is where mypyc does not take them."""
     compiler = (os.environ.get("CC") or "cc").split()
     if shutil.which(compiler[0]) is None or not Path(sysconfig.get_path("include"), "Python.h").exists():
         pytest.skip("there is no C compiler")
     mypyc = pytest.importorskip("mypyc")
     place = tmp_path_factory.mktemp("probe")
     (place / "probe.py").write_text(probe_text())
+    link_tree(ROOT, place / "tree")
     done = subprocess.run(
-        [sys.executable, "-c", BUILD],
+        [sys.executable, "-c", BUILD, request.param],
         cwd=place,
         text=True,
         capture_output=True,
-        env={**os.environ, "HEADRACE_PURE": "1"},
+        env={**os.environ, "HEADRACE_PURE": "1", "PYTHONPATH": str(ROOT), "MYPYPATH": str(place / "tree")},
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "no functions of ours" not in done.stdout
+    calls = [f"{c_name}(" in (place / "__native.c").read_text() for _name, _given, _result, c_name in FUNCTIONS_OF_OURS]
+    assert calls == [request.param == "functions"] * len(calls)
+    include = ["-include", C_HEADER] if request.param == "functions" else []
     runtime = Path(mypyc.__file__).parent / "lib-rt"
     library = place / f"probe{sysconfig.get_config_var('EXT_SUFFIX')}"
+    folders = [f"-I{path}" for path in (runtime, place, ROOT / C_FOLDER, sysconfig.get_path("include"))]
     subprocess.run(
-        [*compiler, "-O1", "-w", "-shared", "-fPIC", "-fwrapv", f"-I{runtime}", f"-I{place}", f"-I{sysconfig.get_path('include')}",
-         "-include", str(place / HEADER_NAME), "-o", str(library),
+        [*compiler, "-O1", "-w", "-shared", "-fPIC", "-fwrapv", *folders, *include, "-o", str(library),
          *map(str, sorted(place.glob("*.c")))], check=True, cwd=place)  # fmt: skip
     spec = importlib.util.spec_from_file_location("probe", library)
     module = importlib.util.module_from_spec(spec)
@@ -211,25 +221,22 @@ def test_a_view_holds_its_buffer_and_views_of_views_are_views(probe):
     assert part.obj is data
 
 
-def test_items_of_memory_are_read_and_written_as_python_does(probe):
+def test_words_are_loaded_and_stored_as_python_does(probe):
     for buffer in buffers():
         for index in POSITIONS:
-            assert outcome(probe.do_get, buffer, index) == outcome(lambda memory, at: memory[at], buffer, index)
+            assert outcome(probe.do_load_word, buffer, index) == outcome(load_word, buffer, index)
     words, single, listed = (
         lambda: memoryview(bytearray(64)).cast("Q"),
         lambda: memoryview(bytearray(64)),
         lambda: [0] * 8,
     )
-    for make in (words, single, listed, lambda: memoryview(bytes(8))):
-        for index in (0, 7, 8, 63, 64, -1, -8):
+    for make in (words, single, listed, lambda: memoryview(bytes(64)).cast("Q")):
+        for index in (0, 7, 8, 63, 64, -1, -8, 2**62, 2**70):
             for value in (0, 1, 255, 256, -1, 2**61, 2**63, 2**64 - 1, 2**64):
                 ours, theirs = make(), make()
-
-                def put(memory, at, number):
-                    memory[at] = number
-
-                assert outcome(probe.do_set, ours, index, value) == outcome(put, theirs, index, value)
+                assert outcome(probe.do_store_word, ours, index, value) == outcome(store_word, theirs, index, value)
                 assert list(ours) == list(theirs)
+                assert outcome(probe.do_load_word, ours, index) == outcome(load_word, theirs, index)
     assert probe.do_fence() is None
 
 
@@ -265,11 +272,27 @@ def test_the_functions_of_the_core_are_found_and_only_those():
         assert not list(struct_functions("m", f'_A: Final = Struct("{form}")\ndef f(b, p):\n    return {body}\n')), body
 
 
-def test_another_mypyc_costs_speed_and_nothing_else(tmp_path, monkeypatch, capsys):
-    def refuse(_functions):
-        raise AttributeError("no such registry")
+def test_another_registry_is_a_reason_and_nothing_of_mypycs_changes(monkeypatch):
+    registry = pytest.importorskip("mypyc.primitives.registry")
 
-    monkeypatch.setattr(compiled_memory, "register", refuse)
-    compiled_memory.prepare(tmp_path, {})
-    assert "no such registry" in capsys.readouterr().out
-    assert (tmp_path / HEADER_NAME).exists()
+    def refuse(*_arguments):
+        raise TypeError("function_op() takes 3 arguments")
+
+    monkeypatch.setattr(registry, "function_op", refuse)
+    known = dict(registry.function_ops)
+    assert translate.register([]) == (
+        f"this mypy ({translate.mypy_version()}) has another registry: function_op() takes 3 arguments"
+    )
+    monkeypatch.delattr(registry, "function_op")
+    assert "has another registry" in translate.register([])
+    assert registry.function_ops == known
+
+
+def test_what_is_in_mypycs_registry_stays(monkeypatch):
+    registry = pytest.importorskip("mypyc.primitives.registry")
+    known = {name: list(ops) for name, ops in registry.function_ops.items()}
+    monkeypatch.setattr(registry, "function_ops", {name: list(ops) for name, ops in known.items()})
+    methods = {name: list(ops) for name, ops in registry.method_call_ops.items()}
+    assert translate.register([]) == ""
+    assert {name: ops for name, ops in registry.function_ops.items() if name in known} == known
+    assert registry.method_call_ops == methods
