@@ -85,8 +85,8 @@ async def _wait_out_of_isrs(
         some = ", ".join(f"{topic}-{index}" for topic, index in sorted(left)[:5])
         if time.monotonic() > deadline:
             _log.error(
-                "no controller has removed this node from in-sync replica sets in %d s; it registers all the same, and its logs"
-                " may lack acknowledged records if the machine went down partitions=%d some=%s",
+                "no controller removed this node from in-sync replica sets within %d s; registering anyway,"
+                " although logs may lack acknowledged records if the machine went down partitions=%d some=%s",
                 wait_ms_max // 1000, len(left), some,
             )  # fmt: skip
             return left

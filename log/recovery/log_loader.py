@@ -349,7 +349,7 @@ class LogLoader:
             if isinstance(failure, OSError) and failure.errno != errno.EIO:
                 raise
             _log.warning(
-                "transaction index rebuilt directory=%s from segment=%d on reason=%s", self._directory, base, failure
+                "transaction index rebuilt directory=%s first_segment=%d reason=%s", self._directory, base, failure
             )
             self._replay.distrust_transactions(base)
 

@@ -141,7 +141,7 @@ class ReplicaOpener:
                 now_ns = self._clock.monotonic_ns()
                 self._failures.note_try(slot, now_ns // 1_000_000, (now_ns - begun_ns) // 1_000_000)
                 if self._queue.postpone(slot, row, is_torn, wanted):
-                    _log.error("log not opened, retried later partition=%s reason=%s", name, failure)
+                    _log.error("log not opened, retrying later partition=%s reason=%s", name, failure)
             else:
                 self._note_unopened(name, directory, failure)
             if isinstance(failure, Unfound):

@@ -282,7 +282,7 @@ class Followed(Subject):
         except StorageFailed as failure:
             return 0, self._refused(failure)
         except CorruptRecord as failure:
-            _log.error("fetched batch is corrupt, fetched again %s reason=%s", self._place(), failure)
+            _log.error("fetched batch is corrupt, fetching it again %s reason=%s", self._place(), failure)
             return 0, FollowerEvent.REFUSED
         except OffsetsOutOfOrder as failure:
             _log.error("fetched batch does not fit the log %s reason=%s", self._place(), failure)
