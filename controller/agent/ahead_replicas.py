@@ -4,7 +4,7 @@ Runs in: the controller process of the node that holds them; a part of `holds.py
 
     noted     ERROR: which state is of the past
     settled   each check: `old_state_decision.py`. RAISE writes the state by the version that was read, and a note as of a leader that
-              changed its ISR: whoever is the controller reads it, and elects
+              changed its ISR: the controller reads it, and elects
 """
 
 from __future__ import annotations
@@ -203,7 +203,7 @@ class AheadReplicas:
         accepted: int | None,
         facts: Facts,
     ) -> bool:
-        """Whether ZooKeeper says who is to lead; False: it is held on, and says for whom. raises ZkError
+        """Whether ZooKeeper names the leader to be; False: it is still held, and says what it waits for. raises ZkError
 
         compared   our hold; one whose log can't be opened as missing
         accepted   None: no operator accepts the loss; else the broker whose log is to lead, NO_LEADER: that was not said

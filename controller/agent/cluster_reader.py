@@ -37,7 +37,7 @@ class ClusterReader:
         self._known = known
 
     async def read_broker_ids(self) -> list[int]:
-        """Who is alive, and a watch on that."""
+        """The live brokers, and a watch on them."""
         names = await self._zk.children(znodes.BROKER_IDS, watch=True)
         return [int(name) for name in names if name.isdecimal()]
 

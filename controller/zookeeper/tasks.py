@@ -6,10 +6,10 @@ on. Everything here is touched by the process's one thread: kazoo's threads hand
     start(coroutine)      -> ready
     run(work_ms)          ready, one after another  ->  awaits a Future: its reply makes it ready again
                                                     ->  pause(): ready again, behind all others
-                                                    ->  ended: whoever awaits the Task is ready
+                                                    ->  ended: the task that awaits it is ready
     cancel(failure)       every open task's await raises the failure, and each call that it still makes
 
-Between two awaits nothing moves; over an await everything may have. What each procedure does about that stands in the
+Between two awaits nothing moves; over an await everything may have. What each procedure does about that is in the
 README (Interleaving). Those that await one future go on in the order in which they came to it.
 
 Not asyncio: its loop wants to own the sleep, which is the duty cycle's (docs/decisions/002), and its threads-safe hand-over
@@ -127,7 +127,7 @@ class Task(Future[T]):
                 awaited.add_waiting(self)
 
     def _end(self, settle: Callable[[], None]) -> None:
-        """raises   the failure, where nobody is there to take it"""
+        """raises   the failure, where no task is there to take it"""
         self._tasks.forget(self)
         is_awaited = bool(self._waiting)
         settle()
@@ -194,7 +194,7 @@ class Tasks:
             task.cancel(failure)
 
     def check(self) -> None:
-        """Before each call of a task: one that was cancelled calls nobody any more. raises   what it was cancelled with"""
+        """Before each call of a task: one that was cancelled calls nothing any more. raises   what it was cancelled with"""
         if self._current is not None and self._current.cancelled is not None:
             raise self._current.cancelled
 
@@ -258,7 +258,7 @@ class Tasks:
 
 
 class _Call(Future[None]):
-    """A time that calls somebody instead of waking a task."""
+    """A time that calls a function instead of waking a task."""
 
     __slots__ = ("_call",)
 
@@ -291,4 +291,4 @@ _PAUSE = _Pause()
 
 
 def _ignore(_task: Task[Any]) -> None:
-    """Its failure is taken by whoever awaits it."""
+    """Its failure is taken by the task that awaits it."""
