@@ -30,7 +30,7 @@ from headrace.workers.network.look_ups import ROW_COST, LookUp
 from headrace.workers.network.partition_reads import CONSUMER_REPLICA_ID_MAX, refusal_of
 from headrace.workers.network.routes import Route
 
-VERSION_OF_REPLICA = 3  # says who asks; before that it is left at the default, -2
+VERSION_OF_REPLICA = 3  # names the asker; before that it is left at the default, -2
 
 Known = dict[tuple[int, int, int], Epochs | ErrorCode]  # by slot, key and leader epoch: what was read, or why not
 

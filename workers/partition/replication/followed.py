@@ -437,7 +437,7 @@ class Followed(Subject):
         return is_another or self._is_committed(offset, is_compared) or replica.log.epochs.latest >= self.leader_epoch
 
     def _is_committed(self, offset: int, is_compared: bool) -> bool:
-        """Whether records from an offset on are known to be committed, and nobody has decided that another history counts.
+        """Whether records from an offset on are known to be committed, and no other history was chosen.
 
         Of a compacted log a truncation there proves nothing, unless batches were compared: an epoch of which no record is left ends
         elsewhere in each of the logs.
