@@ -115,7 +115,7 @@ class LoadedLog:
     recovery_point   below it everything is synced
     bytes_replayed   after the producers' snapshot
     was_cut          batches were damaged that may have been acknowledged: the end, or all from there on, is no part of it any more
-    has_lost_end     its end is one of these, and the loss was noted: no append that nobody was answered for
+    has_lost_end     its end is one of these, and the loss was noted: not an append without a response
     """
 
     active: Segment
