@@ -177,7 +177,7 @@ class KafkaProducer(Sending[K_in, V_in]):
     async def flush(self, timeout: float | None = None) -> None:
         """Return when every record sent before is acknowledged.
 
-        raises   DeliveryFailed, where some were not and nobody asked for their deliveries; WaitTimedOut
+        raises   DeliveryFailed, where some were not and no caller asked for their deliveries; WaitTimedOut
         """
         self._check()
         await self._driver.run(self._flushed(timeout))

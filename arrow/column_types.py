@@ -14,7 +14,7 @@ HEADERS_TYPE = pa.list_(pa.struct([pa.field("key", pa.string()), pa.field("value
 KAFKA_COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType")
 ALL_COLUMNS = (*KAFKA_COLUMNS, "headers", "key_length", "value_length")
 TIMESTAMP_MS = (
-    "timestamp_ms"  # milliseconds as the record has them, for who has a policy of its own for those no timestamp holds
+    "timestamp_ms"  # milliseconds as the record has them, for callers with their own policy for values out of range
 )
 ARROW_TYPES: dict[str, Any] = {
     "key": pa.binary(),

@@ -5,7 +5,7 @@
 Each measurement is a process of its own; the clients take turns, the order alternates, what counts is the median of user and system
 time, all threads included (librdkafka's are its work). Topics have one partition; consumers read what was written before.
 
-    produce            one `send` for each record, nobody asks what became of it before the flush
+    produce            one `send` for each record, its outcome is not read before the flush
     produce, told      a delivery for each record: a callback, or what `send` returned is asked for
     produce, many      `send_many` of a list, beside `produce` of confluent-kafka for each record: it has no call for many
     produce, keys      the same with a key for each record, to eight partitions

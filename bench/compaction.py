@@ -149,7 +149,7 @@ def main() -> None:
                 )
                 shutil.rmtree(server.directory)
             if left["headrace"] != left["kafka"]:
-                raise SystemExit(f"what is left differs: {len(left['headrace'])} and {len(left['kafka'])} keys")
+                raise SystemExit(f"the results differ: {len(left['headrace'])} and {len(left['kafka'])} keys")
         ours, theirs = (statistics.median(times[name]) for name in ("headrace", "kafka"))
         if given.json:
             print(json.dumps({"headrace": size / 1e6 / ours, "kafka": size / 1e6 / theirs}))

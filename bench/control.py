@@ -54,7 +54,7 @@ Change = Callable[[int], None]
 class FakeCluster:
     """Topics as the controller process knows them, of brokers that are names.
 
-    port   where all of them listen on this machine; None: they do not, and their names are nobody's
+    port   where all of them listen on this machine; None: they do not, and their names resolve to nothing
     """
 
     def __init__(self, partitions: int, topics: int, port: int | None = None) -> None:

@@ -118,7 +118,7 @@ def loaded_s(server: Server, log_start: int) -> float:
     text = (server.directory / "broker.log").read_text()[log_start:]
     found = LOADED[server.name].findall(text)
     if not found:
-        raise SystemExit(f"{server.name}: its log does not tell how long the logs took: {text[-2000:]}")
+        raise SystemExit(f"{server.name}: its log does not say how long loading took: {text[-2000:]}")
     return max(map(int, found)) / 1000
 
 

@@ -250,7 +250,7 @@ class Rehearsal:
         self._note("rolling restart", begun)
 
     def _wait_each(self, lines: Lines, members: Iterable[int], is_so: Callable[[list[Any]], bool]) -> None:
-        """Until each member's partitions of each topic are so; who was so once is not asked again. raises   TimeoutError"""
+        """Until each member's partitions of each topic are so; one that was so once is not asked again. raises   TimeoutError"""
         left = {(broker_id, topic) for broker_id in members for topic in self.topics}
 
         def is_done() -> bool:

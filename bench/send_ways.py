@@ -3,7 +3,7 @@
     sendfile              from the page cache, as Fetch does above SMALL_RANGE_BYTES
     read and send         `pread` into memory, then `send`, as Fetch does up to there
     mapping, kept         `send` out of a mapping whose pages this process has touched before: catching up again
-    mapping, new pages    the same, each range mapped for it: what a consumer at the tail reads, which nobody has touched before
+    mapping, new pages    the same, each range mapped for it: what a consumer at the tail reads, which was never touched before
 
     python bench/send_ways.py [--rounds 3]
 

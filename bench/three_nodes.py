@@ -204,7 +204,7 @@ class Lines:
         wait(is_done, f"not served: {list(left)}", 0.05)
 
     def wait_until_whole(self, topics: Iterable[str], members: Iterable[int] = ALL) -> None:
-        """Return when each member says so of each topic; who has said it once is not asked again. raises   TimeoutError"""
+        """Return when each member says so of each topic; one that has said it once is not asked again. raises   TimeoutError"""
         left = {(broker_id, topic) for broker_id in members for topic in topics}
 
         def is_done() -> bool:

@@ -25,7 +25,7 @@ Racks = Mapping[int, str | None]
 class Move(NamedTuple):
     """A partition with other replicas, or another order of them.
 
-    size_bytes   of what is copied to the added ones in all; None: nobody said
+    size_bytes   of what is copied to the added ones in all; None: not reported
     """
 
     name: TopicPartition

@@ -52,7 +52,7 @@ class CommitFailed(KafkaError):
 
 
 class Consuming:
-    """One consumer, but for who waits and how.
+    """One consumer, except how its callers wait.
 
     in_hand          what the caller has
     commit_failure   of the last commit that nothing waited for
@@ -579,7 +579,7 @@ class Consuming:
             try:
                 yield from self.commit_now(dict(self._dirty), timeout_s)
             except HeadraceError as failure:
-                self.commit_failure = failure  # the records come again, to who has the partitions now
+                self.commit_failure = failure  # the records are delivered again, to the present owner of the partitions
         member = self.member
         if member is not None:
             try:

@@ -217,7 +217,7 @@ class KafkaProducer(Sending[K_in, V_in]):
     def flush(self, timeout: float | None = None) -> None:
         """Return when every record sent before is acknowledged.
 
-        raises   DeliveryFailed, where some were not and nobody asked for their deliveries; WaitTimedOut
+        raises   DeliveryFailed, where some were not and no caller asked for their deliveries; WaitTimedOut
         """
         with self._lock:
             self._check()

@@ -1,7 +1,7 @@
 """The sticky assignors: as balanced as subscriptions allow, and as few partitions moved as that needs. Pure.
 
     sticky               all partitions are revoked at each rebalance, most come back to who had them
-    cooperative-sticky   what stays is never revoked: a partition that changes hands is given to nobody in one
+    cooperative-sticky   what stays is never revoked: a partition that changes hands is given to no member in one
                          generation, and to its new owner in the next
 
 A claim counts where the partition exists, its member subscribes to it, and no member of a later generation claims it too; of two

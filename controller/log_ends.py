@@ -3,7 +3,7 @@
 Runs in: the controller process of a node that holds replicas (decision 013). By the replica id -2 a broker answers for what it does not
 lead, with its log's end. Ours tells the leader epoch of the last record in it, and says so by the time -2, or below that, which has the
 high watermark as well; Apache's tells the partition's, which is none of the log's (EPOCH_UNKNOWN). One request in flight to each broker,
-LOG_ENDS_PER_REQUEST_MAX partitions each; whoever does not answer is not known. A log that is out of service there says so (OUT_OF_SERVICE).
+LOG_ENDS_PER_REQUEST_MAX partitions each; what does not answer is not known. A log that is out of service there says so (OUT_OF_SERVICE).
 
 Source: Kafka `ListOffsetsRequest.DEBUGGING_REPLICA_ID`, `ReplicaManager.fetchOffset`, `UnifiedLog.fetchOffsetByTimestamp`.
 """
@@ -48,7 +48,7 @@ class LogEnds:
         self._version = version
 
     async def ask(self, wanted: Mapping[int, Collection[Place]]) -> dict[int, dict[Place, LogEnd]]:
-        """What brokers say of the partitions that each is asked for; what nobody said is left out."""
+        """What brokers say of the partitions that each is asked for; what no broker said is left out."""
         found: dict[int, dict[Place, LogEnd]] = {}
         brokers = iter(wanted)
 

@@ -257,7 +257,7 @@ class ControllerProcess(duty_cycle.Process):
         return self._session_id != 0
 
     def sleep_bound_ms(self) -> int:
-        """Until something is due by itself: a task, an area, what a response waits for, though nobody said that it came."""
+        """Until something is due by itself: a task, an area, what a response waits for, though no message announces it."""
         due_ms = min(self._next_poll_ms, self._tasks.next_ms)
         agent_ms = self._agent.next_ms(self._zk.is_connected) if self._session_id else None
         if agent_ms is not None:
@@ -473,7 +473,7 @@ class ControllerProcess(duty_cycle.Process):
     def _take_followed(self, _version: int, body: memoryview, _reply: AnyReply) -> None:
         """A partition worker has published rows: the cycle that took this looks at them.
 
-        The version that it has followed stands in the process table.
+        The version that it has followed is in the process table.
         """
         VIEW_FOLLOWED.unpack(body)
 

@@ -20,7 +20,7 @@ NO_KEY: Final = PartitionKey(0)  # of a partition that is not hosted here
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 TRANSACTIONS_TOPIC: Final = "__transaction_state"
-CLUSTER_METADATA_TOPIC: Final = "__cluster_metadata"  # of KRaft's controllers: nobody may create it
+CLUSTER_METADATA_TOPIC: Final = "__cluster_metadata"  # of KRaft's controllers: no client may create it
 INTERNAL_TOPICS: Final = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC})
 
 NO_EPOCH: Final = -1

@@ -4,7 +4,7 @@ What may take acknowledged records away begins another era: an election out of t
 ZooKeeper that was found. A follower truncates below its high watermark after a leader of a later era, and not within one.
 
 Within an era leader epochs count on by one. The first of a later era is above every epoch that was given in an earlier one, also of
-those that nobody alive has heard of: ERA elections of one partition would have to be forgotten.
+those that no live broker has heard of: ERA elections of one partition would have to be forgotten.
 """
 
 from __future__ import annotations

@@ -263,9 +263,7 @@ MOVE_BYTES_PER_TURN_MAX: Final = (
 )  # the same, where the log grew by more since the last turn: the copy catches up still
 MOVE_SYNC_BYTES: Final = 64 << 20  # between two syncs of its copy, so that the last one is short
 MOVE_REPORT_INTERVAL_MS: Final = 60_000  # a move that comes no nearer to the end in that time is reported
-OPENING_SLICE_MS: Final = (
-    5  # of a cycle of a partition worker, for logs that are to be opened: who is served waits no longer
-)
+OPENING_SLICE_MS: Final = 5  # of a cycle of a partition worker, for logs that are to be opened: requests wait no longer
 CLOSE_THREADS: Final = 16  # of a partition worker that stops: logs that are synced at once
 SYNC_GRACE_MS: Final = 600_000  # a process that waits for a disk sync for this long hangs: 1 GiB at 2 MB/s
 QUARANTINE_FIRST_MS: Final = 5_000  # housekeeping that failed is left alone so long, doubled each time
@@ -478,7 +476,7 @@ REASSIGNMENTS_IN_FLIGHT_MAX: Final = 8  # topics, of one request or of a term
 REASSIGNMENT_TRIES_MAX: Final = 5  # while others write the same nodes
 REASSIGNMENT_STOP_WAIT_MS: Final = 1_000  # for replicas to be deleted; the topic's leaders stay as they are so long
 VIEW_BYTES_PER_MOVED_REPLICA: Final = 16  # that a view grows by, at most
-ISR_WRITE_TRIES_MAX: Final = 4  # of one request, each lost to somebody who wrote one of its states, or its reply lost
+ISR_WRITE_TRIES_MAX: Final = 4  # of one request, each lost to another writer of one of its states, or its reply lost
 COMMITS_IN_FLIGHT_MAX: Final = (
     4  # transactions of partition states, of one procedure: some are made while others are written
 )

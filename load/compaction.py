@@ -84,7 +84,7 @@ def compacted(
             added.append(_merged(target, snapshot, group, Attempt(run_id, number + index), compression))
         except DamagedFile as failure:
             damaged[failure.path] = failure
-            _log.error("%d files are not merged, since one of them is damaged: %s", len(group), failure)
+            _log.error("%d files not merged because one of them is damaged: %s", len(group), failure)
             continue
         merged.append(group)
     if not merged:

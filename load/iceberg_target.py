@@ -271,7 +271,7 @@ class IcebergTarget(ChainedTarget):
             raise Overtaken from None
         except Exception as failure:  # a connection that broke, too: it may have taken it
             raise UnknownOutcome(
-                f"{self.name}: the catalog did not say whether it took the commit: {type(failure).__name__}: {failure}"
+                f"{self.name}: the outcome of the commit is unknown: {type(failure).__name__}: {failure}"
             ) from failure
         self.step("table committed")
 

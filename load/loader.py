@@ -285,7 +285,7 @@ class Loader:
                 if not _may_pass(failure):
                     raise
                 _log.warning(
-                    "round of %s failed, the next one begins where the last commit ended: %s",
+                    "round of %s failed, the next one continues after the last commit: %s",
                     self._target.name,
                     failure,
                 )
@@ -362,7 +362,7 @@ class Loader:
             if plan.left:
                 some = [f"{name} ({plan.left[name]})" for name in sorted(plan.left)[:LOAD_LEFT_NAMED_MAX]]
                 _log.warning(
-                    "%d partitions have no leader that responds, and are left for the next round: %s%s",
+                    "%d partitions without a responding leader are left for the next round: %s%s",
                     len(plan.left),
                     ", ".join(some),
                     ", ..." if len(some) < len(plan.left) else "",

@@ -14,7 +14,7 @@
     deleted, and in the table again: a fault
 
 Read by windows of offsets, one partition after the other. What is compared lies between the log's start and the offset where the load
-continues; what does not is named, so that nobody takes it for compared. Values are compared where they are asked for: rows of our
+continues; what does not is named, so that it is not taken for compared. Values are compared where they are asked for: rows of our
 files, in columns that have keys and values as they came.
 """
 

@@ -97,7 +97,8 @@ def sweep(target: Target, own: str, grace_s: float, now_s: float | None = None) 
                 old.append(path)
         if unknown:
             _log.warning(
-                "%s: %d files stay, first %s: no commit names them, and their loader ended in order: are commits missing in %s?",
+                "%s: keeping %d files, first %s: no commit names them although their loader ended normally; check"
+                " whether commits are missing in %s",
                 target.name,
                 len(unknown),
                 unknown[0],

@@ -2,7 +2,8 @@
 
     _headrace/runs/1f2e3d4c    {"host": ..., "machine": ..., "boot": ..., "pid": ..., "is_local": true}, flock
 
-The kernel drops the lock when the last process that holds it is gone, however it ended: who can take the lock of a file of this host
+The kernel drops the lock when the last process that holds it is gone, however it ended: a process that can take the
+lock of a file of this host
 has the proof that the run, its workers included, is dead. A lock that is held is never taken for dead, whatever the file says: over
 NFS, and of a virtual file system, it may be held elsewhere.
 

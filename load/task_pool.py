@@ -161,7 +161,7 @@ class TaskPool:
         tried = tries[task[1]]
         if tried >= LOAD_TASK_ATTEMPTS_MAX:
             raise TaskFailed(f"{_said(task[0])} failed {tried} times, the last time: {reason}", may_pass)
-        _log.warning("task of %s is retried: %s", _said(task[0]), reason)
+        _log.warning("retrying task of %s: %s", _said(task[0]), reason)
         due.append((task[0], tried + 1))
 
     def abandon(self) -> None:

@@ -70,7 +70,7 @@ class Disk:
             while done < wanted:  # signals and full disks cut writes short
                 step = self.pwritev(fd, _rest_of(chunk, done), position + written + done)
                 if not step:
-                    raise OSError(errno.EIO, f"{done} of {wanted} bytes written, then nothing more")
+                    raise OSError(errno.EIO, f"short write: {done} of {wanted} bytes")
                 done += step
             written += wanted
         self.taken_bytes += written

@@ -62,7 +62,7 @@ class ReadBack:
 
 
 class Report(Protocol):
-    """Who is told how the import proceeds."""
+    """Receives the progress of the import."""
 
     def carrying(self, partition: int, messages: int, bytes_done: int, bytes_all: int) -> None:
         """Called after each batch; bytes are those of all partitions."""

@@ -427,7 +427,7 @@ class Copier:
         due_s = copy.alone_from_s(self.settings.lease_ms)
         copy.wait_until(due_s, reason)
         log.warning(
-            "partition waits lane=%s seconds=%.1f reason=%s", copy.name, max(0.0, due_s - self._clock_s()), reason
+            "partition waiting lane=%s seconds=%.1f reason=%s", copy.name, max(0.0, due_s - self._clock_s()), reason
         )
 
     def _write_ahead(self, copy: PartitionCopy, entries: list[Entry]) -> None:

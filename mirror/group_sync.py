@@ -63,7 +63,7 @@ class GroupSync:
             except KafkaError as failure:
                 refused[group.group_id] = reason = str(failure)
                 if self._refused.get(group.group_id) != reason:
-                    log.warning("group not carried over group=%s reason=%s", group.group_id, reason)
+                    log.warning("group offsets not copied group=%s reason=%s", group.group_id, reason)
         self._refused = refused
         return moved
 
@@ -92,7 +92,7 @@ class GroupSync:
             return 0
         self._written[group_id] = wanted
         if due:
-            log.info("group carried over group=%s partitions=%d", group_id, len(due))
+            log.info("group offsets copied group=%s partitions=%d", group_id, len(due))
         return len(due)
 
     def _divided(

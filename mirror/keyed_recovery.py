@@ -106,7 +106,7 @@ def _judged(
     reached: list[int],
     ends: Sequence[int],
 ) -> list[Pending]:
-    """The chunks above a position, and who has what of them."""
+    """The chunks above a position, and which partition has what of them."""
     stored = [{one.ordinal: one for one in tail} for tail in tails]
     found = []
     due = position.source

@@ -3,7 +3,7 @@
 A mirror copies from all its sources in one loop, and a try blocks it. So a source that is away takes a tenth of the loop's time at most,
 whether its host refuses connections at once or lets them time out.
 
-Who may try: the discovery, the steward, the reader of the source. What one of them finds holds for all.
+These may try: the discovery, the steward, the reader of the source. What one of them finds holds for all.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ the checksum. Others are opened and built again, with the same codec:
     entries of v0 and v1    each becomes records of v2; v0 has no timestamps
 
 Control batches are left out, and with read_committed the records of aborted transactions. The records of a `Piece` are numbered without
-a gap; its `runs` say which offsets they had. A gap is either by marker (a control batch, an aborted batch: whoever reads the source
-later finds the same records after it) or removed (the source has nothing at these offsets: somebody who read it earlier may have had
+a gap; its `runs` say which offsets they had. A gap is either by marker (a control batch, an aborted batch: a process that reads the source
+later finds the same records after it) or removed (the source has nothing at these offsets: a process that read it earlier may have had
 records there, so such a piece is verified after it was written: docs/decisions/021).
 
 For a copy by key nothing can be passed on as it came: `sift` gives the same records one by one.

@@ -1,6 +1,7 @@
 """Fetches from one source: one in flight to each leader, for the partitions that have room.
 
-Answers are given as they came to whoever planned the partition; a failure that fresh metadata may cure is retried here. A partition that
+Responses are passed as they came to the part that planned the partition; a failure that fresh metadata may cure is
+retried here. A partition that
 failed waits by itself: one whose topic was deleted, or whose leader is away, hinders no other one.
 
 Source: Kafka `Fetcher`; KIP-320 for the epoch of the last record.

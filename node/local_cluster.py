@@ -288,7 +288,7 @@ class LocalCluster:
                 self._note_end(node, pid, now_ms)
 
     def _note_end(self, node: LocalNode, pid: int, now_ms: int) -> None:
-        """What follows from the end of a node that nobody of us stopped."""
+        """What follows from the end of a node that was not stopped by us."""
         code = node.exit_code
         assert code is not None
         if code in (exit_codes.CLEAN, -signal.SIGTERM):
@@ -315,7 +315,7 @@ class LocalCluster:
     # The stop
 
     def _stop(self) -> None:
-        """SIGTERM to all at once; SIGKILL to who has not ended when even the last share of a stop is over."""
+        """SIGTERM to all at once; SIGKILL to those that have not ended when even the last share of a stop is over."""
         running = [node for node in self._nodes if node.pid]
         for node in running:
             os.kill(node.pid, signal.SIGTERM)

@@ -69,7 +69,7 @@ _Holds = Mapping[tuple[int, str], Mapping[int, HeldReplica]]  # by broker and to
 
 
 class NodesUnknown(HeadraceError):
-    """Who is a node, and who a broker of Apache Kafka, is not known."""
+    """It is not known which brokers are nodes and which are of Apache Kafka."""
 
 
 class HoldsUnread(HeadraceError):
@@ -86,7 +86,7 @@ def hold_all(
     """Have all replicas of nodes held when these start; returns the number of partitions that have one.
 
     say      called with what is waited for, and with what the backup wants done
-    nodes    who is a node; none: as ZooKeeper has it
+    nodes    ids of the nodes; none: as ZooKeeper has it
     raises   BrokersLive, where one is registered all that time, or comes meanwhile; NodesUnknown; HoldsUnread; ConfigError, ZkError,
              BadZnode
     """

@@ -24,7 +24,7 @@ STOP_PLAN: dict[Role, int] = {
     Role.CONTROLLER: STOP_DEADLINE_MS,
 }
 
-CLOSE_MS = 500  # after a drain that took its time, on a busy machine: else who is in order is killed
+CLOSE_MS = 500  # after a drain that took its time, on a busy machine: else processes in order are killed
 
 assert STOP_PLAN[Role.NETWORK] >= DRAIN_MAX_MS + CLOSE_MS
 assert STOP_PLAN[Role.PARTITION] - STOP_PLAN[Role.NETWORK] >= DRAIN_MAX_MS + CLOSE_MS
@@ -45,7 +45,7 @@ class StopClock:
         self._steps = 0
 
     def begin(self, role: Role, steps: int) -> None:
-        """It is told to stop now. Those before it took their overtime from nobody.
+        """It is told to stop now. The overtime of those before it cost no other process its time.
 
         steps   that its processes count (CLOSING_STEPS)
         """

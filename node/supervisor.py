@@ -232,7 +232,7 @@ class Supervisor:
         try:
             child.pid = fork_child(self.wiring, child.process_id, entry_point, self._listeners.sockets, self._inbox)
         except OSError as failure:  # no memory, or too many processes
-            _log.error("process not started, retried role=%s reason=%s", self.wiring.title(child.process_id), failure)
+            _log.error("process not started, retrying role=%s reason=%s", self.wiring.title(child.process_id), failure)
             child.due_ms = _now_ms() + FORK_RETRY_MS
             return
         child.due_ms = None
@@ -277,7 +277,7 @@ class Supervisor:
         assert child.exit_code is not None
         title = self.wiring.title(child.process_id)
         if child.exit_code == exit_codes.CONFIG:
-            _log.error("node stops, invalid setting role=%s pid=%d exit_code=%d", title, pid, child.exit_code)
+            _log.error("stopping, invalid setting role=%s pid=%d exit_code=%d", title, pid, child.exit_code)
             self._exit_code, self._end_reason = exit_codes.CONFIG, "EX_CONFIG"
             return
         generation = self._fabric.renew(child.process_id)

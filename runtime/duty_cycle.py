@@ -9,7 +9,7 @@ Runs in: every process that the supervisor forks. One cycle:
 
 The second look after "parked" loses no wake-up (`shm/doorbell.py`): a store before it is seen by it, and a writer that stores after
 it sees "parked" and rings. No sleep is longer than IDLE_WAIT_MAX_MS besides. A process that spins is not parked: it looks for what it
-would be rung for, and who has some makes no system call; what is missed at the end of the spin is found by the second look.
+would be rung for, and a process that has some makes no system call; what is missed at the end of the spin is found by the second look.
 
 Exit codes are chosen here, and only here (`headrace/exit_codes.py`):
 

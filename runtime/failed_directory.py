@@ -23,7 +23,7 @@ _log: Final = logging.getLogger(__name__)
 def report_failed(seat: Seat, log_dir: Path, failure: OSError | StorageFailed) -> bool:
     """Notify every process that a log directory failed; False where the failure costs none, and it stays in service."""
     if not costs_directory(failure):
-        _log.warning("log directory stays in service, retried later path=%s reason=%s", log_dir, failure)
+        _log.warning("log directory stays in service, retrying later path=%s reason=%s", log_dir, failure)
         return False
     _log.error("log directory offline path=%s reason=%s", log_dir, failure)
     seat.report_offline_dirs(seat.wiring.log_dir_bit(str(log_dir)))

@@ -124,7 +124,7 @@ class Mailbox:
         self._outbox = MailOutbox(seat)
         self.congested = self._outbox.congested
         self.written = self._outbox.written
-        self._asked: dict[int, dict[int, OnReply]] = {}  # process id -> request id -> who waits
+        self._asked: dict[int, dict[int, OnReply]] = {}  # process id -> request id -> the waiting asker
         self._open: dict[int, set[int]] = {}  # process id -> request ids that are to be answered
         self._requests = Parts(MAIL_REQUEST_BYTES_MAX, MAIL_BEGUN_REQUESTS_BYTES_MAX)
         self._replies = Parts(MAIL_REPLY_BYTES_MAX, MAIL_BEGUN_REPLIES_BYTES_MAX)

@@ -6,7 +6,7 @@ Runs in: any process, over its `Poller`; made by `Peers` (`peers.py`), which has
 
 Outcomes: `peer_request.py`. A node answers one connection's requests in their order, so they may be pipelined, and are told in
 that order. When the connection goes, all that was asked fails, each once, and what waited to be sent too: the order of
-requests is their owner's, who asks again. What is asked while the peer backs off waits for the next try, so an owner who asks
+requests is their owner's, which asks again. What is asked while the peer backs off waits for the next try, so an owner that asks
 again at once is no busy loop.
 
 A reply's body is gone after `on_reply`, unless it was asked for with `into`: then it lies there.

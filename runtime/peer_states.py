@@ -5,7 +5,7 @@
     BACKING_OFF -> IDLE, or RESOLVING                       its time is over; something waits by now
     any -> CLOSED                                           its owner closed it
 
-GREETING is left out where no versions are asked for. One that nobody asks anything stays IDLE.
+GREETING is left out where no versions are asked for. One without requests stays IDLE.
 """
 
 from __future__ import annotations

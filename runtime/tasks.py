@@ -7,7 +7,7 @@ continues. Everything here is touched by the process's one thread: threads of a 
     start(coroutine)      -> ready
     run(work_ms)          ready, one after another  ->  awaits a Future: its reply makes it ready again
                                                     ->  pause(): ready again, behind all others
-                                                    ->  ended: whoever awaits the Task is ready
+                                                    ->  ended: the task that awaits it is ready
     cancel(failure)       every open task's await raises the failure, and each call that it still makes
 
 Between two awaits nothing moves; over an await everything may have. What each procedure of the controller does about that is
@@ -127,7 +127,7 @@ class Task(Future[T]):
                 awaited.add_waiting(self)
 
     def _end(self, settle: Callable[[], None]) -> None:
-        """raises   the failure, where nobody is there to take it"""
+        """raises   the failure, where no task is there to take it"""
         self._tasks.forget(self)
         is_awaited = bool(self._waiting)
         settle()
@@ -196,7 +196,7 @@ class Tasks:
             task.cancel(failure)
 
     def check(self) -> None:
-        """Before each call of a task: one that was cancelled calls nobody any more. raises   what it was cancelled with"""
+        """Before each call of a task: one that was cancelled calls nothing any more. raises   what it was cancelled with"""
         if self._current is not None and self._current.cancelled is not None:
             raise self._current.cancelled
 
@@ -260,7 +260,7 @@ class Tasks:
 
 
 class _Call(Future[None]):
-    """A time that calls somebody instead of waking a task."""
+    """A time that calls a function instead of waking a task."""
 
     __slots__ = ("_call",)
 
@@ -293,4 +293,4 @@ _PAUSE = _Pause()
 
 
 def _ignore(_task: Task[Any]) -> None:
-    """Its failure is taken by whoever awaits it."""
+    """Its failure is taken by the task that awaits it."""

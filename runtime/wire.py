@@ -126,7 +126,7 @@ class Wire:
             is_own = sock.getpeername() == sock.getsockname()
         except OSError:
             return False
-        if is_own:  # a port of ours that nobody listens on, from which the connection went out
+        if is_own:  # a port of ours without a listener, from which the connection went out
             raise WireBroken("no process is listening")
         self._watch(READ)
         return True

@@ -160,7 +160,7 @@ def _boot_word(boot_id: str) -> int:
 
 
 def rename(name: str, new_name: str) -> None:
-    """Give a region another name; who has it mapped keeps it."""
+    """Give a region another name; a process that has it mapped keeps it."""
     os.rename(SHM_DIRECTORY + name, SHM_DIRECTORY + new_name)
 
 

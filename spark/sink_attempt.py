@@ -12,7 +12,7 @@ in each attempt, and are compared; where they differ the attempt fails, and so d
 
 With another number of tasks rows are another task's: `foreign_rows.py`.
 
-An attempt that Spark has given up may continue beside a later one: of both a partition takes each sequence once, and who comes second is
+An attempt that Spark has given up may continue beside a later one: of both a partition takes each sequence once, and the second one is
 refused (OUT_OF_ORDER_SEQUENCE_NUMBER) and fails. The next attempt finds what both wrote. Where both have batches of the same sequences, the
 second one's is acknowledged and not stored, whatever it holds: a partition compares numbers. Hence 4; `sink_repeats.py` says how the first
 attempt learns that it is not alone. In the first micro-batch after a start an attempt of the run before may be there, so all compare.

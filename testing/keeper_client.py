@@ -104,7 +104,7 @@ class KeeperClient:
         while b"\n" not in self._unread:
             left_s = deadline - time.monotonic()
             if left_s <= 0 or not select.select([output], [], [], left_s)[0]:
-                raise TestingFailed(f"the keeper of the nodes did not answer within {TESTING_ANSWER_MS_MAX} ms")
+                raise TestingFailed(f"the keeper of the nodes did not respond within {TESTING_ANSWER_MS_MAX} ms")
             data = output.read(TESTING_COMMAND_BYTES_MAX)
             if not data:
                 raise TestingFailed("the keeper of the nodes has exited, see its standard error")

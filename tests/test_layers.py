@@ -292,7 +292,7 @@ def tree(tmp_path_factory):
         ("workers/network/loop.py", "from headrace.workers.partition.replicas.replica import Replica", "workers/partition"),
         ("workers/partition/replicas/replica.py", "from headrace.workers.network import loop", "workers/network"),
         ("workers/housekeeper/cleaner.py", "from headrace.workers.partition import replicas", "workers/partition"),
-        ("workers/housekeeper/cleaner.py", "import headrace.workers.coordinators.group.group", "workers/coordinators"),
+        ("workers/housekeeper/cleaner.py", "import headrace.workers.coordinators.group.group", "workers/coordinators/group"),
         ("workers/watched_disk.py", "from headrace.workers.network.connections.outbox import Outbox", "workers/network"),
         ("controller/admin/failures.py", "from headrace.shm.seat import Seat", "shm"),
         ("controller/agent/election.py", "from headrace.controller.active import assignment", "controller/active"),

@@ -1,4 +1,4 @@
-"""The blocking driver: sockets of one engine, turned by who waits for something. No threads.
+"""The blocking driver: sockets of one engine, turned by the thread that waits. No threads.
 
     turn(wait_s)      one turn of the engine, and one wait for the sockets, of at most that long
     wait(task, ...)   turns, until a task is done

@@ -95,7 +95,7 @@ class HeardEpochs:
         )
 
     def note(self, place: Place, leader_epoch: int) -> None:
-        """Somebody has this leader epoch."""
+        """A replica has this leader epoch."""
         if leader_epoch > self._latest.get(place, NO_EPOCH):
             self._latest[place] = leader_epoch
 

@@ -69,7 +69,7 @@ class Channels(Notices, Protocol):
         are sent which brokers are alive."""
 
     def move_brokers(self, brokers: Collection[int]) -> None:
-        """Brokers listen elsewhere: they are told there what waits, and all are told who is where."""
+        """Brokers listen elsewhere: they are told there what waits, and all are sent the addresses."""
 
     def close(self) -> None:
         """The term is over: nothing is sent any more, and nothing of what was asked is reported."""

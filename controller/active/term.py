@@ -70,7 +70,7 @@ class Part:
         """A topic that was written in several steps is whole, and may be written by others again."""
 
     def leaders_told(self, name: str, indexes: Collection[int]) -> None:
-        """Whoever wrote first states has sent them to brokers."""
+        """The writer of first states has sent them to brokers."""
 
     def isrs_changed(self, name: str, indexes: Collection[int]) -> None:
         """Leaders changed in-sync replicas, by AlterPartition or by themselves."""
@@ -148,7 +148,7 @@ class Term:
         self.start(self._begin())
 
     def parts(self) -> Iterator[Part]:
-        """Those that have begun: who is to hear of something."""
+        """Parts that have started: those that are notified."""
         return iter(self._parts[: self._begun])
 
     def find(self, name: str) -> Topic | None:
@@ -203,7 +203,7 @@ class Term:
     async def _bring_back(self, epochs: Mapping[int, int]) -> None:
         """Brokers were restarted between two reads: once others lead and ISRs are without them, they come.
 
-        What they had not synced may be gone, and in the same leader epoch nobody would notice.
+        What they had not synced may be gone, and in the same leader epoch that would go unnoticed.
 
         epochs   theirs
         source   Kafka `KafkaController.processBrokerChange`: bounced brokers

@@ -160,7 +160,7 @@ async def _unproven_of(
         absent = {name for name, node in zip(names, nodes, strict=True) if node is None and not known.has(name)}
         left = {
             replica: one for replica, one in left.items() if replica[0] not in absent
-        }  # nobody knows a topic of that name
+        }  # there is no topic of that name
         if not left or not tries_left:
             break
         unread = {name: ToldTopic(one.topic_id, {}) for name, one in assigned.items() if not known.has(name)}

@@ -1,7 +1,7 @@
 """AllocateProducerIds (key 67), v0, from a broker of IBP 3.0 or later: a block of producer ids of its own.
 
 Runs in: the controller process of the active node. Our own nodes claim theirs in ZooKeeper (`agent/producer_ids.py`), by the same
-versioned write, so that none is given twice whoever is asked.
+versioned write, so that none is given twice, regardless of the node asked.
 
 Source: Kafka `KafkaController.allocateProducerIds`, `ZkProducerIdManager`; KIP-730.
 """

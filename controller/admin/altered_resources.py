@@ -2,7 +2,7 @@
 
 Runs in: the controller process of the node that was asked, active or not. Of a broker's settings those may change that
 topics inherit (`DYNAMIC_KEYS`), for this node or for all: the change is in ZooKeeper, and in the cluster view for
-every process. Whatever else stands there, of Kafka's brokers, stays.
+every process. Other entries, of Kafka's brokers, are kept.
 
 Source: Kafka `ConfigAdminManager.preprocess`, `ZkAdminManager.alterConfigs`.
 """

@@ -4,7 +4,7 @@ Runs in: the controller process of the node that holds them; a part of `holds.py
 
     noted     ERROR: which state is of the past
     settled   each check: `old_state_decision.py`. RAISE writes the state by the version that was read, and a note as of a leader that
-              changed its ISR: whoever is the controller reads it, and elects
+              changed its ISR: the controller reads it, and elects
 """
 
 from __future__ import annotations
@@ -188,8 +188,8 @@ class AheadReplicas:
         self._unassigned.discard(place)
         held = self._known.held[place]
         _log.error(
-            "acknowledged records may be lost partition=%s-%d first_offset=%d reason=an operator accepted that the log of this broker,"
-            " which has no replica by the assignment, does not count; its files stay here until the controller has them deleted",
+            "acknowledged records may be lost partition=%s-%d first_offset=%d reason=an operator accepted the loss"
+            " of this log, whose broker is not in the assignment; its files are kept until the controller deletes them",
             *place, held.parted_at,
         )  # fmt: skip
 
@@ -203,7 +203,7 @@ class AheadReplicas:
         accepted: int | None,
         facts: Facts,
     ) -> bool:
-        """Whether ZooKeeper says who is to lead; False: it is held on, and says for whom. raises ZkError
+        """Whether ZooKeeper names the leader to be; False: it is still held, and says what it waits for. raises ZkError
 
         compared   our hold; one whose log can't be opened as missing
         accepted   None: no operator accepts the loss; else the broker whose log is to lead, NO_LEADER: that was not said
@@ -256,7 +256,7 @@ class AheadReplicas:
         decided_at = [at for at in (verdict.first_offset, verdict.parted_at) if at >= 0]
         self._remember(place, held, changed, min(decided_at, default=held.end_offset))
         _log.warning(
-            "state of the past is over, one replica is to lead in an epoch above all partition=%s-%d leader_to_be=%d leader_epoch=%d"
+            "old state resolved, one replica will lead in a new leader epoch partition=%s-%d leader_to_be=%d leader_epoch=%d"
             " log_end=%d log_epoch=%d state_leader=%d state_leader_epoch=%d others=%s",
             *place, verdict.best, changed.leader_epoch, held.end_offset, held.end_epoch, state.leader, state.leader_epoch,
             {broker: tuple(end) if end is not None else None for broker, end in others.ends.items()},

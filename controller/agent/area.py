@@ -48,7 +48,7 @@ class Area:
         self._paths[path] = None
 
     def is_waiting(self, has_more: bool = False) -> bool:
-        """Whether there is something to follow, and nobody does.
+        """Whether there is something to follow, and no task does.
 
         has_more   beside paths that changed
         """

@@ -37,7 +37,7 @@ class ClusterReader:
         self._known = known
 
     async def read_broker_ids(self) -> list[int]:
-        """Who is alive, and a watch on that."""
+        """The live brokers, and a watch on them."""
         names = await self._zk.children(znodes.BROKER_IDS, watch=True)
         return [int(name) for name in names if name.isdecimal()]
 
@@ -52,7 +52,7 @@ class ClusterReader:
                 brokers[node_id] = znodes.decode_broker(node_id, node.data, node.created_zxid)
             except BadZnode as failure:
                 known = self._known.brokers.get(node_id)
-                _log.warning("broker %s reason=%s", "ignored" if known is None else "kept as it was", failure)
+                _log.warning("broker %s reason=%s", "ignored" if known is None else "left unchanged", failure)
                 if known is not None:
                     brokers[node_id] = known
         return brokers

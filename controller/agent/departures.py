@@ -1,6 +1,6 @@
-"""Topics on their way out, as this node sees them: who has acted on a deletion, and what is free again.
+"""Topics on their way out, as this node sees them: which workers have acted on a deletion, and what is free again.
 
-A replica that is deleted by itself is free when it is DELETED: nobody but its owner had to act on that.
+A replica that is deleted by itself is free when it is DELETED: only its owner had to act on that.
 
 Runs in: the controller process of every node. A topic's slots and name are free when each of its replicas here is DELETED, and every
 partition worker has followed a view without it; where this node's active controller deletes it, when its znodes are gone as well.

@@ -31,7 +31,7 @@ class Election:
         self.epoch_version = -1  # zkVersion of /controller_epoch while active
 
     async def run(self, now_ms: int, seen_epoch: int = 0) -> int:
-        """Be elected if nobody is; watch the node in any case.
+        """Be elected if no broker is; watch the node in any case.
 
         seen_epoch   the highest of a controller that this node has seen: it is above what a ZooKeeper has that was put back, and
                      brokers which have seen it too refuse a lower one
@@ -53,7 +53,7 @@ class Election:
         self.epoch_version = -1
 
     async def _follow(self, owner: int, holder_id: int) -> int:
-        """Somebody is elected; that is us as well after a restart or a lost reply, in the same session."""
+        """A broker is elected; that is us as well after a restart or a lost reply, in the same session."""
         if holder_id != self._node_id or owner != self._zk.session_id:
             self.step_down()
         elif not self.is_active:

@@ -175,7 +175,7 @@ class HeldComparison:
         return held.end_offset == NO_OFFSET or held.is_unopened or not self._ask.is_open(place)
 
     def _to_compare(self, places: Collection[Place], accepted: Collection[Place]) -> dict[Place, tuple[int, ...]]:
-        """Held replicas whose logs are open, or whose loss is accepted, and who has the others."""
+        """Held replicas whose logs are open, or whose loss is accepted, and which brokers have the others."""
         known, now_ms = self._known, self._monotonic_ms()
         found: dict[Place, tuple[int, ...]] = {}
         for place in places:
@@ -328,7 +328,7 @@ class HeldComparison:
 
         partings  up to where the other logs are the same as ours
         lowest    of the offsets at which logs that are ahead have parted from the others
-        is_kept   an operator says who is to lead
+        is_kept   an operator chose the leader
         """
         known, owners = self._known, self._owners
         own = LogEnd(held.end_epoch, held.end_offset)
@@ -341,7 +341,7 @@ class HeldComparison:
             offset = min(lowest, first_lost(own, own, others, state.isr, parted))
             if is_kept or may_part(own, others):  # followers have to know that it was decided
                 if state.leader == known.node_id:
-                    return  # who is to elect does not know yet that we can't lead
+                    return  # the controller does not know yet that we can't lead
                 leader_epoch = first_of_history(state.leader_epoch)
                 elected = state._replace(leader_epoch=leader_epoch)
                 if is_kept:
@@ -370,7 +370,7 @@ class HeldComparison:
                 return
             owners.drop(place)
         else:
-            return  # who is to elect does not know yet that we can't lead
+            return  # the controller does not know yet that we can't lead
         owners.elections.owe(place)
 
     def _is_on(self, topic: Topic, key: str) -> bool:

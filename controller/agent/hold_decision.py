@@ -2,11 +2,11 @@
 
 Runs in: the controller process of the node that holds it (decision 013). By itself leadership goes only to a log that contains ours, and
 each known log of the ISR: it is the same up to where they end, and goes on from there. A rank (the leader epoch of the last record, then
-the end) is no ground. Kafka commits what its ISR has, also in an epoch without a record. So a later record may be one that nobody
+the end) is no ground. Kafka commits what its ISR has, also in an epoch without a record. So a later record may be one that no replica
 acknowledged (decision 013). Among the in-sync logs the rank chooses: what is committed is the same in them. The first row that fits:
 
     an operator says whose log counts                                                       RELEASE, HAND_OVER, or WAIT for that one
-    another's log is ahead of the state, and nobody has accepted a loss                     WAIT: it compares all, or has a conflict
+    another's log is ahead of the state, and no loss was accepted                     WAIT: it compares all, or has a conflict
     our log is missing, we alone are in the ISR, and all that were in it before are known   HAND_OVER to the best of these
     all that are registered have told, unclean election is allowed, none contains ours      RELEASE
     our log is missing, and no other in-sync one is known, nor unclean election allowed     WAIT, until an operator accepts the loss
@@ -25,11 +25,12 @@ accepted loss and unclean elections release ours, too.
 
 A log that is missing says nothing by its end: the disk that has it may be mounted again. Each other in-sync log has all that was
 acknowledged. One out of the ISR lacks some of it, and leads only where an operator says so. But a controller that reads no holds (Apache's)
-elects whoever registers first, and so leaves a missing log alone in the ISR: those that were in it before have what was acknowledged, for
+elects the broker that registers first, and so leaves a missing log alone in the ISR: those that were in it before
+have what was acknowledged, for
 nobody has led since.
 
 Apache's brokers don't tell the last epoch of a log. In the ISR theirs is compared as if it were ours, by its end. Out of the ISR a longer
-one may be the tail of a leader of before, which nobody acknowledged: nothing is given away to it, it counts as not known. So does one of
+one may be the tail of a leader of before, which was never acknowledged: nothing is given away to it, it counts as not known. So does one of
 another epoch, where it is not known up to where it is the same as ours.
 
 A log that is not known counts until an operator accepts the loss; or, where nothing proves one and its broker is not

@@ -30,8 +30,8 @@ def report_loss(place: Place, offset: int, held: HeldReplica, why: str) -> None:
 def report_missing(place: Place) -> None:
     """A replica is held since it has no log here."""
     _log.error(
-        "replica held: it is in sync, and its log is not found in any log directory partition=%s-%d; is a disk not mounted? mount it"
-        " and restart the node, or give up what this replica had: headrace cluster accept-loss %s:%d",
+        "replica held: it is in sync, but its log is not found in any log directory partition=%s-%d; if a disk is"
+        " not mounted, mount it and restart the node; to give up the records of this replica: headrace cluster accept-loss %s:%d",
         *place, *place,
     )  # fmt: skip
 

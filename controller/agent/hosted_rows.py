@@ -27,7 +27,7 @@ class HostedRows:
         self.refused: set[tuple[str, int]] = set()  # topic and partition
 
     def is_served(self, replica: tuple[Topic, int]) -> bool:
-        """Whether the owner has taken its role in a partition, or the topic was deleted meanwhile: nobody will."""
+        """Whether the owner has taken its role in a partition, or the topic was deleted in the meantime and never will."""
         topic, index = replica
         now = self._known.topics.get(topic.name)
         if now is None or now.topic_id != topic.topic_id or index >= len(now.states):
@@ -82,7 +82,7 @@ class HostedRows:
         if self.cannot_serve(now, index):
             return ErrorCode.KAFKA_STORAGE_ERROR
         if self._known.is_held(now, index):
-            return None  # who is notified of it may ask ZooKeeper why
+            return None  # a process that is notified of it may ask ZooKeeper why
         slot = self._known.slots.get(now.name, index)
         row = self._seat.partitions.read(slot) if slot >= 0 else None
         if row is None or row.key != partition_key(now.name, index, now.topic_id) or row.state not in _SERVING:

@@ -5,7 +5,7 @@ Runs in: the controller process of every node. A partition worker asks by ALTER_
     asked  ->  judged: is what the leader acts on what is known?  ->  batches, one on its way  ->  outcome for each
            ->  known cluster  ->  view published  ->  answered
 
-The view is published before the answer, so whoever was answered acts on what came of it. An answer is an error code: NONE, what
+The view is published before the answer, so a process that got the answer acts on its outcome. An answer is an error code: NONE, what
 the controller said, or why it was not asked. INELIGIBLE_REPLICA and OPERATION_NOT_ATTEMPTED alone say that nothing was done and
 that what is known is what is; after any other the leader asks again, and an equal state is answered with NONE. A second change
 of a partition waits for the first, regardless of the process that asked.

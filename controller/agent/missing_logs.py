@@ -9,7 +9,7 @@ Runs in: the controller process of every node (`holds.py`). Owners report them b
     the same, and its place had another topic's log                          REPLACED: the same, which its owner has reported
 
 What is LOST or REPLACED stays reported until its leader epoch is raised (`take`), and no owner is answered before that: else an
-error of ZooKeeper in between would have an empty log made that nobody knows of.
+error of ZooKeeper in between would create an empty log unnoticed.
 
 Absence is not emptiness (decision 014).
 """

@@ -59,7 +59,7 @@ async def end_life_before(
     await _remove_registration(zk, node_id)
     others = {int(name) for name in await zk.children(znodes.BROKER_IDS) if name.isdecimal()} - {node_id}
     if not others:
-        return []  # nobody has more, and nothing holds back a request of ours
+        return []  # no replica has more, and nothing holds back a request of ours
     hosted = await _hosted(zk, tasks, node_id)
     left = await _wait_out_of_isrs(zk, tasks, node_id, list(hosted), wait_ms_max)
     await _fence(zk, tasks, node_id, [place for place, one in hosted.items() if not one.is_sole])
@@ -85,8 +85,8 @@ async def _wait_out_of_isrs(
         some = ", ".join(f"{topic}-{index}" for topic, index in sorted(left)[:5])
         if time.monotonic() > deadline:
             _log.error(
-                "no controller has removed this node from in-sync replica sets in %d s; it registers all the same, and its logs"
-                " may lack acknowledged records if the machine went down partitions=%d some=%s",
+                "no controller removed this node from in-sync replica sets within %d s; registering anyway,"
+                " although logs may lack acknowledged records if the machine went down partitions=%d some=%s",
                 wait_ms_max // 1000, len(left), some,
             )  # fmt: skip
             return left
@@ -218,7 +218,7 @@ async def _in_sync_beside_others(
     alive = {int(name) for name in await zk.children(znodes.BROKER_IDS) if name.isdecimal()} - {node_id}
     marked = set(await zk.children(znodes.DELETE_TOPICS))
     asked = [place for place in partitions if place[0] not in marked] if alive else []
-    held = await _held_by(zk, alive) if asked else {}  # who waits for us can't lead
+    held = await _held_by(zk, alive) if asked else {}  # a replica that waits for us can't lead
     found: dict[Partition, int] = {}
     for first in range(0, len(asked), READS_IN_FLIGHT_MAX):
         for partition, state in (await _states(zk, asked[first : first + READS_IN_FLIGHT_MAX])).items():

@@ -2,7 +2,7 @@
 
 Runs in: the controller process of every node. Where a log directory has failed, an owner makes no empty log of a partition that it
 does not find, for it may lie there. A new replica lies nowhere: only the controller knows which one is (KAFKA-10314). On a node
-whose directories all work, nobody has to be told anything.
+whose directories all work, no owner has to be notified.
 
     LeaderAndIsr  ->  NEW_REPLICAS to each owner  ->  answered: it will make these, one it refused before too  ->  the role
 

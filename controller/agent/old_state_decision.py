@@ -24,7 +24,7 @@ rank (the leader epoch of the last record, then the end) chooses among these, an
                    its leader may have acknowledged it. A log that nothing but `headrace cluster restored` has held proves no such thing
 
     raised    leader -1, the ISR is the best one, the leader epoch begins a later era (`leader_eras.py`) than any that was heard of:
-              whoever was away, and knows epochs that no other process does, finds its log below it all the same
+              a broker that was away, and knows epochs that no other process does, finds its log below it all the same
 
 A log without a topic id may be of an earlier topic of the name: its epochs say nothing of what is acknowledged now.
 
@@ -59,7 +59,8 @@ class OldVerdict(NamedTuple):
 
     best             the replica with the best log
     waits_for        brokers; with `is_conflict` those of the other history, the state's leader first, for an operator who decides
-    is_conflict      there are two histories: that is remembered, regardless of the leader and whoever is away, until an operator decides
+    is_conflict      there are two histories: that is remembered, regardless of the leader and of brokers that are
+                     away, until an operator decides
     first_offset     from which on records that were acknowledged may be lost; -1: none are
     parted_at        where our log has parted from the others at the least, -1: nowhere, as far as is known
     """
@@ -241,7 +242,7 @@ def _rivals(
 
 
 def _best(node_id: int, own: LogEnd, ends: Mapping[int, LogEnd | None], partings: Mapping[int, int]) -> int:
-    """Who has the best log: a later epoch without a record that we lack is not better, nor one that is not reported."""
+    """Which broker has the best log: a later epoch without a record that we lack is not better, nor one that is not reported."""
     best, rank = node_id, own.rank
     for broker, end in ends.items():
         if end is None:

@@ -37,7 +37,7 @@ class Orders:
     """One node's.
 
     note      has nodes of ZooKeeper read again
-    is_free   whether a topic of that name may be read: nobody here writes it
+    is_free   whether a topic of that name may be read: nothing here writes it
     marked    names that are marked for deletion
     """
 

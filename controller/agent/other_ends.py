@@ -22,7 +22,7 @@ Place = tuple[str, int]  # topic and partition
 Ends = Mapping[int, Mapping[Place, LogEnd]]  # by broker; what is not known is left out
 Partings = Mapping[int, Mapping[Place, int]]  # in the same way
 AskEnds = Callable[[Mapping[int, Collection[Place]]], Coroutine[Any, None, Ends]]
-UNREAD = UNREADABLE._replace(is_conflict=True)  # nobody but an operator knows what it was
+UNREAD = UNREADABLE._replace(is_conflict=True)  # only an operator knows what it was
 AskPartings = Callable[[Mapping[int, Mapping[Place, int]]], Coroutine[Any, None, Partings]]
 
 

@@ -71,7 +71,7 @@ class OwedElections:
                 self._owed[place] = _Owed(now_ms + (ELECT_MS << (owed.tries + 1)), owed.tries + 1)
             some = ", ".join(f"{name}-{index}" for name, index in due[:HELD_TOLD_MAX])
             _log.warning(
-                "the node registers again, so that the controller elects leaders among in-sync replicas partitions=%d some=%s",
+                "registering again, so that the controller elects leaders among in-sync replicas partitions=%d some=%s",
                 len(due), some,
             )  # fmt: skip
             await self._register_again()

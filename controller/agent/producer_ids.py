@@ -119,7 +119,7 @@ class ProducerIds:
         )
 
     def _unused_from(self, counted: int) -> int:
-        """The first id that nobody has, by what ZooKeeper counted and what is known here."""
+        """The first free id, by what ZooKeeper counted and what is known here."""
         return counted if counted >= self._given.next else self._given.next + PRODUCER_IDS_SKIPPED
 
     def _note_restored(self, counted: int, first: int) -> None:

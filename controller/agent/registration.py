@@ -59,7 +59,7 @@ async def cluster_id(zk: ZkSession, known: str = "") -> str:
 
 
 async def register(zk: ZkSession, tasks: Tasks, node_id: int, data: bytes, wait_s: float) -> bool:
-    """Stand in /brokers/ids; returns whether the session stood there already: it was resumed, and nobody saw that we were away.
+    """Register in /brokers/ids; returns whether the session was registered already: it was resumed, and our absence went unnoticed.
 
     data     as `znodes.encode_broker` makes it
     wait_s   how long another holder of the id is waited for: a session can outlive its process

@@ -1,4 +1,4 @@
-"""Changing a topic's overrides: which values may stand there, and how they are written.
+"""Changing a topic's overrides: which values are allowed, and how they are written.
 
 Runs in: the controller process of whichever node was asked; unlike topics, overrides may be written by any broker. A write
 is one transaction that expects the overrides as they were read:

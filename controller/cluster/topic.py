@@ -106,7 +106,7 @@ class Topic:
 
     @property
     def is_leaderless(self) -> bool:
-        """Whether nobody leads one of its partitions."""
+        """Whether one of its partitions has no leader."""
         return any(state is not None and state.leader == NO_LEADER for state in self.states)
 
     def brokers(self) -> set[int]:

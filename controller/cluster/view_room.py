@@ -101,8 +101,6 @@ def view_bytes_of(name: str, replicas: Sequence[Sequence[int]], configs: Mapping
     if not replicas:
         return 0
     factor = len(replicas[0])
-    ids = (
-        ID_BYTES_MAX * factor * (1 if 2 * factor <= ROW_IDS_MAX else 3)
-    )  # those that a row can't hold stand there again
+    ids = ID_BYTES_MAX * factor * (1 if 2 * factor <= ROW_IDS_MAX else 3)  # those that a row can't hold are there again
     of_configs = len(json.dumps(dict(configs)))
     return 80 + len(name) + of_configs + len(replicas) * (PARTITION_BYTES_MAX + ids)

@@ -1,4 +1,4 @@
-"""A session for who may wait: tools and tests, which have no duty cycle.
+"""A session for callers that may wait: tools and tests, which have no duty cycle.
 
 Runs in: none of the node's processes once they serve; the embedded ZooKeeper's start, and tests.
 """

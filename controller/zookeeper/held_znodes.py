@@ -85,7 +85,7 @@ class HeldReplica(NamedTuple):
         return max(self.known_epoch, self.parted_in)
 
     def is_over(self, leader_epoch: int) -> bool:
-        """Whether a state of this leader epoch ends the hold of a log that is ahead: somebody has compared the logs, and begun another era.
+        """Whether a state of this leader epoch ends the hold of a log that is ahead: the logs were compared, and another era has begun.
 
         Within an era leader epochs count on, regardless of which broker is elected: one above the log's says nothing of the records before.
         """

@@ -19,7 +19,7 @@ _log = logging.getLogger(__name__)
 
 
 class Outage:
-    """The connection's history. It begins with an outage: nobody is connected yet.
+    """The connection's history. It begins with an outage: there is no connection yet.
 
     set_away   called with since when (ms of the date) ZooKeeper is away, 0 when it is back
     """

@@ -13,7 +13,7 @@ The session's id and password are kept in a file (`session_file.py`), so that a 
 its session and its ephemeral nodes never blink. After another boot of the machine it does not: `previous` then only says
 whose nodes are ours to remove.
 
-A call without a reply raises `ZkLost`: it may have happened. Whoever called reads again and compares; all that
+A call without a reply raises `ZkLost`: it may have happened. The caller reads again and compares; all that
 the controller process does can be run again for that reason.
 """
 
@@ -151,7 +151,7 @@ class ZkSession:
             self._session_file.write(client_id, has_begun=not self.is_new_life)
 
     async def is_refused(self) -> bool:
-        """Whether a server opens sessions for others, but not for who has seen as much as we: its state is an older one.
+        """Whether a server opens sessions for others, but not for a client that has seen as much as we: its state is an older one.
 
         One server is asked, the next one at the next call; in a thread, for it takes up to 4 times PROBE_TIMEOUT_S.
         """
@@ -358,7 +358,7 @@ class ZkSession:
 
     def _hand_in(self, reply: Future[Any], value: Any, failure: BaseException | None) -> None:
         self._replies.append((reply, value, failure))
-        if len(self._replies) == 1:  # else somebody has rung, and nobody took it yet
+        if len(self._replies) == 1:  # else it was rung, and that was not taken yet
             self._on_event()
 
     def _watch(self, path: str) -> Callable[[Any], None]:

@@ -1,6 +1,6 @@
 """Writes that happen together or not at all, as plain data.
 
-Runs in: the controller process. Filled by whoever decides, carried out by `ZkSession.commit` in one ZooKeeper
+Runs in: the controller process. Filled by the part that decides, carried out by `ZkSession.commit` in one ZooKeeper
 `multi`; a fake in the tests carries out the same.
 """
 

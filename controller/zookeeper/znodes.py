@@ -393,7 +393,7 @@ def encode_producer_id_block(node_id: int, first: int, last: int) -> bytes:
 
 
 def decode_producer_id_block(data: bytes) -> int:
-    """The first id that nobody has been given; 0 where no block was."""
+    """The first id that was never allocated; 0 where no block was."""
     if not data:
         return 0
     with _reading(PRODUCER_ID_BLOCK):

@@ -52,7 +52,7 @@ class TimestampOffset(NamedTuple):
 
 
 def _no_note(_segment: Path, _offset: int, _failure: HeadraceError) -> None:
-    """Default: the caller tells nobody."""
+    """Default: the caller reports nothing."""
 
 
 class _Place:

@@ -115,7 +115,7 @@ class LoadedLog:
     recovery_point   below it everything is synced
     bytes_replayed   after the producers' snapshot
     was_cut          batches were damaged that may have been acknowledged: the end, or all from there on, is no part of it any more
-    has_lost_end     its end is one of these, and the loss was noted: no append that nobody was answered for
+    has_lost_end     its end is one of these, and the loss was noted: not an append without a response
     """
 
     active: Segment
@@ -349,7 +349,7 @@ class LogLoader:
             if isinstance(failure, OSError) and failure.errno != errno.EIO:
                 raise
             _log.warning(
-                "transaction index rebuilt directory=%s from segment=%d on reason=%s", self._directory, base, failure
+                "transaction index rebuilt directory=%s first_segment=%d reason=%s", self._directory, base, failure
             )
             self._replay.distrust_transactions(base)
 

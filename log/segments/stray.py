@@ -4,7 +4,7 @@
 
 What is on disk may be all that is left of records; a text file that says otherwise, or a batch that the machine lost
 before them, is no reason to unlink them. Apache Kafka names directories of replicas that aren't assigned like this.
-Should somebody give the directory its old name again, no checkpoint counts for it: it has a truncation file that says so.
+If an operator gives the directory its old name again, no checkpoint counts for it: it has a truncation file that says so.
 
 Runs in: the partition worker that owns the log, while it opens it.
 """

@@ -81,7 +81,7 @@ class KnownEra:
                 raise
             if not self.is_owed:
                 _log.warning(
-                    "era of leader epochs not written, retried later path=%s epoch=%d reason=%s",
+                    "era of leader epochs not written, retrying later path=%s epoch=%d reason=%s",
                     self._path, self.epoch, failure,
                 )  # fmt: skip
             self._owing.add(self._path)

@@ -51,7 +51,7 @@ class LeaderEpochs:
         self._path = directory / LEADER_EPOCH_FILE
         self._disk = disk
         self._entries: list[tuple[int, int]] = []
-        self.is_synced = False  # whoever wrote it may have been killed before
+        self.is_synced = False  # its writer may have been killed before
         self.is_behind = False
         try:
             self._entries = read_leader_epochs(self._path)
@@ -82,7 +82,7 @@ class LeaderEpochs:
         """Begin an epoch that is newer than the latest; written before this returns, and synced if `is_durable`, else by `sync`.
 
         returns   False, where it is the latest already, or none at all
-        raises    EpochWentBack: nobody leads, nor follows, below the latest epoch of its log
+        raises    EpochWentBack: a replica neither leads nor follows below the latest epoch of its log
         """
         if epoch < 0 or epoch == self.latest:
             return False

@@ -59,7 +59,7 @@ _log: Final = logging.getLogger(__name__)
 
 
 class TopicCheckpoints:
-    """What stands in the checkpoints of one log directory. A file that is not in its format counts as empty.
+    """The contents of the checkpoints of one log directory. A file that is not in its format counts as empty.
 
     topic_ids   by partition
     offsets     by file, by partition

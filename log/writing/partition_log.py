@@ -329,7 +329,7 @@ class PartitionLog:
         An owner that was killed, or refused, between a write and its sync leaves the page cache ahead of the disk. Or the setting
         is new; or it is no more, and the log still says that all was synced.
 
-        It says nothing of the past: the log may have lost records, and nobody has compared it yet. So only an append makes the file that
+        It says nothing of the past: the log may have lost records, and it was not compared yet. So only an append makes the file that
         says that all was synced.
         """
         if self.owes_sync:

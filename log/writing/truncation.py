@@ -116,7 +116,8 @@ def cut_files(directory: Path, segment: int, position: int, disk: Disk, *, is_ma
 
 
 def _copy(path: Path, size: int, disk: Disk) -> None:
-    """Another file, of the first bytes, that is to get the same name; whoever has the old one open keeps it. Synced. raises OSError"""
+    """Another file, of the first bytes, that is to get the same name; a process that has the old one open keeps it.
+    Synced. raises OSError"""
     window = memoryview(bytearray(min(COPY_BYTES, size)))
     source = os.open(path, os.O_RDONLY)
     try:

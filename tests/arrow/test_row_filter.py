@@ -74,7 +74,7 @@ def test_bytes_stay_where_they_lie():
 def test_a_filter_that_makes_no_sense_is_refused_before_anything_is_read():
     for where, said in (
         (pc.field("page") == "p1", "page"),
-        (OFFSET + 1, "it gives int64"),
+        (OFFSET + 1, "it returns int64"),
         (VALUE == 5, "value"),
         (pc.match_substring(OFFSET, "x"), "match_substring"),
     ):

@@ -256,7 +256,7 @@ def test_a_chunk_that_is_half_written_is_completed_with_what_the_source_still_ha
             delete_records(cluster, TopicPartition(topic, 0), 20)
     mirrored = mirror(topic, mirror_on_gap="skip")
     assert mirrored.finish() == 0, mirrored.log()
-    assert ("partition waits" in mirrored.log()) == is_shortened
+    assert ("partition waiting" in mirrored.log()) == is_shortened
     produce(source, topic, range(40, 60))
     assert mirrored.finish() == 0, mirrored.log()
     there += records_of(source.bootstrap, topic)[0][-20:]

@@ -72,5 +72,5 @@ def test_a_stream_through_the_life_of_its_topic(node, topic):
     with pytest.raises(DataLoss, match=f"{topic} was deleted and created again while the stream ran"):
         planner.latest(after, is_limited=False)
     restarted = StreamPlanner(parse_stream_options(options))
-    with pytest.raises(DataLoss, match=f"{topic}-1 are gone: records may be lost"):
+    with pytest.raises(DataLoss, match=f"{topic}-1 no longer exist: records may be lost"):
         restarted.ranges(after, restarted.latest(after, is_limited=False))

@@ -141,7 +141,7 @@ def test_a_loader_merges_around_a_file_that_was_changed_and_says_so_once(log, br
 
     load_inline(broker, path, every_s=0.01, compact_every=2, is_stopped=stops_after_six)
     assert len(files(path)) == 2, "it, and what came after it"
-    assert [one.levelname for one in caplog.records if "are not merged" in one.message] == ["ERROR"]
+    assert [one.levelname for one in caplog.records if "not merged because" in one.message] == ["ERROR"]
     assert len(audit(path, is_deep=True).faults) == 1
 
 

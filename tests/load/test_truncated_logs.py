@@ -200,7 +200,7 @@ def test_partitions_without_a_leader_are_left_and_do_not_stop_the_others(log, br
     with caplog.at_level(logging.WARNING):
         assert load_at_once(broker, tmp_path / "out", every_s=0.001, is_stopped=_after(3)).records == 7
     assert offsets_in(tmp_path / "out") == {("views", 0): [*range(7)]}
-    assert caplog.text.count("1 partitions have no leader that responds") == 1
+    assert caplog.text.count("1 partitions without a responding leader") == 1
     del broker.leaders[lost]
     assert load_at_once(broker, tmp_path / "out").records == 10
 

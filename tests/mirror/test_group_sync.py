@@ -68,7 +68,7 @@ def test_a_group_that_is_refused_hinders_no_other_one_and_is_tried_again(offsets
         assert groups.run(lanes()) == 2
         assert groups.run(lanes()) == 0
     assert [record.message for record in caplog.records] == [
-        "group not carried over group=a reason=GROUP_AUTHORIZATION_FAILED: group a"
+        "group offsets not copied group=a reason=GROUP_AUTHORIZATION_FAILED: group a"
     ]
     assert {group for cluster, group in offsets.held if cluster == TARGET} == {"b", "c"}
     offsets.refused.clear()

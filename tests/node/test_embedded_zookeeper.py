@@ -183,7 +183,7 @@ def test_a_pyspark_without_the_jars_is_named(monkeypatch, tmp_path):
         origin = str(tmp_path / "__init__.py")
 
     find_instead(monkeypatch, Spec)
-    with pytest.raises(ConfigError, match=r"no zookeeper-3\*\.jar there"):
+    with pytest.raises(ConfigError, match=r"no zookeeper-3\*\.jar found"):
         find_jars()
 
 

@@ -365,7 +365,7 @@ def test_an_exception_in_a_child_is_logged_and_counts_as_a_crash(fork_node):
 def test_a_misconfigured_child_stops_the_node_with_its_code(fork_node):
     node = fork_node(controller=fakes.leaving_with(78))
     assert node.wait() == 78
-    assert "node stops, invalid setting role=hr-controlle-0" in node.log()
+    assert "stopping, invalid setting role=hr-controlle-0" in node.log()
     assert node.regions() == []
 
 
@@ -651,7 +651,7 @@ def test_a_process_that_can_not_be_forked_for_now_is_started_later(fork_node, mo
     node.wait_ready()
     os.kill(node.child(PARTITION), signal.SIGKILL)
     wait_until(lambda: node.starts(PARTITION) == 2, node.log)
-    assert node.log().count("process not started, retried") == 4
+    assert node.log().count("process not started, retrying") == 4
     assert node.stop() == 0
 
 

@@ -374,7 +374,7 @@ class Cleaner:
         if count >= CLEANER_FAILURES_MAX:
             self._quarantine(hosted, f"{count} failures in a row, the last one: {failure}")
         else:
-            _log.warning("compaction ended early partition=%s reason=%s", hosted.name, failure)
+            _log.warning("compaction stopped early partition=%s reason=%s", hosted.name, failure)
 
     def _quarantine(self, hosted: Hosted, reason: str) -> None:
         self.uncleanable[hosted.slot] = (hosted.row.key, reason)

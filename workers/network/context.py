@@ -120,7 +120,7 @@ class Context:
             self.heavy_requests += 1
 
     def note_unopened(self, segment: Path, offset: int, failure: HeadraceError) -> None:
-        """A batch can't be opened: nobody can read it, and look-ups pass it. That is said once in a while."""
+        """A batch can't be decoded: no client can read it, and lookups skip it. That is logged once in a while."""
         if self.batch_notices.is_due(str(segment), str(offset), self.now_ms):
             _log.warning(
                 "batch can't be decoded, lookups skip it path=%s offset=%d reason=%s", segment, offset, failure
@@ -129,7 +129,7 @@ class Context:
     def note_unread(self, route: Route, failure: Exception) -> None:
         """A look-up in a partition's files failed: where the disk can't read them its log directory failed, in all processes.
 
-        So others lead what lies there; its readers would stop at that place else, and nobody would know (decision 007). It is the directory
+        So others lead what lies there; its readers would otherwise stop at that place unnoticed (decision 007). It is the directory
         that was read, which the reader knows, or the failure where there was none yet: another one may have a directory of the same name.
         """
         if isinstance(failure, OSError) and failure.errno == errno.EIO:

@@ -111,10 +111,10 @@ class NetworkLoop(Process):
         self._send_buffer_bytes = settings["socket.send.buffer.bytes"]
         self._shares_send_buffers = "socket.send.buffer.bytes" not in settings.explicit
         self._receive_buffer_bytes = settings["socket.receive.buffer.bytes"]
-        self._is_accepting = False  # who has no view yet would say that no topic is known
+        self._is_accepting = False  # a worker without a view would say that no topic is known
         self._is_ready = False  # a view was there
         self._deferred: dict[Connection, None] = {}  # who got nothing in this cycle, in order
-        self._served: dict[Connection, None] = {}  # who has more to say, after those
+        self._served: dict[Connection, None] = {}  # connections with more to do, after those
         self._cycle = 0
         self._requests_left = 0  # of this cycle
         self._ends_ns = 0  # when it takes no more of them

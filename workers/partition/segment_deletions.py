@@ -1,4 +1,4 @@
-"""Segments that the housekeeper asks for to be deleted: some in each cycle, so that who is served waits no longer.
+"""Segments that the housekeeper asks for to be deleted: some in each cycle, so that requests wait no longer.
 
     asked for  ->  waits, the oldest request first  ->  answered when all that may go has gone
                    too many segments wait           ->  refused: the housekeeper judges again, and asks again

@@ -6,7 +6,7 @@ Runs in: one process per group, forked by the supervisor. A duty cycle:
                    -> append what leaders sent -> tell -> groups -> expire -> tell -> flush answers -> ask other nodes
                    -> park on the doorbell
 
-    tell   who waits for a replica that moved: fetches, produces, coordinators; the controller, of roles (`replica_events.py`)
+    tell   the waiters for a replica that moved: fetches, produces, coordinators; the controller, of roles (`replica_events.py`)
 
 It never blocks on anything but the disk and its own doorbell and sockets. Logs are opened a few in a cycle: what is open is served
 meanwhile.

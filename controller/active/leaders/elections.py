@@ -4,12 +4,12 @@ Runs in: the controller process of the active node. Each answer has a later lead
 made from, which its write expects. `online` are brokers that live, are not shutting down, and have this replica's directory.
 
     offline      the leader is gone: the first replica of the ISR that is online, in the order of the assignment; else, where it
-                 is allowed, the first that is online (it starts alone, RECOVERING, in a leader epoch of the next era); else nobody
+                 is allowed, the first that is online (it starts alone, RECOVERING, in a leader epoch of the next era); else none
     reassigned   a reassignment is about to end: the first of its target that is in sync and online
     preferred    the first of the assignment, where it is in sync and online
     shutdown     a broker asks to go: the first in sync and online that is not going either; the ISR without those that go
 
-Nobody means: the state stays. Where all of an ISR go, the leader is -1, and the last members stay in it (`without`).
+None means: the state stays. Where all of an ISR go, the leader is -1, and the last members stay in it (`without`).
 
 Source: Kafka `Election`, `PartitionLeaderElectionAlgorithms`, `ZkReplicaStateMachine.doRemoveReplicasFromIsr`; KIP-704 for RECOVERING.
 """

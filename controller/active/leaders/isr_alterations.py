@@ -47,7 +47,7 @@ _log = logging.getLogger(__name__)
 class WantedIsr(NamedTuple):
     """What a leader wants of a partition."""
 
-    leader: int  # who asks
+    leader: int  # the asker
     leader_epoch: int
     isr: tuple[int, ...]
     broker_epochs: Mapping[int, int]  # of those in the ISR; NO_EPOCH, or none: not said

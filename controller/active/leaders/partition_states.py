@@ -6,7 +6,7 @@ that says what is to be done (`effects.py`), or NEVER, where Kafka has no such s
     NonExistent -> New -> Online <-> Offline -> NonExistent
 
 What a partition is follows from what is known of it (`status_of`): only that its topic is being deleted has to be remembered.
-An election that finds nobody leaves a partition as it is.
+An election that finds no replica leaves a partition as it is.
 
 Source: Kafka `PartitionState.validPreviousStates`, `ZkPartitionStateMachine.doHandleStateChanges`.
 """
@@ -46,7 +46,7 @@ Step = Callable[[PartitionFacts, Elect], Planned]
 
 
 def status_of(state: PartitionState | None, online: Collection[int], is_deleted: bool = False) -> PartitionStatus:
-    """What a partition is, by its state and by which brokers are online; one that nobody knows is NON_EXISTENT."""
+    """What a partition is, by its state and by which brokers are online; an unknown one is NON_EXISTENT."""
     if is_deleted:
         return PartitionStatus.NON_EXISTENT
     if state is None:

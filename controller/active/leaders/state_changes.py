@@ -335,7 +335,7 @@ class StateChanges:
     async def _move_partitions(
         self, partitions: Iterable[Partition], elect_of: Callable[[Topic, int], Elect]
     ) -> Changes:
-        """To OnlinePartition; not where the state is disputed: whoever disputes it says who leads (`heard_epochs.py`)."""
+        """To OnlinePartition; not where the state is disputed: the part that disputes it chooses the leader (`heard_epochs.py`)."""
         partitions = list(partitions)
         if not partitions:
             return Changes({}, {}, set())

@@ -94,7 +94,7 @@ class Requested(NamedTuple):
 
 
 class IsrChanged(NamedTuple):
-    """The state was written, by whoever."""
+    """The state was written, by any writer."""
 
 
 class BrokersChanged(NamedTuple):
@@ -119,7 +119,7 @@ def plan(known: Moving, event: Event) -> Plan:
 
 
 def check_target(assignment: PartitionAssignment, target: Sequence[int], live: Collection[int]) -> None:
-    """Whether somebody may ask for these replicas; raises KafkaError INVALID_REPLICA_ASSIGNMENT
+    """Whether these replicas may be requested; raises KafkaError INVALID_REPLICA_ASSIGNMENT
 
     source   Kafka `KafkaController.validateReplicas`
     """

@@ -75,7 +75,7 @@ class Deletions(Part):
     def __init__(self, term: Term) -> None:
         self._term = term
         self._pending: dict[str, Deletion] = {}  # topics whose deletion has begun
-        self._removable: dict[str, None] = {}  # topics that nobody has any more
+        self._removable: dict[str, None] = {}  # topics that no replica has any more
         self._removals = 0  # tasks
 
     def __contains__(self, name: object) -> bool:

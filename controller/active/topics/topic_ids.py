@@ -1,7 +1,7 @@
 """Topics without an id get one: those from before inter.broker.protocol.version 2.8, and those that a client made by hand.
 
 Runs in: the controller process of the active node, one object a term, before every other part: what they notify brokers then names the
-id, and whoever has the partition without one takes it, at an equal leader epoch. Below 2.8 nobody would understand it.
+id, and a broker that has the partition without one takes it, at an equal leader epoch. Below 2.8 no broker would understand it.
 
     topics without an id  ->  names reserved, their nodes read  ->  one multi sets them, each at its version  ->  the agent is notified
 

@@ -72,7 +72,7 @@ class Transaction:
         self._now_ms = now_ms
         self._undo: list[Callable[[], object]] = []
         self.changes: list[Change] = []
-        self.events: list[tuple[EventType, str, tuple[Acl, ...]]] = []  # and who may read the node
+        self.events: list[tuple[EventType, str, tuple[Acl, ...]]] = []  # and which clients may read the node
 
     # What clients ask for
 

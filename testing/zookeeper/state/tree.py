@@ -3,7 +3,7 @@
 A new tree has what every server has, and one node more, by which a client knows that this server is for testing only:
 
     /zookeeper/config, /zookeeper/quota    empty
-    /zookeeper/headrace-testing            what this server is; nobody may write it
+    /zookeeper/headrace-testing            what this server is; read-only
 
 Source: ZooKeeper `DataTree`.
 """

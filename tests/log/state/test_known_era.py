@@ -132,7 +132,7 @@ def test_without_room_it_is_owed_and_written_once_there_is_some(tmp_path, caplog
     assert owing == {tmp_path / ERA_FILE}
     era.write_owed()
     assert era.is_owed
-    assert caplog.text.count(f"era of leader epochs not written, retried later path={tmp_path / ERA_FILE}") == 1
+    assert caplog.text.count(f"era of leader epochs not written, retrying later path={tmp_path / ERA_FILE}") == 1
     disk.is_full = False
     era.write_owed()
     assert not owing

@@ -222,7 +222,7 @@ def test_a_lost_owner_costs_the_pass_and_no_more(house, caplog):
     house.run()
     house.owners.owed.pop()[2](None)
     house.run()
-    assert "compaction ended early" in caplog.text
+    assert "compaction stopped early" in caplog.text
     assert not list(log.directory.glob("*.cleaned"))
     assert not house.turn()  # not at once again
     house.owners.mode = "at once"

@@ -231,7 +231,7 @@ def _length(data: bytes, position: int) -> int:
     """Of a string that must not be null."""
     length = data[position] << 8 | data[position + 1]
     if length > STRING_BYTES_MAX:
-        raise ValueError(f"string of {length - 2**16} bytes")
+        raise ValueError(f"invalid string length {length - 2**16}")
     return length
 
 
@@ -244,7 +244,7 @@ def _string(data: bytes, position: int) -> tuple[bytes, int]:
         position += 1
     end = position + length - 1
     if not 0 < length <= STRING_BYTES_MAX + 1:
-        raise ValueError(f"string of {length - 1} bytes")
+        raise ValueError(f"invalid string length {length - 1}")
     return data[position:end], end
 
 

@@ -1,4 +1,4 @@
-"""JoinGroup: who may join, which kind of join it is, and what each kind does.
+"""JoinGroup: which members may join, which kind of join it is, and what each kind does.
 
 A request is judged first, by the room in its group and by its protocols; then it is one of the events below, and the table
 chooses what is done (S: a static member that came back without its id):

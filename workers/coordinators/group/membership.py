@@ -1,4 +1,4 @@
-"""Who is a member: heartbeats, and members that go.
+"""Membership: heartbeats, and members that go.
 
 Pure. Source: Kafka `GroupCoordinator.handleHeartbeat`, `handleLeaveGroup`, `removeMemberAndUpdateGroup`.
 """

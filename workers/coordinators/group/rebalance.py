@@ -1,7 +1,7 @@
 """The phases of a rebalance.
 
     prepare    -> every member is to join; ends when all have, or after the largest rebalance timeout
-    complete   -> who has not joined is out (static members stay until their session ends); a new generation
+    complete   -> members that have not joined are out (static members stay until their session ends); a new generation
     sync       -> the leader's assignment is stored, then handed to everyone (`syncing.py`)
     stable     -> nothing, until a member comes, goes, or is not heard of
 
@@ -136,7 +136,7 @@ def _remove_late(machine: GroupMachine, group: Group) -> None:
 
 
 def _elect_leader(group: Group) -> bool:
-    """The leader stays if it has joined, else the first who has takes its place; False where none has."""
+    """The leader stays if it has joined, else the first that has takes its place; False where none has."""
     leader = group.members.get(group.leader or "")
     if leader is not None and leader.join_ticket is not None:
         return True

@@ -1,6 +1,6 @@
 """From where the brokers of the cluster connect: what a request is compared with that only brokers send.
 
-Runs in: a network worker. Until peers are authenticated, the address is all that says who asks:
+Runs in: a network worker. Until peers are authenticated, the address is all that identifies the peer:
 
     the hosts that brokers registered        in figures, or by name: looked up by threads, off the path of requests
     this machine                             where a broker is registered under an address of this machine: a loopback address, or

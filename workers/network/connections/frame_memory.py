@@ -32,7 +32,7 @@ def frame_memory_max(queued_max: int, frame_max: int, network_count: int) -> int
 
 
 class FrameMemory:
-    """Bytes that are set aside, and who waits for some."""
+    """Bytes that are set aside, and connections that wait for some."""
 
     def __init__(self, bytes_max: int) -> None:
         self.used = 0
@@ -53,7 +53,7 @@ class FrameMemory:
         assert self.used >= 0
 
     def _is_all_waiting(self) -> bool:
-        """Whether all that is set aside is of connections in line: then nobody would ever give any, and one is let in beyond the bound."""
+        """Whether all that is set aside is of connections in line: then none would ever be released, and one is let in beyond the bound."""
         return self.used <= sum(connection.set_aside_bytes for connection, _size in self.waiting)
 
     def admit(self) -> list[Connection]:

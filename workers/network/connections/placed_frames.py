@@ -7,7 +7,8 @@ Runs in: a network worker. Frames are found by its owner, the connection (`conne
     the arena has room                        into another block, with what there is of the frame; the old one is left to its pins
     it has none                               into memory of the connection, from which batches are copied
 
-Who has placed nothing for UNPLACED_RECEIVES_MAX receives has no block any more, until a large batch comes again; who brings frames that
+A connection that has placed nothing for UNPLACED_RECEIVES_MAX receives loses its block, until a large batch comes
+again; one with frames that
 the arena does not hold has none either.
 
 A block for small frames is filled by them one after the other. A large one (above RECEIVE_BYTES_BUSY) is received to its end and no

@@ -71,7 +71,7 @@ class PartitionAnswer:
 
     aborted                 (producer id, first offset) of the transactions that its reader leaves out; None: that was not asked
     records                 bytes, or whatever has a `len`: a range of a file
-    preferred_read_replica  who should be asked instead, -1: nobody
+    preferred_read_replica  broker to read from instead, -1: none
     diverging_epoch         the latest epoch that leader and follower have both, and
     diverging_end           where that ends; NO_EPOCH: nothing diverges
     """

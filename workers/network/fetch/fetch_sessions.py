@@ -13,8 +13,9 @@ last read found records or an error. So a fetch of thousands of idle partitions 
 no news is that of `fetch_purgatory.py`: wait byte set, fence, row read.
 
 Bounds: max.incremental.fetch.session.cache.slots over all network workers, shared out evenly; SESSION_PARTITIONS_MAX partitions
-of a session. Who finds no room is served without a session, and so is who is no broker of the view; the session that was used
-least lately gives way once it was idle for SESSION_IDLE_MS_MIN, so that connections which nobody ends hold no slot for ever.
+of a session. A follower without room is served without a session, and so is a peer that is not a broker of the view;
+the session that was used
+least lately gives way once it was idle for SESSION_IDLE_MS_MIN, so that abandoned connections hold no slot for ever.
 
 Source: Kafka `FetchSession`, `FetchManager.newContext`.
 """
@@ -187,7 +188,7 @@ class FetchSessions:
 
         The session has taken what the request names and forgets.
 
-        is_broker   whether who asks may have a session that lives on
+        is_broker   whether the peer may have a session that lives on
         """
         session_id, epoch = request.session_id, request.session_epoch
         if epoch in (FIRST_EPOCH, NO_SESSION_EPOCH):
@@ -287,7 +288,7 @@ class FetchSessions:
         return list(found)
 
     def note_marks(self, slots: Iterable[int]) -> None:
-        """High watermarks moved: told with the next answer, which nobody is woken for."""
+        """High watermarks moved: sent with the next response, which is not woken for it."""
         if self._by_slot:
             for slot in slots:
                 for partition, session in self._by_slot.get(slot, _NONE).items():

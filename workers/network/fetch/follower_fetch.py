@@ -7,7 +7,7 @@ A fetch without a log start offset compares a batch of a log that may have parte
 
 Order of what is checked of a partition, and what its answer is:
 
-    who asks is a broker      CLUSTER_AUTHORIZATION_FAILED (CVE-2018-1288): nobody can show who he is, but who has no address of a
+    the peer is a broker      CLUSTER_AUTHORIZATION_FAILED (CVE-2018-1288): no peer can prove its identity, but one without the address of a
                               broker (`broker_addresses.py`), or is neither a replica nor alive in the view, is none
     it is led here            NOT_LEADER_OR_FOLLOWER, KAFKA_STORAGE_ERROR
     in the epoch it names     FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH
@@ -156,7 +156,7 @@ class _FollowerFetch:
         return True
 
     def _place_news(self) -> None:
-        """Partitions that are new here, or lie elsewhere now: who is notified of them comes before the reading."""
+        """Partitions that are new here, or lie elsewhere now: their owners are notified before the reading."""
         session, context = self._session, self._context
         view_version = context.view_version
         placed = False
@@ -310,7 +310,7 @@ class _FollowerFetch:
         return data, size
 
     def _is_used_up(self, route: Route) -> bool:
-        """Whether a throttled partition has nothing left for this follower: who is in sync is not held back."""
+        """Whether a throttled partition has nothing left for this follower: in-sync followers are not held back."""
         context = self._context
         topic = context.view.topics.get(route.topic)
         isr = topic.partitions[route.index].isr if topic is not None and route.index < len(topic.partitions) else ()

@@ -7,7 +7,7 @@ whichever connections its followers use.
     sent by all -> owed: bytes are paid for at the rate         owed_ms > 0: it is used up        tick: in each cycle
 
 What followers in sync take is counted, and never held back: they would leave the ISR. A rate that changes forgives what
-is owed, so that a lifted throttle holds nobody. Without a rate nothing is counted or read.
+is owed, so that a lifted throttle holds no follower. Without a rate nothing is counted or read.
 
 Source: Kafka `ReplicaManager.shouldLeaderThrottle`, `ReplicationQuotaManager`; KIP-73.
 """

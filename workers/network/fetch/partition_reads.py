@@ -1,4 +1,4 @@
-"""What all that reads a partition here has in common: who may read it from this node.
+"""What all that reads a partition here has in common: which clients may read it from this node.
 
 Runs in: a network worker. Source: Kafka `Partition.getLocalLog`, `checkCurrentLeaderEpoch`; KIP-320.
 """

@@ -288,7 +288,7 @@ class _ListOffsets(LookUp):
 
 
 def _end_for(row: PartitionRow, isolation_level: int, *, is_follower: bool) -> tuple[int, int, int]:
-    """(offset, segment, position) where the log ends for who asks."""
+    """(offset, segment, position) where the log ends for this reader."""
     if is_follower:
         return row.log_end_offset, row.end_segment, row.end_position
     if isolation_level == READ_COMMITTED:

@@ -30,7 +30,7 @@ from headrace.workers.network.fetch.partition_reads import CONSUMER_REPLICA_ID_M
 from headrace.workers.network.handlers.a02_list_offsets import DEBUGGING_REPLICA
 from headrace.workers.network.routes import Route
 
-VERSION_OF_REPLICA = 3  # says who asks; before that it is left at the default, -2
+VERSION_OF_REPLICA = 3  # names the asker; before that it is left at the default, -2
 
 Known = dict[tuple[int, int, int], Epochs | ErrorCode]  # by slot, key and leader epoch: what was read, or why not
 

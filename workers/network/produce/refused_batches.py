@@ -55,7 +55,7 @@ Buffer = bytes | bytearray | memoryview
 def error_to_tell(refused: Refused, topic: str, partition: int, error: int, is_current: Callable[[], bool]) -> int:
     """What the answer says of a batch that came to this error (0: it is stored); `refused` is kept.
 
-    is_current   whether nobody else can be the leader
+    is_current   whether no other broker can be the leader
     """
     if error in _SEQUENCE_ERRORS and not is_current():
         error = _NOT_STORED

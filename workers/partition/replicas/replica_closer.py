@@ -124,7 +124,7 @@ class ReplicaCloser:
             replica.log.abandon()
         places = self._directories.find(name)
         if not places and not is_unmade and not renamed_in:
-            for log_dir in self._directories.missing():  # nobody has written there since
+            for log_dir in self._directories.missing():  # nothing was written there since
                 self._failures.lose_directory(log_dir, StorageFailed("the directory no longer exists"))
         is_kept = is_refused = False
         is_lost = not places and not is_unmade and not renamed_in and self._directories.has_failed

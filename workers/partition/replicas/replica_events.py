@@ -84,7 +84,7 @@ class ReplicaEvents:
     def note_unpublished(self, replica: Replica, reason: StorageExhausted) -> None:
         """Its row could not be written, for a reason that passes: it is owed."""
         if replica not in self._unpublished:
-            _log.warning("row not written, retried partition=%s reason=%s", replica.partition, reason)
+            _log.warning("row not written, retrying partition=%s reason=%s", replica.partition, reason)
             self._unpublished[replica] = None
 
     def is_unpublished(self, replica: Replica) -> bool:

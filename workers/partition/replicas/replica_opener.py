@@ -4,7 +4,7 @@ Runs in: a partition worker. What is known of the log before it is opened, and w
 
     the row of the owner before us     it was killed: what it published is whole in the page cache
     checkpoints                        the node was stopped, or the machine; by partition and topic id (decision 006)
-    the marker of a clean stop         it speaks of logs that nobody has opened since: it is believed once for each, by the first owner
+    the marker of a clean stop         it is about logs that were not opened since: it is believed once for each, by the first owner
                                        of the boot alone. A successor does not know what its predecessor opened: a row may be another's
     nothing                            a new partition, in the log directory with the fewest; a replica that is in sync, and no new one,
                                        has lost its log: none is made before the controller knows that (`opened_logs.py`)
@@ -141,7 +141,7 @@ class ReplicaOpener:
                 now_ns = self._clock.monotonic_ns()
                 self._failures.note_try(slot, now_ns // 1_000_000, (now_ns - begun_ns) // 1_000_000)
                 if self._queue.postpone(slot, row, is_torn, wanted):
-                    _log.error("log not opened, retried later partition=%s reason=%s", name, failure)
+                    _log.error("log not opened, retrying later partition=%s reason=%s", name, failure)
             else:
                 self._note_unopened(name, directory, failure)
             if isinstance(failure, Unfound):
@@ -222,7 +222,7 @@ class ReplicaOpener:
         return True
 
     def find_again(self, slot: int, key: PartitionKey) -> None:
-        """One that was refused may be opened now: nobody takes it for out of service any more."""
+        """One that was refused may be opened now: it no longer counts as out of service."""
         self.unfound.pop(slot, None)
         self._publish_state(slot, key, RowState.LOADING, generation=0)
 

@@ -1,7 +1,7 @@
 """An incremental Fetch by topic ids: the request that a follower sends for each answer, written without a message's objects.
 
     since v13   [replica id] | max wait | min bytes | max bytes | isolation | session id, epoch | topics( id | partitions ) |
-                nothing forgotten | no rack | tags: since v15 who asks, with its broker epoch
+                nothing forgotten | no rack | tags: since v15 the follower, with its broker epoch
 
 Runs in: a partition worker. Every other Fetch is the codec's. Source: `protocol/schema/01_fetch.txt`; a test compares.
 """

@@ -145,7 +145,7 @@ class Fetchers:
         return max(0, min(most_ms, next_ms - self._clock.monotonic_ns() // 1_000_000))
 
     def close(self) -> None:
-        """Follow nobody any more: the worker stops."""
+        """Stop following: the worker stops."""
         self._is_closing = True
         for followed in list(self.by_slot.values()):
             self._drop(followed)

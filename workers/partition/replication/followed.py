@@ -294,7 +294,7 @@ class Followed(Subject):
         except StorageFailed as failure:
             return 0, self._refused(failure)
         except CorruptRecord as failure:
-            _log.error("fetched batch is corrupt, fetched again %s reason=%s", self._place(), failure)
+            _log.error("fetched batch is corrupt, fetching it again %s reason=%s", self._place(), failure)
             return 0, FollowerEvent.REFUSED
         except OffsetsOutOfOrder as failure:
             _log.error("fetched batch does not fit the log %s reason=%s", self._place(), failure)
@@ -449,7 +449,7 @@ class Followed(Subject):
         return is_another or self._is_committed(offset, is_compared) or replica.log.epochs.latest >= self.leader_epoch
 
     def _is_committed(self, offset: int, is_compared: bool) -> bool:
-        """Whether records from an offset on are known to be committed, and nobody has decided that another history counts.
+        """Whether records from an offset on are known to be committed, and no other history was chosen.
 
         Of a compacted log a truncation there proves nothing, unless batches were compared: an epoch of which no record is left ends
         elsewhere in each of the logs.

@@ -55,7 +55,7 @@ class Followers:
 
     isr            as the view has it
     minimum        of in-sync replicas, below which the mark does not move
-    epoch_start    the log's end when the epoch began: who has not reached it may lack what the epoch before wrote
+    epoch_start    the log's end when the epoch began: a follower that has not reached it may lack what the epoch before wrote
     is_unsure      a process that died may have asked for any ISR: all replicas are waited for until that is known
     """
 

@@ -181,7 +181,7 @@ class IsrKeeper:
             if log_start != log_start_before:
                 self._on_log_start(replica)
             self._advance(replica)
-            if replica in self._reduced:  # else nobody can join, and what is late is a matter of time
+            if replica in self._reduced:  # else no follower can join, and what is late is a matter of time
                 self._review(replica)
 
     @property

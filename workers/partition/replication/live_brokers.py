@@ -41,7 +41,7 @@ class LiveBrokers:
     def is_eligible(self, broker_id: int, broker_epoch: int) -> bool:
         """Whether a broker may join an ISR: it lives, and what it fetched it fetched in its present life (KIP-903).
 
-        broker_epoch   under which its last fetch came, -1: nobody knew it then
+        broker_epoch   under which its last fetch came, -1: it was unknown then
         """
         known = self._epochs.get(broker_id)
         return known is not None and known in (NO_EPOCH_TOLD, broker_epoch)

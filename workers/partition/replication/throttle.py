@@ -7,8 +7,8 @@ back, as in Kafka: it would leave the ISR.
 
     took(bytes) -> the bytes are owed       pause_ms -> how long until they are paid, at most THROTTLE_PAUSE_MS_MAX
 
-What others took counts from when it was read last: who was idle does not owe for what was paid meanwhile. A rate that changes
-forgives what is owed, so that a lifted throttle holds nobody.
+What others took counts from when it was read last: an idle one does not owe for what was paid meanwhile. A rate that changes
+forgives what is owed, so that a lifted throttle holds no follower.
 
 Source: Kafka `ReplicationQuotaManager`, `ReplicaFetcherThread.shouldFollowerThrottle`; KIP-73.
 """
