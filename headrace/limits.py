@@ -336,12 +336,8 @@ MIRROR_SOURCES_MAX: Final = 64  # clusters that one mirror reads
 MIRROR_LANE_BYTES_MAX: Final = 8 << 20  # of one partition, fetched and not acknowledged
 MIRROR_BYTES_MAX: Final = 128 << 20  # the same, of one process
 MIRROR_PIECE_BYTES_MAX: Final = 512 << 10  # of records that become one batch, of v0 and v1 or by key, uncompressed
-MIRROR_CHUNK_BYTES_MAX: Final = (
-    4 << 20
-)  # of records that are divided by key under one record of the journal, uncompressed
-MIRROR_KEYED_PARTITIONS_MAX: Final = (
-    5_000  # of a target topic that is written by key: each position has two numbers for each
-)
+MIRROR_CHUNK_BYTES_MAX: Final = 4 << 20  # of records that one record of the journal divides by key, uncompressed
+MIRROR_KEYED_PARTITIONS_MAX: Final = 5_000  # of a target topic that is written by key
 MIRROR_ENTRIES_MAX: Final = 2_000  # of one batch of the translation topic; some 400 bytes each
 MIRROR_JOURNAL_BYTES_MAX: Final = 512 << 10  # the same, where records are larger
 MIRROR_CLAIMS_MAX: Final = 5  # tries to claim a partition, each overtaken by another mirror
@@ -356,6 +352,9 @@ TEMPLATES_MAX: Final = 4096
 CREATED_AT_ONCE_MAX: Final = (
     500  # topics of one request; the others are LEADER_NOT_AVAILABLE until the client asks again
 )
+TRANSACTIONAL_IDS_MAX: Final = 500_000  # of one partition of `__transaction_state`; some 1 KB each
+PARKED_REQUESTS_MAX: Final = 16  # of one transactional id: a client has one in flight
+EXPIRED_IDS_PER_STEP_MAX: Final = 1_000
 LOGGED_ID_LENGTH_MAX: Final = 200  # of a transactional id in a log line
 ACCEPTS_PER_CYCLE_MAX: Final = 64
 SHARE_BYTES_MIN: Final = 16 * 1024
