@@ -10,11 +10,12 @@ here and in `transaction_machine.py`. Source: Kafka `TransactionCoordinator`, `T
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from headrace.errors import ErrorCode
 from headrace.limits import EXPIRED_IDS_PER_STEP_MAX
+from headrace.protocol import messages
 from headrace.protocol.record_batch import RecordBatchHeader
 from headrace.workers.coordinators.coordinator import (
     Appended,
@@ -40,6 +41,7 @@ from headrace.workers.coordinators.transaction.transaction_events import (
 )
 from headrace.workers.coordinators.transaction.transaction_loader import TransactionLoader
 from headrace.workers.coordinators.transaction.transaction_machine import TransactionMachine
+from headrace.workers.coordinators.transaction.transaction_queries import describe_transaction, list_transactions
 from headrace.workers.coordinators.transaction.transaction_state import EXPIRABLE, PREPARED, TransactionState
 from headrace.workers.coordinators.transaction.transaction_table import FAILED, REQUESTS, ROWS, STORED
 
@@ -199,7 +201,7 @@ class TransactionCoordinator:
         transaction.pending = None
         machine.run(rows[type(what)][transaction.state.column], transaction, event)
         transaction.is_late = False
-        if type(event) is Appended:
+        if isinstance(event, Appended):
             machine.release(transaction)
         else:
             error = client_error(event.error)
@@ -258,3 +260,16 @@ class TransactionCoordinator:
         for transaction in list(self._machine.transactions.values()):
             if transaction.state in PREPARED:
                 self._machine.do(transaction, TopicsGone(transaction, event.names))
+
+    # Questions
+
+    def describe(self, transactional_id: str) -> messages.DescribeTransactionsResponse.TransactionState:
+        """A row of DescribeTransactions."""
+        return describe_transaction(self._machine, transactional_id)
+
+    def rows(
+        self, states: Collection[str], producer_ids: Collection[int], duration_ms: int, date_ms: int
+    ) -> tuple[ErrorCode, list[messages.ListTransactionsResponse.TransactionState]]:
+        """(error, rows of ListTransactions)."""
+        self._machine.date_ms = date_ms
+        return list_transactions(self._machine, states, producer_ids, duration_ms)
