@@ -20,7 +20,7 @@ from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import encode_response
 from headrace.protocol.codec_frames import has_usual_frame
 from headrace.protocol.message_set import ENTRY_BYTES_MIN
-from headrace.protocol.record_batch import CODEC_MASK, HEADER_BYTES, MAGIC_V2, TRANSACTIONAL_BIT
+from headrace.protocol.record_batch import CODEC_MASK, HEADER_BYTES, MAGIC_V2
 from headrace.settings import topic_values
 from headrace.shm.counters import PRODUCE_REQUESTS
 from headrace.shm.messages import (
@@ -216,8 +216,6 @@ def _refusal(context: Context, version: int, acks: int, records: memoryview | No
         return ErrorCode.INVALID_RECORD
     if records[MAGIC_BYTE] == MAGIC_V2:
         attributes = records[ATTRIBUTES_LOW_BYTE]
-        if attributes & TRANSACTIONAL_BIT:  # no coordinator here would ever end it, and its readers wait for that
-            return ErrorCode.INVALID_TXN_STATE
         if attributes & CODEC_MASK == CODEC_ZSTD and version < VERSION_OF_ZSTD:
             return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
     return 0
