@@ -42,7 +42,7 @@ DOTS = (for _ in 0 1 2 3 4 5 6 7 8 9; do for _ in 0 1 2 3 4 5 6 7 8 9; do for _ 
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup core check-tools demo test test-quick heavy matrix lint codec links bench bench-compare interop swap scenarios chaos load-chaos query-chaos sink-chaos classic-chaos mirror-chaos mirror-proof client-chaos foreign readme systemd clean
+.PHONY: help setup core check-tools demo test test-quick heavy matrix lint codec links bench bench-compare interop swap scenarios simulate chaos load-chaos query-chaos sink-chaos classic-chaos mirror-chaos mirror-proof client-chaos foreign readme systemd clean
 
 help: ## this text
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -135,6 +135,9 @@ classic-chaos: $(STAMP) core ## STEPS=200 of classic consumers of ours beside Ka
 
 scenarios: $(STAMP) core ## Kafka's system tests re-enacted against three nodes, or PEER=kafka; ONLY="throttl" (needs mvn; some half an hour)
 	PEER=$(PEER) $(BIN)/python -m pytest -m scenario --timeout=900 $(if $(ONLY),-k "$(ONLY)") tests/scenarios
+
+simulate: $(STAMP) ## SEEDS=1000 of a cluster in one process, FIRST=1 the first of them: faults by lot, judged; one seed again: SEED=7 TRACE=1
+	$(BIN)/python -m tests.simulation $(if $(SEED),--seed $(SEED) $(if $(TRACE),--trace),--first $(or $(FIRST),1) --seeds $(if $(filter command line environment,$(origin SEEDS)),$(SEEDS),1000))
 
 chaos: $(STAMP) core ## FAULTS=1000 of a node and CLUSTER_FAULTS=1000 of three for each of SEEDS, GROUP_KILLS=100, POWER_LOSSES=200 twice, STEPS=10 of each of APART, MOVES=20, judged
 	@failed=; for seed in $(SEEDS); do \

@@ -109,7 +109,7 @@ class KafkaAdmin:
 
     async def _run(self, procedure: Procedure[T], what: str) -> T:
         if self._forks.is_forked:
-            raise ForkedClient("this admin was made before a fork: make one in the child")
+            raise ForkedClient("this admin was created before a fork: create one in the child")
         return await self._driver.wait(self._engine.start(procedure, what), self._timeout_s)
 
     def _abandon(self) -> None:

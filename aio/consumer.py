@@ -234,7 +234,7 @@ class KafkaConsumer(Generic[K, V]):
 
     def _check(self) -> None:
         if self._forks.is_forked:
-            raise ForkedClient("this consumer was made before a fork: make one in the child")
+            raise ForkedClient("this consumer was created before a fork: create one in the child")
         if self._is_closed:
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "the consumer is closed")
 

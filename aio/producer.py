@@ -239,7 +239,7 @@ class KafkaProducer(Sending[K_in, V_in]):
 
     def _check(self) -> None:
         if self._forks.is_forked:
-            raise ForkedClient("this producer was made before a fork: make one in the child")
+            raise ForkedClient("this producer was created before a fork: create one in the child")
         if self._is_closed:
             raise producer_closed()
         self._raise_ended()

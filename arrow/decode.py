@@ -1,7 +1,7 @@
 """Record batches to columns: what makes reading the page cache worthwhile.
 
 Runs in: Spark's Python workers, and every process that reads by `headrace.arrow`. The functions are the record kernel's
-(`protocol/kernel/batches.c`, `gather.c`), which let go of the GIL; where it was not built, Python's (`python_walk.py`):
+(`protocol/kernel/batches.c`, `gather.c`), which release the GIL; where it was not built, Python's (`python_walk.py`):
 
     walk_batches    batch headers and records of uncompressed batches -> wanted fields, views or copies; compressed ones -> a list
     walk_listed     records of batches that were listed, decompressed by `protocol.compression` -> the same
@@ -41,6 +41,6 @@ def tell_if_slow() -> None:
     """Say once in a process that Python walks the records, and why."""
     if compiled_kernel.KERNEL is None:
         _log.warning(
-            "records are walked in Python, at a thirtieth of the speed: %s; a wheel has the record kernel, `make core` builds it",
+            "records are decoded in pure Python, about 30 times slower: %s; a wheel has the record kernel, `make core` builds it",
             compiled_kernel.describe(),
         )

@@ -36,7 +36,7 @@ from headrace.log.names import LOG_SUFFIX, SWAP_SUFFIX, bases_among
 from headrace.log.reading.segment_file import SegmentFile
 from headrace.log.state.checkpoints import PARTITION_METADATA_FILE, read_partition_metadata
 from headrace.properties import read_properties_file
-from headrace.protocol.record_batch import LOG_OVERHEAD_BYTES
+from headrace.protocol.record_batch import entry_bytes
 
 if TYPE_CHECKING:
     from headrace.arrow.ranges import OffsetRange
@@ -154,7 +154,7 @@ def _read_segment(
         if end < size:
             stop = whole_end(data, begin, stop, one.end)
             if stop == begin:
-                batch_bytes = int.from_bytes(data[begin + 8 : begin + 12].tobytes(), "big") + LOG_OVERHEAD_BYTES
+                batch_bytes = entry_bytes(data, begin)
                 if end < position + batch_bytes <= size:  # more than the window holds
                     wanted = position + batch_bytes - origin
                     continue
@@ -181,7 +181,7 @@ def _window(fd: int, origin: int, length: int) -> Any:
         while done < length:
             count = os.preadv(fd, [view[done:]], origin + done)
             if not count:
-                raise CorruptRange(f"a segment was cut at byte {origin + done} while it was read") from None
+                raise CorruptRange(f"a segment was truncated at byte {origin + done} while it was read") from None
             done += count
         return np.frombuffer(view.toreadonly(), np.uint8)
     mapped.madvise(mmap.MADV_SEQUENTIAL)

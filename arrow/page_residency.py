@@ -1,7 +1,7 @@
 """Which pages of a file were in the page cache before a scan, and giving back those that were not.
 
 Runs in: Spark's Python workers. A scan of old segments would push what consumers read out of the cache. So the cache is asked before a
-segment is read (mincore over a mapping that is not touched), and after a window was read and unmapped the kernel is told that what the
+segment is read (mincore over a mapping that is not touched), and after a window was read and unmapped the kernel is notified that what the
 scan brought in is not needed (POSIX_FADV_DONTNEED; it keeps pages that others have mapped or not yet written).
 
 Linux answers mincore to the file's owner and to those that may write it; to others every page looks resident, and none is given back.
@@ -27,7 +27,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 class Residency:
     """What of a file's bytes from `start` (a multiple of a page) on was in the page cache when it was asked for.
 
-    resident   bool by page, as far as asked; None if that can't be told
+    resident   bool by page, as far as asked; None if that can't be determined
     """
 
     def __init__(self, fd: int, start: int) -> None:

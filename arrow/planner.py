@@ -26,6 +26,7 @@ from headrace.arrow.local_range import is_directory_of
 from headrace.arrow.pushdown import narrowed
 from headrace.arrow.ranges import OffsetRange
 from headrace.arrow.scan_options import Bound, ScanOptions
+from headrace.backoff import pause_after
 from headrace.client.cluster import EARLIEST, LATEST, Cluster
 from headrace.client.connection import ConnectionFailed
 from headrace.errors import ErrorCode, KafkaError
@@ -67,7 +68,8 @@ def patiently(
     raises   what the last attempt raised
     """
     deadline_s = clock() + options.attempts * ATTEMPT_S
-    pause_s = PAUSE_FIRST_S
+    pause_max_s = max(options.retry_pause_s, PAUSE_FIRST_S)
+    tries = 0
     has_logged = False
     while True:
         try:
@@ -79,8 +81,8 @@ def patiently(
             if not has_logged:
                 _log.warning("planning waits up to %.0f s: %s", options.attempts * ATTEMPT_S, failure)
                 has_logged = True
-        sleep(pause_s)
-        pause_s = min(2 * pause_s, max(options.retry_pause_s, PAUSE_FIRST_S))
+        tries += 1
+        sleep(pause_after(tries, PAUSE_FIRST_S, pause_max_s))
 
 
 def _plan(options: ScanOptions, default_parallelism: int) -> list[OffsetRange]:
@@ -242,7 +244,7 @@ def tell(ranges: list[OffsetRange]) -> None:
     for log_dir, reason in closed.items():
         _log.warning(
             "%s is on this host but not readable (%s): its records are fetched over the network; "
-            "make Spark's user a member of the group that owns it",
+            "add Spark's user to the group that owns it",
             log_dir,
             reason,
         )
@@ -324,8 +326,8 @@ def resolved(
             what = f"{name}: offset {offset} is not in the log, which holds {earliest[name]}..{latest[name]}"
             if options.fails_on_data_loss:
                 raise DataLoss(
-                    f"{what}: records were deleted, or the offset is wrong; failOnDataLoss=false "
-                    "(scan: fail_on_data_loss=False) reads what is there"
+                    f"{what}: records were deleted, or the offset is wrong; failOnDataLoss=false (scan:"
+                    " fail_on_data_loss=False) reads what is left"
                 )
             _log.warning("records lost, continuing because failOnDataLoss=false: %s", what)
             offset = min(max(offset, earliest[name]), latest[name])

@@ -9,7 +9,6 @@ What each function does is said in `protocol/kernel/batches.c` and `gather.c`.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
@@ -44,24 +43,24 @@ from headrace.arrow.target import (
     Target,
 )
 from headrace.protocol.record_batch import (
+    CODEC_MASK,
     CONTROL_BIT,
     HEADER_BYTES,
     LOG_APPEND_TIME_BIT,
-    LOG_OVERHEAD_BYTES,
     MAGIC_POSITION,
     MAGIC_V2,
     RECORD_BYTES_MIN,
     TRANSACTIONAL_BIT,
     compute_crc,
+    entry_bytes,
+    parse_header,
+    unpack_base_offset,
+    unpack_last_delta,
 )
 from headrace.protocol.varint import ZIGZAGS, read_varlong
 
-HEADER: Final = struct.Struct(">qIiBIHIqqqhiI")  # sizes without a sign: what is negative is too large
-CODEC_BITS: Final = 7
-ENTRY_BYTES_MIN: Final = 17  # of a batch or an old entry whose length and format can be told
+ENTRY_BYTES_MIN: Final = 17  # of a batch or an old entry whose length and format can be determined
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
-
-assert HEADER.size == HEADER_BYTES
 
 
 class Batch(NamedTuple):
@@ -108,25 +107,25 @@ def walk_batches(
             return position, row, WALK_PAUSED, count
         if count == len(listed):
             return position, row, WALK_LISTED, count
-        fields = HEADER.unpack_from(view, position)
-        base_offset, length, _epoch, magic, crc, attributes, last_delta, base_ms, largest_ms, producer_id = fields[:10]
-        size = length + LOG_OVERHEAD_BYTES
-        if magic < MAGIC_V2:
+        header = parse_header(view, position)
+        base_offset, magic, size, attributes = header.base_offset, header.magic, header.size_bytes, header.attributes
+        records = header.record_count % 2**32  # a negative count is too large
+        if 0 <= magic < MAGIC_V2:
             return position, row, WALK_OLD, count
         if base_offset >= high:
             return position, row, WALK_DONE, count
         if magic != MAGIC_V2 or size < HEADER_BYTES or size > end - position:
             return position, row, WALK_BAD, count
-        if is_checked and compute_crc(view[position : position + size]) != crc:
+        if is_checked and compute_crc(view[position : position + size]) != header.crc:
             return position, row, WALK_CHECKSUM, count
-        last_offset = _wrapped(base_offset + last_delta)
+        last_offset = _wrapped(base_offset + unpack_last_delta(view, position))
         is_left_out = bool(attributes & CONTROL_BIT) or last_offset < low
         if attributes & TRANSACTIONAL_BIT and not is_left_out and aborted.shape[1]:
-            is_left_out = is_aborted(aborted, producer_id, base_offset)
-        append_ms = largest_ms if attributes & LOG_APPEND_TIME_BIT else -1
-        batch = Batch(fields[-1], base_offset, base_ms, append_ms)
-        if not is_left_out and attributes & CODEC_BITS:
-            listed[count] = (position, size, attributes, batch.records, base_offset, base_ms, append_ms)
+            is_left_out = is_aborted(aborted, header.producer_id, base_offset)
+        append_ms = header.max_timestamp if attributes & LOG_APPEND_TIME_BIT else -1
+        batch = Batch(records, base_offset, header.base_timestamp, append_ms)
+        if not is_left_out and attributes & CODEC_MASK:
+            listed[count] = (position, size, attributes % 2**16, records, base_offset, batch.base_ms, append_ms)
             count += 1
         elif not is_left_out:
             outcome = WALK_LISTED if count else _fits(target, batch, size - HEADER_BYTES, row)
@@ -320,14 +319,14 @@ def whole_end(data: Any, position: int, end: int, high: int) -> int:
     """Where the last whole batch or old entry before `end` ends."""
     view = memoryview(data)
     while end - position >= ENTRY_BYTES_MIN:
-        offset = last_offset = int.from_bytes(view[position : position + 8], "big", signed=True)
-        size = int.from_bytes(view[position + 8 : position + 12], "big") + LOG_OVERHEAD_BYTES
+        offset = last_offset = unpack_base_offset(view, position)
+        size = entry_bytes(view, position)
         if size < ENTRY_BYTES_MIN or size > end - position:
             break
         if view[position + MAGIC_POSITION] >= MAGIC_V2:
             if size < HEADER_BYTES or offset >= high:
                 break
-            last_offset = _wrapped(offset + int.from_bytes(view[position + 23 : position + 27], "big"))
+            last_offset = _wrapped(offset + unpack_last_delta(view, position))
         position += size
         if last_offset >= high - 1:
             break

@@ -85,10 +85,10 @@ class ReadPlaces:
             since = (
                 f"it has other records from offset {cut} on"
                 if cut >= 0
-                else "it knows nothing of the leader that wrote them"
+                else "its leader does not know the epoch in which they were written"
             )
             raise DataLoss(
-                f"{name}: the log was truncated, and no longer has the records before offset {due[name].offset} that were read or "
-                f"passed over: {since}"
+                f"{name}: the log was truncated, and no longer has the records before offset {due[name].offset}"
+                f" that were read or skipped: {since}"
             )
         self._compared |= {name: (at, cluster.leader_epochs.get(name, NO_EPOCH)) for name, at in due.items()}

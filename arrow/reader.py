@@ -167,7 +167,7 @@ def open(  # as in `io.open`: it is used with its module's name
     if not isinstance(topic, str) or not topic or "," in topic:
         raise ValueError(f"topic {topic!r}: one topic's name")
     if isinstance(start, str) and start not in STARTS:
-        raise ValueError(f"start {start!r}: earliest, latest, or an offset by partition")
+        raise ValueError(f"start {start!r}: expected earliest, latest, or offsets by partition")
     if follow and end is not None:
         raise ValueError("end and follow: a reader that follows has no end")
     if where is not None and not isinstance(where, pc.Expression):

@@ -35,7 +35,7 @@ class RowFilter:
         except pa.ArrowException as failure:
             raise ValueError(f"where {where}: {failure}; it sees {seen}") from None
         if kind != pa.bool_():
-            raise ValueError(f"where {where}: it gives {kind}, not true or false; it sees {seen}")
+            raise ValueError(f"where {where}: it returns {kind}, not a boolean; it sees {seen}")
         self._has_views = bool(views)
         unused = [name for name in views if self._does_without(name)]
         self._given = [name for name in self._seen.names if name not in unused]

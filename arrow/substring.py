@@ -51,7 +51,7 @@ class Contains:
 
     @classmethod
     def of(cls, expression: Any) -> Contains | None:
-        """The same as an expression of pyarrow says; None, if that is another, or can't be told."""
+        """The same as an expression of pyarrow says; None, if that is another, or can't be determined."""
         try:
             match = _EXPRESSION.fullmatch(str(expression)) if isinstance(expression, pc.Expression) else None
         except UnicodeDecodeError:

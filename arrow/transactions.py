@@ -63,7 +63,7 @@ def aborted_in_files(directory: Path, start: int, end: int, decided: int) -> Any
 
 
 def aborted_in_fetch(data: Any, told: Iterable[tuple[int, int]]) -> Any:
-    """The same of the bytes of a Fetch, whose answer told (producer id, first offset)."""
+    """The same of the bytes of a Fetch, whose response has (producer id, first offset)."""
     wanted = sorted(told)
     if not wanted:
         return NONE_ABORTED

@@ -171,8 +171,8 @@ def measure_recovery(directory: Path, load: Load) -> dict[str, float]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=0.5, help="of each measurement")
-    parser.add_argument("--dir", help="where to write; a temporary directory by default")
+    parser.add_argument("--seconds", type=float, default=0.5, help="seconds per measurement")
+    parser.add_argument("--dir", help="directory to write to (default: a temporary one)")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="bench-append-", dir=arguments.dir) as name:
         directory = Path(name)

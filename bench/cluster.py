@@ -318,11 +318,13 @@ OURS_ALONE = ("killed process: median s", "killed process: worst s")  # aims of 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=4.0, help="of each load")
+    parser.add_argument("--seconds", type=float, default=4.0, help="seconds per load")
     parser.add_argument("--only", default=",".join(PARTS))
     parser.add_argument("--servers", default="kafka,headrace")
-    parser.add_argument("--partitions", type=int, default=10_000, help="of the controller's failover")
-    parser.add_argument("--json", type=Path, help="file for what was measured, also where something failed")
+    parser.add_argument(
+        "--partitions", type=int, default=10_000, help="number of partitions for the controller failover"
+    )
+    parser.add_argument("--json", type=Path, help="file for the results, also written after a failure")
     arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that the clusters are closed
     kinds = arguments.servers.split(",")

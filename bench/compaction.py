@@ -129,7 +129,7 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=100)
     parser.add_argument("--codec", type=int, default=0)
     parser.add_argument("--rounds", type=int, default=1)
-    parser.add_argument("--json", action="store_true", help="the last line is JSON: MB/s of both")
+    parser.add_argument("--json", action="store_true", help="print MB/s of both servers as JSON in the last line")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="headrace-bench-") as name:
         work = Path(name)

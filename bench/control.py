@@ -4,7 +4,7 @@
 
 The cluster has nine brokers, RF 3, and PARTITIONS partitions in TOPICS topics; this node holds 32 of them. The other eight
 are names; in the second part they take what the controller tells them (`bench/brokers.py`), since a broker that is
-registered and does not answer is told everything again and again. `--away` shows what that costs.
+registered and does not answer is sent everything again and again. `--away` shows what that costs.
 
 1. The parts of each process that follow the view, as its loop calls them, in one process over real shared memory: one
    leader change, one new topic, all of it read by a process that begins. Medians of `process_time`. The controller's
@@ -261,11 +261,13 @@ def bench_idle(partitions: int, topics: int, seconds: float, is_away: bool) -> d
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--partitions", type=int, default=10_000)
-    parser.add_argument("--topics", default="1,1000,10000", help="how many topics they are in: several runs")
+    parser.add_argument("--topics", default="1,1000,10000", help="number of topics; several values mean several runs")
     parser.add_argument("--changes", type=int, default=200)
-    parser.add_argument("--idle", type=float, default=60.0, help="seconds; 0: no node is started")
-    parser.add_argument("--away", action="store_true", help="the other brokers are registered, and do not answer")
-    parser.add_argument("--json", action="store_true", help="all figures in the last line")
+    parser.add_argument(
+        "--idle", type=float, default=60.0, help="how many seconds to watch an idle node (0: start none)"
+    )
+    parser.add_argument("--away", action="store_true", help="register the other brokers, but let them not respond")
+    parser.add_argument("--json", action="store_true", help="print all figures in the last line, as JSON")
     options = parser.parse_args()
     report: dict[str, Any] = {"changes": [], "idle": 0.0}
     print(f"{'CPU ms':<60}" + "".join(f"{name:>20}" for name in PROCESSES))

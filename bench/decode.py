@@ -77,11 +77,11 @@ def median_seconds(work: Callable[[], int], runs: int, expected: int) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="decode rate of one core")
+    parser = argparse.ArgumentParser(description="measure the decode rate of one core")
     parser.add_argument("--records", type=int, default=3_000_000)
     parser.add_argument("--value-bytes", type=int, default=100)
     parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--unchecked", action="store_true", help="without comparing checksums")
+    parser.add_argument("--unchecked", action="store_true", help="don't compare checksums")
     given = parser.parse_args()
     print(
         f"{given.records:,} records of {given.value_bytes} bytes, {RECORDS_PER_BATCH} a batch, median of {given.runs}"

@@ -110,7 +110,7 @@ def cases() -> Iterator[tuple[str, Clicks, Clicks | None, DecodePlan | None, tup
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="decoding rate of one core")
+    parser = argparse.ArgumentParser(description="measure the decoding rate of one core")
     parser.add_argument("--records", type=int, default=300_000)
     parser.add_argument("--runs", type=int, default=5)
     given = parser.parse_args()

@@ -32,7 +32,7 @@ from headrace.protocol.frames import build_request
 from headrace.protocol.message_set import build_message_set
 from headrace.protocol.record_batch import Record, build_batch
 from headrace.settings import Settings
-from headrace.workers.network.record_policy import RecordPolicy
+from headrace.workers.network.produce.record_policy import RecordPolicy
 
 if TYPE_CHECKING:
     from bench.nodes import Server

@@ -84,7 +84,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=4.0)
     parser.add_argument(
-        "--forms", default="pure,compiled", help=f"two of {', '.join(FORMS)}; the second one is the better one"
+        "--forms", default="pure,compiled", help=f"two of {', '.join(FORMS)}; the second one is expected to be better"
     )
     parser.add_argument("--only", default=",".join(dict.fromkeys(load for load, *_others in LOADS)))
     arguments = parser.parse_args()

@@ -333,8 +333,10 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=15.0)
     parser.add_argument("--offsets", type=int, default=1_000_000)
     parser.add_argument("--servers", default="headrace,kafka")
-    parser.add_argument("--rounds", type=int, default=1, help="A B A B; medians are told")
-    parser.add_argument("--json", type=Path, help="also write the figures here")
+    parser.add_argument(
+        "--rounds", type=int, default=1, help="rounds, with the servers taking turns; medians are printed"
+    )
+    parser.add_argument("--json", type=Path, help="also write the figures to this file")
     arguments = parser.parse_args()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 8_192)), hard))

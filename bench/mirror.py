@@ -236,7 +236,7 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=10.0, help="MB/s")
     parser.add_argument("--seconds", type=float, default=40.0)
     parser.add_argument("--warm-up", type=float, default=30.0)
-    parser.add_argument("--servers", choices=("headrace", "kafka"), default="headrace", help="of both clusters")
+    parser.add_argument("--servers", choices=("headrace", "kafka"), default="headrace", help="servers of both clusters")
     given = parser.parse_args()
     kind = Headrace if given.servers == "headrace" else Kafka
     with tempfile.TemporaryDirectory() as place:

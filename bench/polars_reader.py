@@ -81,10 +81,10 @@ def fill(bootstrap: str, count: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="a topic into Polars")
+    parser = argparse.ArgumentParser(description="read a topic into Polars")
     parser.add_argument("--records", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--json", action="store_true", help="one line: records/s of each round")
+    parser.add_argument("--json", action="store_true", help="print one line of JSON: records/s of each round")
     parser.add_argument("--one", nargs=2, metavar=("READER", "BOOTSTRAP"), help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.one:

@@ -170,11 +170,13 @@ def measure(server: Server, logs: Path, partitions: int, wanted: list[int], is_c
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--mib", type=int, default=512, help="bytes of log in all")
+    parser.add_argument("--mib", type=int, default=512, help="total MiB of log")
     parser.add_argument("--partitions", type=int, default=4)
-    parser.add_argument("--batch-records", type=int, default=150, help="150 records are 16 KiB")
+    parser.add_argument("--batch-records", type=int, default=150, help="records per batch; 150 records are 16 KiB")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--threads", type=int, default=1, help="partition workers, and Kafka's recovery threads")
+    parser.add_argument(
+        "--threads", type=int, default=1, help="number of partition workers, and of Kafka's recovery threads"
+    )
     parser.add_argument("--cold", action="store_true", help="drop the page cache before each recovery")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()

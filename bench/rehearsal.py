@@ -282,7 +282,7 @@ def main() -> int:
     parser.add_argument("--partitions", type=int, default=10_000)
     parser.add_argument("--servers", default="headrace")
     parser.add_argument("--only", default=",".join(STEPS))
-    parser.add_argument("--json", type=Path, help="file for figures and peaks, by server")
+    parser.add_argument("--json", type=Path, help="file for figures and peak memory, by server")
     arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that the cluster is closed
     report: dict[str, Any] = {}

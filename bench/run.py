@@ -320,9 +320,11 @@ def bench_start(table: Table, directory: Path, rounds: int) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="one round of short windows")
-    parser.add_argument("--only", default=",".join(PARTS), help="parts, separated by commas")
-    parser.add_argument("--out", type=Path, default=ROOT / "bench" / "results", help="where the table goes")
+    parser.add_argument("--quick", action="store_true", help="run one round of short measurements")
+    parser.add_argument("--only", default=",".join(PARTS), help="parts to run, separated by commas")
+    parser.add_argument(
+        "--out", type=Path, default=ROOT / "bench" / "results", help="directory for the table of results"
+    )
     arguments = parser.parse_args()
     parts = arguments.only.split(",")
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the servers are stopped, whichever part runs

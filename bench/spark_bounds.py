@@ -227,9 +227,9 @@ def measure(headrace: str, kafka: str, logs: Path, topic: spark_topics.SparkTopi
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="What Spark, Parquet and codecs take without a source")
-    parser.add_argument("--topic", default="plain-1000-none", help="of bench/spark_topics.py")
-    parser.add_argument("--scale", type=float, default=1.0, help="of the records")
+    parser = argparse.ArgumentParser(description="Measure the cost of Spark, Parquet and codecs without a source")
+    parser.add_argument("--topic", default="plain-1000-none", help="a topic of bench/spark_topics.py")
+    parser.add_argument("--scale", type=float, default=1.0, help="factor on the number of records")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--write", nargs=4, metavar=("BOOTSTRAP", "TOPIC", "ROWS", "DIRECTORY"), help=argparse.SUPPRESS)
     parser.add_argument("--decompress", nargs=2, metavar=("SEGMENT", "ROWS"), help=argparse.SUPPRESS)

@@ -94,7 +94,7 @@ def main() -> None:
     if sys.argv[1:2] == ["--one"]:
         print(json.dumps(one(*sys.argv[2:5])))
         return
-    parser = argparse.ArgumentParser(description="the first row of a session")
+    parser = argparse.ArgumentParser(description="measure the time to the first row of a session")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--records", type=int, default=100_000)
     given = parser.parse_args()

@@ -80,10 +80,10 @@ def measured(bootstrap: str, partitions: int, rounds: int, with_kafka: bool) -> 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="a topic of many small partitions")
+    parser = argparse.ArgumentParser(description="read a topic of many small partitions")
     parser.add_argument("--partitions", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--kafka", action="store_true", help="the connector too")
+    parser.add_argument("--kafka", action="store_true", help="also measure the Kafka connector")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="headrace-bench-") as name:
         command = [sys.executable, "-m", "headrace.cli.main", "dev", "--port", "0", "--dir", str(Path(name))]

@@ -129,10 +129,10 @@ def _print_cpu(report: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Spark beside the connector")
-    parser.add_argument("--scale", type=float, default=1.0, help="of the records")
+    parser = argparse.ArgumentParser(description="compare headrace.spark with the Kafka connector")
+    parser.add_argument("--scale", type=float, default=1.0, help="factor on the number of records")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--topics", help="separated by commas; all")
+    parser.add_argument("--topics", help="topics, separated by commas (default: all)")
     parser.add_argument("--parts", default=",".join(PARTS))
     given = parser.parse_args()
     from bench.nodes import Headrace, Kafka

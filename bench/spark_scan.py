@@ -226,8 +226,8 @@ def measure(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="The same query by Headrace and by the connector")
-    parser.add_argument("headrace", help="its address")
+    parser = argparse.ArgumentParser(description="Run the same query with Headrace and with the Kafka connector")
+    parser.add_argument("headrace", help="bootstrap server")
     parser.add_argument("kafka")
     parser.add_argument("rounds", type=int)
     parser.add_argument("topics", nargs="+")

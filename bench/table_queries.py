@@ -184,12 +184,14 @@ def turns(queries: int, by_spark: int) -> Iterator[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--queries", type=int, default=2000)
-    parser.add_argument("--rate", type=int, default=500, help="records a second")
+    parser.add_argument("--rate", type=int, default=500, help="records per second")
     parser.add_argument("--to", choices=("parquet", "delta"), default="parquet")
-    parser.add_argument("--every", default="2s", help="between two commits of the loader")
-    parser.add_argument("--kill-s", type=float, default=15.0, help="between two kills of the loader")
-    parser.add_argument("--spark", type=int, default=0, help="queries by Spark, beside the others")
-    parser.add_argument("--json", action="store_true", help="one line: p50 and p99 by engine, how many were wrong")
+    parser.add_argument("--every", default="2s", help="time between two commits of the loader")
+    parser.add_argument("--kill-s", type=float, default=15.0, help="seconds between two kills of the loader")
+    parser.add_argument("--spark", type=int, default=0, help="number of queries by Spark")
+    parser.add_argument(
+        "--json", action="store_true", help="print one line of JSON: p50, p99 and wrong results by engine"
+    )
     given = parser.parse_args()
     delays_s: dict[str, list[float]] = {name: [] for name in ENGINES} | ({SPARK: []} if given.spark else {})
     wrong: list[str] = []

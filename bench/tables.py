@@ -231,7 +231,7 @@ def rows_of(part: str, scale: float, rounds: int, formats: list[str]) -> list[di
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--scale", type=float, default=1.0, help="of 10 million records to load, and 50 million to count"
+        "--scale", type=float, default=1.0, help="factor on 10 million records to load, and on 50 million to count"
     )
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--parts", default="load,count")

@@ -138,7 +138,7 @@ def asked(tree: Path, directory: Path, count: int, look_ups: int) -> dict[str, f
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--other", type=Path, help="another checkout, the peer")
+    parser.add_argument("--other", type=Path, help="another checkout to compare with")
     parser.add_argument("--mib", type=int, default=1_024)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--measure", nargs=3, help=argparse.SUPPRESS)

@@ -39,7 +39,7 @@ Request = messages.CreateTopicsRequest
 
 
 def topic(name: str, *brokers: int) -> Request.CreatableTopic:
-    """One partition, where it is told, or on this node."""
+    """One partition, where it is notified, or on this node."""
     rows = [Request.CreatableReplicaAssignment(partition_index=0, broker_ids=list(brokers))] if brokers else []
     count = -1 if brokers else 1
     return Request.CreatableTopic(name=name, num_partitions=count, replication_factor=count, assignments=rows)
@@ -157,7 +157,7 @@ def main() -> None:
     parser.add_argument("--many", type=int, default=1000)
     parser.add_argument("--crowd", type=int, default=15_000)
     parser.add_argument("--followed", type=int, default=8)
-    parser.add_argument("--json", action="store_true", help="all figures in the last line")
+    parser.add_argument("--json", action="store_true", help="print all figures in the last line, as JSON")
     options = parser.parse_args()
     found = run(options.single, options.many, options.crowd, options.followed)
     print(f"CreateTopics of one topic: {found['single_ms']:.1f} ms")

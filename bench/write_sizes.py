@@ -61,7 +61,7 @@ def append_cpu_s(directory: Path, size: int, reserve_bytes: int, disk: Disk) -> 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--dir", type=Path, help="where the files are written (a temporary directory)")
+    parser.add_argument("--dir", type=Path, help="directory for the files (default: a temporary one)")
     given = parser.parse_args()
     disk = Disk()
     found: dict[tuple[str, int], list[float]] = {}

@@ -202,7 +202,7 @@ class AsyncProducer:
         if not is_added:
             limit = self._options.queue_buffering_max_messages
             raise QueueFull(
-                f"a message for {item.topic} was dropped: {limit} messages are queued, no room within {timeout_ms} ms"
+                f"a message for {item.topic} was dropped: the queue of {limit} messages stayed full for {timeout_ms} ms"
             )
 
     def close(self, timeout_s: float | None = None) -> bool:

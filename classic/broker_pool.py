@@ -168,7 +168,7 @@ class BrokerPool:
             for one in gone:
                 self._producers.pop(one)[1].close()
             if broker_id not in live:
-                raise ConnectionFailed(f"broker {broker_id} is gone")
+                raise ConnectionFailed(f"broker {broker_id} no longer exists")
             if broker_id not in self._producers:
                 address = live[broker_id]
                 self._producers[broker_id] = (address, SyncProducer(_config_of(self._config, address)))

@@ -194,11 +194,11 @@ class ConsumerConfig:
             if not found[key]:
                 raise ConfigError(key, None, f"is required (0.7: {other})")
         if "/" in found["group.id"] or "/" in found["consumer.id"]:
-            raise ConfigError("group.id", found["group.id"], "becomes the name of a znode: no slash in it")
+            raise ConfigError("group.id", found["group.id"], "becomes the name of a znode and must not contain a slash")
         if found["socket.timeout.ms"] <= found["fetch.wait.max.ms"]:
             wait_ms = found["fetch.wait.max.ms"]
             raise ConfigError(
-                "socket.timeout.ms", found["socket.timeout.ms"], f"not above fetch.wait.max.ms ({wait_ms})"
+                "socket.timeout.ms", found["socket.timeout.ms"], f"must be above fetch.wait.max.ms ({wait_ms})"
             )
         if found["dual.commit.enabled"] is None:
             found["dual.commit.enabled"] = found["offsets.storage"] == "kafka"

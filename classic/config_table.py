@@ -41,7 +41,7 @@ class Table:
         self._kind = kind
         self._keys = {key.name: key for key in keys}
         self._names = {name: key for key in keys for name in (key.name, *key.synonyms)}
-        assert len(self._names) == sum(1 + len(key.synonyms) for key in keys), "a name twice"
+        assert len(self._names) == sum(1 + len(key.synonyms) for key in keys), "duplicate name"
 
     @property
     def names(self) -> list[str]:
@@ -62,7 +62,7 @@ class Table:
             parsed = key.parse(name, value)
             other = written.setdefault(key.name, name)
             if other != name and found[key.name] != parsed:
-                raise ConfigError(name, value, f"{other} is the same setting, and is {config[other]!r}")
+                raise ConfigError(name, value, f"{other} is the same setting and is set to {config[other]!r}")
             found[key.name] = parsed
         return found
 
@@ -112,7 +112,7 @@ def choice(*names: str, synonyms: Mapping[str, str] | None = None) -> Parse:
 def text(key: str, value: Any) -> str:
     """Any text, without the spaces around it."""
     if not isinstance(value, str):
-        raise ConfigError(key, value, "expected a text")
+        raise ConfigError(key, value, "expected a string")
     return value.strip()
 
 
@@ -120,7 +120,7 @@ def names(key: str, value: Any) -> tuple[str, ...]:
     """Texts with commas between them, or a list of texts."""
     parts = value.split(",") if isinstance(value, str) else list(value) if isinstance(value, list | tuple) else None
     if parts is None or not all(isinstance(part, str) for part in parts):
-        raise ConfigError(key, value, "expected names with commas between them")
+        raise ConfigError(key, value, "expected names separated by commas")
     return tuple(part.strip() for part in parts if part.strip())
 
 

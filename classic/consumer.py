@@ -171,7 +171,7 @@ class ConsumerConnector:
             if self._registration is not None:
                 self._membership.leave()
         except _PASSING as failure:
-            _log.warning("member left without a commit member=%s reason=%s", self.consumer_id, failure)
+            _log.warning("member left without committing member=%s reason=%s", self.consumer_id, failure)
         self._store.close()
         self._zookeeper.close()
 
@@ -185,7 +185,7 @@ class ConsumerConnector:
         decoder: Decoder[Any] | None,
     ) -> None:
         if self._registration is not None:
-            raise RuntimeError("message streams were created before: one call for each connector")
+            raise RuntimeError("message streams were already created: one call per connector is allowed")
         self._registration = registration
         config = self.config
         for topic, count in counts.items():
@@ -403,7 +403,7 @@ class ConsumerConnector:
     def _reset_offset(self, name: TopicPartition) -> int:
         address = self._membership.leader(name)
         if address is None:
-            raise ConnectionFailed(f"{name} has no leader now")
+            raise ConnectionFailed(f"{name} has no leader")
         with SimpleConsumer(
             *address, so_timeout=self.config.socket_timeout_ms, client_id=self.config.client_id
         ) as asked:

@@ -152,7 +152,7 @@ class Membership:
         try:
             return None if data is None else Address(*registry.decode_broker(data, path))
         except BadRegistration as failure:
-            _log.warning("broker left out reason=%s", failure)
+            _log.warning("broker skipped reason=%s", failure)
             return None
 
     def _partitions(self, topic: str) -> tuple[int, ...]:

@@ -24,10 +24,10 @@ from headrace.protocol.record_batch import (
     MAGIC_V2,
     CorruptRecord,
     compute_crc,
+    entry_bytes,
     parse_header,
+    unpack_base_offset,
 )
-
-_SIZE_POSITION = 8  # of an entry: bytes after the size
 
 
 class Message(NamedTuple):
@@ -102,7 +102,7 @@ class ByteBufferMessageSet:
             if magic == MAGIC_V2:
                 last = max(last, parse_header(view, position).last_offset)
             else:
-                last = max(last, int.from_bytes(view[position : position + 8], "big"))
+                last = max(last, unpack_base_offset(view, position))
             assert size > LOG_OVERHEAD_BYTES
         return last + 1
 
@@ -113,8 +113,7 @@ class ByteBufferMessageSet:
             return 0
         if len(self.data) < LOG_OVERHEAD_BYTES:
             return len(self.data) + 1
-        size = int.from_bytes(self.data[_SIZE_POSITION:LOG_OVERHEAD_BYTES], "big", signed=True)
-        return max(size + LOG_OVERHEAD_BYTES, len(self.data) + 1)
+        return max(entry_bytes(self.data, 0), len(self.data) + 1)
 
     def _is_read(self, entry: memoryview) -> bool:
         header = parse_header(entry)

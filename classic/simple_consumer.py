@@ -147,7 +147,7 @@ class SimpleConsumer:
         """
         names = [TopicPartition(request.topic, request.partition) for request in requests]
         if len(set(names)) < len(names):
-            raise ValueError("a partition is in a multifetch twice")
+            raise ValueError("a multifetch lists a partition twice")
         if not requests:
             return MultiFetchResponse(())
         connection = self._connected()

@@ -19,12 +19,12 @@ _ADVICE = {
     ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: "too few replicas are in sync; the record may be written: check before you resend it",
     ErrorCode.LEADER_NOT_AVAILABLE: "no replica eligible as leader is alive: start its brokers",
     ErrorCode.REQUEST_TIMED_OUT: "the outcome is unknown: check before you retry",
-    ErrorCode.NOT_CONTROLLER: "the cluster has no active controller: are brokers and ZooKeeper up?",
+    ErrorCode.NOT_CONTROLLER: "the cluster has no active controller: check that brokers and ZooKeeper are up",
     ErrorCode.NON_EMPTY_GROUP: "stop the group's consumers, or wait for their session timeout; `headrace groups describe` lists them",
     ErrorCode.UNKNOWN_MEMBER_ID: "the group has members: stop its consumers first",
     ErrorCode.REBALANCE_IN_PROGRESS: "the group has members: stop its consumers first",
     ErrorCode.GROUP_ID_NOT_FOUND: "`headrace groups list` lists the groups",
-    ErrorCode.UNSUPPORTED_VERSION: "the broker is too old, or too new, for this command",
+    ErrorCode.UNSUPPORTED_VERSION: "the broker version is not supported by this command",
     ErrorCode.INVALID_GROUP_ID: "a group name must not be empty",
     ErrorCode.COORDINATOR_NOT_AVAILABLE: "the coordinator is not available yet: retry in a moment",
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS: "the coordinator is still loading its groups: retry in a moment",
@@ -34,7 +34,7 @@ _ADVICE = {
     ErrorCode.CORRUPT_MESSAGE: "a batch was corrupted on disk or on the network: `headrace verify` checks the broker's files",
     ErrorCode.TOPIC_AUTHORIZATION_FAILED: "the client needs access to this topic",
     ErrorCode.GROUP_AUTHORIZATION_FAILED: "the client needs access to this group",
-    ErrorCode.CLUSTER_AUTHORIZATION_FAILED: "the client needs this right on the cluster",
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED: "the client needs this permission on the cluster",
 }
 _NO_BROKER = "is a node running there? `headrace dev` starts one; set its address with --bootstrap-servers"
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="cluster",
-    help="Describe a cluster, even it out, elect leaders.",
+    help="Describe and rebalance a cluster, and elect leaders.",
     no_args_is_help=True,
     rich_markup_mode="rich",
     epilog="[bold]Examples[/bold]\n\nheadrace cluster describe\n\nheadrace cluster describe --under-replicated\n\n"
@@ -28,7 +28,7 @@ app = typer.Typer(
 
 @app.callback()
 def group() -> None:
-    """Describe a cluster, even it out, elect leaders."""
+    """Describe and rebalance a cluster, and elect leaders."""
 
 
 @app.command(
@@ -42,19 +42,21 @@ def describe(
         bool, typer.Option("--under-replicated", help="List partitions with replicas that are not in sync.")
     ] = False,
     under_min_isr: Annotated[
-        bool, typer.Option("--under-min-isr", help="List partitions with fewer in sync than min.insync.replicas.")
+        bool,
+        typer.Option("--under-min-isr", help="List partitions with fewer in-sync replicas than min.insync.replicas."),
     ] = False,
     at_min_isr: Annotated[
         bool,
         typer.Option(
             "--at-min-isr",
-            help="List partitions with as many in sync as min.insync.replicas; all that have one replica are.",
+            help="List partitions with exactly min.insync.replicas in-sync replicas, including all with a single replica.",
         ),
     ] = False,
     held: Annotated[
         bool,
         typer.Option(
-            "--held", help="List offline partitions that wait for replicas which may have more, see accept-loss."
+            "--held",
+            help="List offline partitions that are waiting for replicas with possibly more records; see accept-loss.",
         ),
     ] = False,
     zookeeper: cluster_holds.ZooKeeper = "",
@@ -83,7 +85,7 @@ def describe(
         _print_health(health, KINDS)
         if health.count("offline"):
             print_line(
-                "offline partitions that wait for replicas which may have more: headrace cluster describe --held"
+                "for offline partitions that are waiting for other replicas, see headrace cluster describe --held"
             )
     return 0
 

@@ -1,6 +1,6 @@
 """`headrace cluster accept-loss`, and the held partitions of `headrace cluster describe` (docs/decisions/013).
 
-They are in ZooKeeper, whose address a broker tells (zookeeper.connect), unless it is given: where that is one which only the brokers
+They are in ZooKeeper, whose address a broker reports (zookeeper.connect), unless it is given: where that is one which only the brokers
 can reach, --zookeeper has another.
 """
 
@@ -21,30 +21,32 @@ if TYPE_CHECKING:
     from headrace.node.held_replicas import Held
 
 EXAMPLES_ACCEPT = (
-    "[bold]Examples[/bold]\n\nheadrace cluster describe --held   # which, and for whom they wait\n\n"
-    "headrace cluster accept-loss clicks:3\n\nheadrace cluster accept-loss clicks:3 --keep 2   # the log of broker 2 counts"
+    "[bold]Examples[/bold]\n\nheadrace cluster describe --held   # which partitions, and what they wait for\n\n"
+    "headrace cluster accept-loss clicks:3\n\nheadrace cluster accept-loss clicks:3 --keep 2   # keep the log of broker 2"
 )
 EXAMPLES_RESTORED = (
-    "[bold]Examples[/bold]\n\nheadrace cluster restored zk1:2181,zk2:2181/kafka   # between the stop and the start"
+    "[bold]Examples[/bold]\n\nheadrace cluster restored zk1:2181,zk2:2181/kafka   # while all nodes are stopped"
 )
 ZOOKEEPER_KEY = "zookeeper.connect"
 
 ZooKeeper = Annotated[
     str,
     typer.Option(
-        "--zookeeper", metavar="HOST:PORT,...", help="Default: what a broker says.", show_default=False,
+        "--zookeeper", metavar="HOST:PORT,...", help="Default: ask a broker.", show_default=False,
     ),
 ]  # fmt: skip
 
 
 def accept_loss(
-    partition: Annotated[str, typer.Argument(metavar="TOPIC:PARTITION", help="The partition.", show_default=False)],
+    partition: Annotated[
+        str, typer.Argument(metavar="TOPIC:PARTITION", help="Partition, as TOPIC:PARTITION.", show_default=False)
+    ],
     keep: Annotated[
         int,
         typer.Option(
             "--keep",
             metavar="BROKER",
-            help="The broker whose log counts: it leads, the others lose what it lacks.",
+            help="Broker whose log is kept: it becomes leader, the other replicas lose what it lacks.",
             show_default=False,
         ),
     ] = NO_LEADER,
@@ -52,7 +54,7 @@ def accept_loss(
     bootstrap: Bootstrap = "",
     command_config: CommandConfig = None,
 ) -> int:
-    """Let a partition be led though acknowledged records may be lost: nobody waits for replicas that are away any more.
+    """Let a partition be led though acknowledged records may be lost: nothing waits for replicas that are away any more.
 
     After its machine went down, a replica that was the last in sync waits for the others, which may have more. The best of those that
     are there leads; the log of its node says from which offset on records may be lost. After ZooKeeper was restored, a replica whose
@@ -67,19 +69,19 @@ def accept_loss(
     with open_cluster(bootstrap, command_config) as cluster:
         held = accept(zookeeper or _zookeeper_of(cluster), topic, int(index), keep)
     if not held:
-        print_line(f"headrace: {topic}:{index} is held by nobody, nothing was done", is_error=True)
+        print_line(f"headrace: {topic}:{index} is not held; nothing to do", is_error=True)
         return 1
     there = [str(one.broker) for one in held if not one.is_away]
     away = [str(one.broker) for one in held if one.is_away]
-    who = "the best replica that is there" if keep == NO_LEADER else f"broker {keep}"
+    who = "the best available replica" if keep == NO_LEADER else f"broker {keep}"
     if there:
-        print_line(f"{topic}:{index} is led in some seconds by {who} (held by {', '.join(there)})")
+        print_line(f"{topic}:{index} will be led by {who} in a few seconds (held by {', '.join(there)})")
     if away:
         print_line(
-            f"{topic}:{index} is held by {', '.join(away)} too, not registered now: it reads this when it is back"
+            f"{topic}:{index} is also held by {', '.join(away)}, which is offline and applies this when it returns"
             if there
-            else f"{topic}:{index} is held by {', '.join(away)}, not registered now: it reads this when it is back, and nothing happens"
-            " before, but that a reassignment no longer waits for its log",
+            else f"{topic}:{index} is held by {', '.join(away)}, which is offline and applies this when it returns;"
+            " until then, only a reassignment stops waiting for its log",
             is_error=True,
         )
     return 0
@@ -87,15 +89,17 @@ def accept_loss(
 
 def restored(
     zookeeper: Annotated[
-        str, typer.Argument(metavar="HOST:PORT,...", help="Its address, as in zookeeper.connect.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="HOST:PORT,...", help="Address of the ensemble, as in zookeeper.connect.", show_default=False
+        ),
     ],
     node: Annotated[
         list[int] | None,
         typer.Option(
             "--node",
             metavar="BROKER",
-            help="Which brokers are nodes, the others are of Apache Kafka. Default: those that"
-            " have noted it in ZooKeeper.",
+            help="Ids of the Headrace nodes; the other brokers run Apache Kafka. Default: as recorded in ZooKeeper.",
             show_default=False,
         ),
     ] = None,
@@ -107,8 +111,8 @@ def restored(
     from headrace.node.restored_zookeeper import hold_all
 
     count = hold_all(zookeeper, lambda text: print_line(text, is_error=True), nodes=node or ())
-    print(f"{count} partitions are led by the best of their logs once all nodes are there: start all of them now")
-    print("those that wait: headrace cluster describe --held")
+    print(f"{count} partitions will be led by their best log once all nodes are up: start all of them now")
+    print("to list waiting partitions: headrace cluster describe --held")
     return 0
 
 
@@ -161,7 +165,7 @@ def _row(held: Held) -> dict[str, Any]:
 def _loss(row: dict[str, Any]) -> str:
     """Of what has the log more than the partition's state, or may have less than it should."""
     if row["parted_at"] is not None:
-        return f"state of the past, log ahead of it from {row['parted_at']} on"
+        return f"old state, log ahead of it from {row['parted_at']} on"
     return "certain" if row["is_proven"] else "possible"
 
 
@@ -172,5 +176,5 @@ def _zookeeper_of(cluster: Cluster) -> str:
 
     found = Admin(cluster).describe_broker_configs([ZOOKEEPER_KEY]).get(ZOOKEEPER_KEY)
     if not found:
-        raise KafkaError(ErrorCode.INVALID_CONFIG, f"no broker says its {ZOOKEEPER_KEY}: give --zookeeper HOST:PORT")
+        raise KafkaError(ErrorCode.INVALID_CONFIG, f"no broker reports its {ZOOKEEPER_KEY}: pass --zookeeper HOST:PORT")
     return found

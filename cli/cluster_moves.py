@@ -28,11 +28,11 @@ POLL_S = 0.5
 REQUEST_PARTITIONS = 500  # of one request
 
 EXAMPLES_REBALANCE = (
-    "[bold]Examples[/bold]\n\nheadrace cluster rebalance   # what would be moved\n\n"
+    "[bold]Examples[/bold]\n\nheadrace cluster rebalance   # show the plan\n\n"
     "headrace cluster rebalance --execute\n\n"
-    "headrace cluster rebalance --drain 3 --execute   # empties broker 3\n\n"
+    "headrace cluster rebalance --drain 3 --execute   # move everything off broker 3\n\n"
     "headrace cluster rebalance --topic clicks --json\n\n"
-    "headrace cluster rebalance --cancel   # all that is in progress"
+    "headrace cluster rebalance --cancel   # cancel all reassignments in progress"
 )
 EXAMPLES_REASSIGNMENTS = (
     "[bold]Examples[/bold]\n\nheadrace cluster reassignments\n\nheadrace cluster reassignments --json | jq .adding"
@@ -46,7 +46,10 @@ EXAMPLES_ELECT = (
 Topics = Annotated[
     list[str] | None,
     typer.Option(
-        "--topic", "-t", metavar="TOPIC[:PARTITIONS]", help="Only these, as clicks or clicks:0,2-3; repeatable."
+        "--topic",
+        "-t",
+        metavar="TOPIC[:PARTITIONS]",
+        help="Only these partitions, as clicks or clicks:0,2-3; repeatable.",
     ),
 ]
 
@@ -71,7 +74,7 @@ def rebalance(
     from headrace.client.balance import plan_moves
 
     if cancel and (topics or drain or execute):
-        raise typer.BadParameter("--cancel goes with none of --topic, --drain, --execute")
+        raise typer.BadParameter("--cancel can't be combined with --topic, --drain or --execute")
     with open_cluster(bootstrap, command_config) as cluster:
         admin = ReplicaAdmin(cluster)
         if cancel:
@@ -130,9 +133,10 @@ def reassignments(as_json: AsJson = False, bootstrap: Bootstrap = "", command_co
 
 def elect_leaders(
     topics: Topics = None,
-    every: Annotated[bool, typer.Option("--all", help="All partitions that need it.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Elect leaders of all partitions that need it.")] = False,
     kind: Annotated[
-        str, typer.Option("--type", help="preferred: the first replica; unclean: any live one, where none leads.")
+        str,
+        typer.Option("--type", help="preferred: the first replica; unclean: any live replica, if there is no leader."),
     ] = "preferred",
     bootstrap: Bootstrap = "",
     command_config: CommandConfig = None,
@@ -226,7 +230,7 @@ def _print_plan(
             )
         return
     if not moves:
-        print_line("balanced: nothing is to be moved")
+        print_line("already balanced")
         return
     print_table(
         ["TOPIC", "PARTITION", "BEFORE", "AFTER", "BYTES"],

@@ -54,14 +54,14 @@ def dev(
         ),
     ] = None,
     port: Annotated[
-        int, typer.Option(help="Port to listen on, of the first node; 0 picks free ones.", min=0, max=65535)
+        int, typer.Option(help="Port of the first node; 0 picks free ports.", min=0, max=65535)
     ] = DEFAULT_PORT,
     nodes: Annotated[
         int | None,
         typer.Option(
             "--nodes",
             metavar="N",
-            help="Run a cluster of N small nodes; kill one to see what follows.",
+            help="Run a cluster of N small nodes; kill one to watch failover.",
             min=1,
             max=LOCAL_NODES_MAX,
         ),

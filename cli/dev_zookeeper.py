@@ -15,8 +15,8 @@ from headrace.errors import ConfigError
 
 APACHE_DATA = "data"  # in ZooKeeper's directory
 NOTICE = (
-    "note: no Java 17 with PySpark's jars here, so ZooKeeper is a small one in Python (headrace.testing.zookeeper): "
-    "for trying only, `headrace start` refuses it"
+    "note: Java 17 with PySpark's jars not found, using a small ZooKeeper in Python (headrace.testing.zookeeper):"
+    " for trying only, `headrace start` refuses it"
 )
 
 
@@ -41,14 +41,14 @@ def own_zookeeper(directory: Path) -> tuple[OwnZooKeeper, Mapping[str, str]]:
     from headrace.node import embedded_zookeeper
     from headrace.testing.zookeeper.journal import FILE
 
-    missing = "" if not (directory / FILE).exists() else "the directory began with the ZooKeeper in Python"
+    missing = "" if not (directory / FILE).exists() else "the directory was created with the Python ZooKeeper"
     try:
         if not missing:
             embedded_zookeeper.find_java()
             embedded_zookeeper.find_jars()
     except ConfigError as failure:
         if (directory / APACHE_DATA).exists():
-            raise ConfigError("--dir", str(directory), f"holds data of Apache's ZooKeeper: {failure}") from None
+            raise ConfigError("--dir", str(directory), f"holds data of Apache ZooKeeper: {failure}") from None
         missing = str(failure)
     if not missing:
         return embedded_zookeeper.EmbeddedZooKeeper(directory), {}

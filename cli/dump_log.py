@@ -26,7 +26,10 @@ headrace dump-log data/clicks-0/* --data --json | jq 'select(.type == "record")'
 
 
 def dump_log(
-    files: Annotated[list[Path], typer.Argument(metavar="FILES...", help="Files of a log directory, of any type.")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILES...", help="Files of a log directory: segments, indexes, snapshots, checkpoints."),
+    ],
     is_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
     is_deep: Annotated[bool, typer.Option("--deep", help="Decode and print the records of each batch.")] = False,
     has_data: Annotated[bool, typer.Option("--data", help="Print keys, values and headers too.")] = False,

@@ -9,6 +9,7 @@ from headrace.cli.printable import printable
 
 Item = dict[str, Any]
 _MS = 1000
+_IS = "is_"  # begins the name of each flag of a batch
 
 
 def text_of(item: Item) -> str:
@@ -45,7 +46,7 @@ def _batch(item: Item) -> str:
         words.append(f"epoch {item['leader_epoch']}")
     if item.get("producer_id", -1) >= 0:
         words.append(f"producer {item['producer_id']}:{item['producer_epoch']} sequence {item['base_sequence']}")
-    words += [name for name in ("transactional", "control") if item.get(f"is_{name}")]
+    words += [key.removeprefix(_IS) for key in item if key.startswith(_IS) and item[key] and key != "is_valid"]
     if item.get("delete_horizon_ms", -1) >= 0:
         words.append(f"delete horizon {time_text(item['delete_horizon_ms'])}")
     words.append(f"crc {item['crc']:08x} {'ok' if item['is_valid'] else 'WRONG'}")

@@ -159,7 +159,7 @@ def reset_offsets(
         typer.Option(
             "--to-time",
             metavar="TIME",
-            help="Set the first offset at or after TIME: 2026-11-21T08:30:00Z, ms since 1970, -15m.",
+            help="Set the offset of the first record at or after TIME: 2026-11-21T08:30:00Z, ms since 1970, -15m.",
         ),
     ] = None,
     to_earliest: Annotated[bool, typer.Option("--to-earliest", help="Set the log start offset.")] = False,

@@ -78,7 +78,9 @@ def import_07(
     ] = "",
     broker_id: Annotated[
         int | None,
-        typer.Option(min=0, metavar="N", help="Broker whose log DIR is, if groups have offsets of several brokers."),
+        typer.Option(
+            min=0, metavar="N", help="Id of the broker that DIR belongs to, if groups have offsets of several brokers."
+        ),
     ] = None,
     is_quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Don't show progress.")] = False,
 ) -> int:

@@ -36,7 +36,7 @@ EXAMPLES = (
 
 app = typer.Typer(
     name="load",
-    help="Load topics into a Parquet directory, an Iceberg or a Delta table, each record exactly once.",
+    help="Load topics into a Parquet directory, an Iceberg table or a Delta table, each record exactly once.",
     rich_markup_mode="rich",
     epilog=EXAMPLES,
 )
@@ -51,7 +51,7 @@ def load(
     context: typer.Context,
     topics: Annotated[
         str,
-        typer.Option("--topics", metavar="PATTERN", help="Regular expression that a topic's whole name matches."),
+        typer.Option("--topics", metavar="PATTERN", help="Regular expression that must match the whole topic name."),
     ] = "",
     to: To = "",
     every: Annotated[
@@ -67,14 +67,15 @@ def load(
         typer.Option(
             "--from",
             metavar="POSITION",
-            help="Where partitions begin of which the target has nothing: earliest, latest, an offset, @TIME. "
-            "To load something again: headrace load rewind.",
+            help="Start position for partitions not yet in the target: earliest, latest, an offset, @TIME. To load"
+            " again: headrace load rewind.",
         ),
     ] = "earliest",
     columns: Annotated[
-        str | None, typer.Option("--columns", metavar="NAME,...", help="Kafka's and decoded columns. Default: all.")
+        str | None,
+        typer.Option("--columns", metavar="NAME,...", help="Columns to load, Kafka's and decoded ones. Default: all."),
     ] = None,
-    headers: Annotated[bool, typer.Option("--headers", help="Load the records' headers too.")] = False,
+    headers: Annotated[bool, typer.Option("--headers", help="Load record headers too.")] = False,
     decode: Annotated[
         str | None,
         typer.Option(
@@ -82,23 +83,27 @@ def load(
         ),
     ] = None,
     schema: Annotated[
-        str | None, typer.Option("--schema", metavar="SCHEMA", help="Of --decode: 'page string, ms long'; Avro: JSON.")
+        str | None,
+        typer.Option("--schema", metavar="SCHEMA", help="Schema for --decode: 'page string, ms long'; for Avro, JSON."),
     ] = None,
     decode_options: Annotated[
         list[str] | None,
         typer.Option(
-            "--decode-option", metavar="KEY=VALUE", help="As decode.value.KEY in Spark: registry.url; repeatable."
+            "--decode-option",
+            metavar="KEY=VALUE",
+            help="Decoder option KEY=VALUE, as decode.value.KEY in Spark, such as registry.url; repeatable.",
         ),
     ] = None,
     decode_mode: Annotated[
-        str, typer.Option("--decode-mode", metavar="MODE", help="A record that does not decode: fail, null, dead.")
+        str,
+        typer.Option("--decode-mode", metavar="MODE", help="What to do with undecodable records: fail, null, dead."),
     ] = "fail",
     bad_times: Annotated[
         str,
         typer.Option(
             "--bad-times",
             metavar="POLICY",
-            help="A record's time is beyond what the table holds (microseconds for milliseconds, say): dead, null, nearest, fail.",
+            help="What to do with timestamps out of the table's range, such as microseconds: dead, null, nearest, fail.",
         ),
     ] = "dead",
     read_committed: Annotated[
@@ -109,21 +114,29 @@ def load(
         typer.Option(
             "--out-of-range",
             metavar="POLICY",
-            help="Records were deleted before they were loaded: fail, earliest, skip.",
+            help="What to do if records were deleted before they were loaded: fail, earliest, skip.",
         ),
     ] = "fail",
     recreated: Annotated[
-        str, typer.Option("--recreated", metavar="POLICY", help="A topic was created again: refuse, load.")
+        str,
+        typer.Option(
+            "--recreated", metavar="POLICY", help="What to do if a topic was deleted and re-created: refuse, load."
+        ),
     ] = "refuse",
     group: Annotated[
         str | None,
-        typer.Option("--group", metavar="NAME", help="Group whose offsets follow, for lag tools. '': none."),
+        typer.Option(
+            "--group", metavar="NAME", help="Group to commit the loaded offsets for, for lag tools. '': none."
+        ),
     ] = None,
     compression: Annotated[
-        str, typer.Option("--compression", metavar="CODEC", help="snappy, gzip, brotli, zstd, lz4, none.")
+        str,
+        typer.Option(
+            "--compression", metavar="CODEC", help="Codec of the files: snappy, gzip, brotli, zstd, lz4, none."
+        ),
     ] = "snappy",
     workers: Annotated[
-        int | None, typer.Option("--workers", metavar="N", help="Task processes. Default: one a core.")
+        int | None, typer.Option("--workers", metavar="N", help="Number of task processes. Default: one per core.")
     ] = None,
     compact_every: Annotated[
         int | None,
@@ -134,27 +147,35 @@ def load(
         ),
     ] = None,
     records_per_task: Annotated[
-        int, typer.Option("--records-per-task", metavar="N", help="Longest range of one task.", min=1)
+        int, typer.Option("--records-per-task", metavar="N", help="Largest number of records per task.", min=1)
     ] = 1_000_000,
     records_per_commit: Annotated[
-        int, typer.Option("--records-per-commit", metavar="N", help="A longer backlog takes several commits.", min=1)
+        int,
+        typer.Option(
+            "--records-per-commit",
+            metavar="N",
+            help="Largest number of records per commit; a longer backlog takes several commits.",
+            min=1,
+        ),
     ] = 20_000_000,
     keep: Annotated[
         str | None,
-        typer.Option("--keep", metavar="TIME", help="After each round, remove hours that are older than this: 90d."),
+        typer.Option("--keep", metavar="TIME", help="After each round, remove hours older than this, such as 90d."),
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print a JSON object for each commit and round, and one at the end.")
     ] = False,
     health_file: Annotated[
         Path | None,
-        typer.Option("--health-file", metavar="PATH", help="Replace this JSON file after each commit and round."),
+        typer.Option(
+            "--health-file", metavar="PATH", help="Write the status to this JSON file after each commit and round."
+        ),
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Don't show progress.")] = False,
     bootstrap: Bootstrap = "",
     command_config: CommandConfig = None,
 ) -> int:
-    """Load topics into a table, from where its last commit ends; SIGTERM ends it after the commit in progress. Exit code 3: partitions
+    """Load topics into a table, continuing after its last commit. SIGTERM stops after the commit in progress. Exit code 3: partitions
     without a leader are left for the next load."""
     if context.invoked_subcommand is not None:
         return 0
@@ -194,12 +215,15 @@ def load(
 def audit(
     to: To,
     deep: Annotated[
-        bool, typer.Option("--deep", help="Read all files and compare their checksums; with -b keys and values, too.")
+        bool,
+        typer.Option(
+            "--deep", help="Read all files and compare their checksums; with -b, compare keys and values too."
+        ),
     ] = False,
     as_json: AsJson = False,
     bootstrap: AskedCluster = "",
 ) -> int:
-    """Compare what the commits counted, by topic and hour, with the files and the offsets; with -b the rows with the log. Exit code 1:
+    """Compare the counts of the commits, by topic and hour, with files and offsets; with -b, compare rows with the log. Exit code 1:
     they differ."""
     from headrace.load import audit as audited
 
@@ -218,11 +242,14 @@ def compact(
         int, typer.Option("--smaller-than", metavar="MIB", help="Merge files below this size.", min=1)
     ] = 32,
     compression: Annotated[
-        str, typer.Option("--compression", metavar="CODEC", help="snappy, gzip, brotli, zstd, lz4, none.")
+        str,
+        typer.Option(
+            "--compression", metavar="CODEC", help="Codec of the files: snappy, gzip, brotli, zstd, lz4, none."
+        ),
     ] = "snappy",
     as_json: AsJson = False,
 ) -> int:
-    """Merge small files of each partition and hour, in one commit; a load may run meanwhile."""
+    """Merge small files of each partition and hour in one commit. A load may run at the same time."""
     from headrace.load import compact as compacted
     from headrace.load import files
 
@@ -244,14 +271,18 @@ def compact(
     "headrace load rewind --topics clicks --to /data/clicks --from earliest"
 )
 def rewind(
-    topics: Annotated[str, typer.Option("--topics", metavar="PATTERN", help="As of headrace load.")],
+    topics: Annotated[
+        str, typer.Option("--topics", metavar="PATTERN", help="Regular expression of topics, as for headrace load.")
+    ],
     to: To,
-    start: Annotated[str, typer.Option("--from", metavar="POSITION", help="earliest, an offset, or @TIME.")],
+    start: Annotated[
+        str, typer.Option("--from", metavar="POSITION", help="Position to go back to: earliest, an offset, or @TIME.")
+    ],
     as_json: AsJson = False,
     bootstrap: Bootstrap = "",
     command_config: CommandConfig = None,
 ) -> int:
-    """Take a table back, so that the next load loads again from there: records and offsets in one commit."""
+    """Rewind a table to a position: remove later records and reset the offsets in one commit. The next load continues there."""
     from headrace.load import rewind as rewound
 
     found = rewound(topics, open_to(to), _start(start), bootstrap_servers=_servers(bootstrap, command_config))
@@ -266,7 +297,7 @@ def rewind(
 
 @app.command(epilog="[bold]Examples[/bold]\n\nheadrace load migrate --to delta:/data/clicks")
 def migrate(to: To, as_json: AsJson = False) -> int:
-    """Make a table that an earlier version loaded such as other programs may maintain: DELETE, OPTIMIZE, VACUUM. Can be run again."""
+    """Upgrade a table of an earlier version so that other programs may run DELETE, OPTIMIZE and VACUUM on it. Safe to repeat."""
     from headrace.load import migrate as migrated
 
     found = migrated(open_to(to))
@@ -361,11 +392,11 @@ _HEADERS = {
     "deleted": "DELETED",
     "deleted_by_others": "DELETED BY OTHERS",
     "aborted": "ABORTED",
-    "passed_over": "PASSED OVER",
+    "passed_over": "SKIPPED",
     "lost": "LOST",
     "extra_aborted": "ABORTED, LOADED",
     "extra_compacted": "COMPACTED AWAY",
-    "extra_unknown": "NOT OF THE LOG",
+    "extra_unknown": "NOT IN THE LOG",
 }
 
 
@@ -410,7 +441,7 @@ def _print(found: Audit) -> None:
         )
     if found.orphans:
         print_line(
-            f"{len(found.orphans)} files that no commit names: a load is writing, or was killed; the next load removes the latter"
+            f"{len(found.orphans)} files are not part of any commit: a load is writing them, or was killed; the next load removes leftovers"
         )
     for change in found.changes:
         print_line(str(change))
@@ -427,4 +458,4 @@ def _verdict(found: Audit) -> str:
     compared = f"compared: {found.compared[0]}{log}"
     if found.faults:
         return f"FAULTS: {len(found.faults)}; {compared}"
-    return f"{'other programs changed rows, the rest agrees' if found.changes else 'all agree'}; {compared}"
+    return f"{'other programs changed rows, everything else matches' if found.changes else 'everything matches'}; {compared}"

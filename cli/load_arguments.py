@@ -29,7 +29,7 @@ AskedCluster = Annotated[
         "-b",
         envvar=BOOTSTRAP_VARIABLE,
         metavar="HOST:PORT,...",
-        help="Brokers whose log is asked. Default: none is.",
+        help="Brokers to compare with. Default: don't read the log.",
         show_default=False,
     ),
 ]

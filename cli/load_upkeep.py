@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from headrace.load.expiring import Expired
     from headrace.load.row_removal import Removal
 
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what would be removed, and change nothing.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what would be removed; change nothing.")]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -39,7 +39,10 @@ def add_to(app: typer.Typer) -> None:
 
 def expire(
     older_than: Annotated[
-        str, typer.Option("--older-than", metavar="TIME", help="Of the hours' ends: 90d, 36h.", show_default=False)
+        str,
+        typer.Option(
+            "--older-than", metavar="TIME", help="Age, counted from the end of an hour: 90d, 36h.", show_default=False
+        ),
     ],
     to: To,
     dry_run: DryRun = False,
@@ -62,7 +65,7 @@ def delete(
         typer.Option(
             "--where",
             metavar="SQL",
-            help="A condition as DuckDB reads it, over the table's columns.",
+            help="SQL condition over the table's columns (DuckDB syntax).",
             show_default=False,
         ),
     ],
@@ -92,10 +95,13 @@ def delete(
 def vacuum(
     to: To,
     older_than: Annotated[
-        str, typer.Option("--older-than", metavar="TIME", help="Versions that ended before are given up.")
+        str, typer.Option("--older-than", metavar="TIME", help="Remove versions that ended longer ago than this.")
     ] = "7d",
     force: Annotated[
-        bool, typer.Option("--force", help="Also below 7d (a directory: 1h): readers and RESTORE lose their files.")
+        bool,
+        typer.Option(
+            "--force", help="Allow less than 7d (a directory: 1h), although readers and RESTORE may lose files."
+        ),
     ] = False,
     dry_run: DryRun = False,
     as_json: AsJson = False,
@@ -107,7 +113,7 @@ def vacuum(
         found = vacuumed(open_to(to), parse_duration("--older-than", older_than), force=force, dry_run=dry_run)
     except ValueError as failure:
         raise typer.BadParameter(
-            str(failure).replace("; force allows", "; --force allows"), param_hint="--older-than"
+            str(failure).replace("; force allows", "; use --force to allow it"), param_hint="--older-than"
         ) from None
     if as_json:
         print_json(
@@ -121,8 +127,10 @@ def vacuum(
             }
         )
         return 0
-    versions = f", {found.versions} snapshots given up" if found.versions else ""
-    print_line(f"{found.files} files {'would go' if dry_run else 'removed'}, {bytes_text(found.bytes)}{versions}")
+    versions = f", {found.versions} snapshots removed" if found.versions else ""
+    print_line(
+        f"{found.files} files {'would be removed' if dry_run else 'removed'}, {bytes_text(found.bytes)}{versions}"
+    )
     return 0
 
 
@@ -175,22 +183,24 @@ def _print_deleted(found: Deleted, has_asked: bool) -> None:
     removal = found.removal
     print_line(_removal_text(removal, found.is_dry_run))
     if not found.reads_dead_letters:
-        print_line("dead letters were not asked: they have not all columns that the condition names")
+        print_line("dead letters not checked: they lack columns that the condition uses")
     if not removal.rows and not removal.dead_letters:
         return
     for one in found.partitions:
         if one.in_log is not None:
             print_line(
-                f"{one.topic}-{one.partition}: of {one.rows + one.dead_letters} records the log still has up to {one.in_log}"
+                f"{one.topic}-{one.partition}: the log still has up to {one.in_log} of {one.rows + one.dead_letters} records"
             )
     if not has_asked:
-        print_line("the log was not asked for these records (-b HOST:PORT): it may still have them")
-    print_line("what the log still has, headrace load rewind would load again: delete it from the topic, too")
-    print_line("earlier versions of the table keep the bytes until headrace load vacuum")
+        print_line("the log was not checked (-b HOST:PORT): it may still have these records")
+    print_line("headrace load rewind would load records that the log still has: delete them from the topic too")
+    print_line("earlier versions of the table keep the data until headrace load vacuum")
 
 
 def _removal_text(removal: Removal, is_dry_run: bool) -> str:
     dead = f" and {removal.dead_letters:,} dead letters" if removal.dead_letters else ""
     if is_dry_run:
-        return f"{removal.rows:,} rows{dead} would go, of {removal.files} files with {bytes_text(removal.bytes)}"
-    return f"{removal.rows:,} rows{dead} deleted, of {removal.files} files; {bytes_text(max(0, removal.bytes))} less"
+        return (
+            f"{removal.rows:,} rows{dead} would be deleted from {removal.files} files with {bytes_text(removal.bytes)}"
+        )
+    return f"{removal.rows:,} rows{dead} deleted from {removal.files} files; {bytes_text(max(0, removal.bytes))} freed"

@@ -31,7 +31,7 @@ HEADINGS = ("TOPIC-PARTITION", "SOURCE", "STATE", "OFFSET", "LAG", "SECONDS", "R
 
 app = typer.Typer(
     name="mirror",
-    help="Copy topics of other clusters into one, each record exactly once; show how far that is.",
+    help="Copy topics of other clusters into one, each record exactly once; show progress.",
     rich_markup_mode="rich",
     epilog=EXAMPLES,
 )
@@ -41,14 +41,16 @@ Name = Annotated[
 ]
 State = Annotated[
     Path | None,
-    typer.Option(
-        "--state", metavar="DIR", help="Directory of the lock and the status files.  [dim]\\[default: .][/dim]"
-    ),
+    typer.Option("--state", metavar="DIR", help="Directory for the lock and status files.  [dim]\\[default: .][/dim]"),
 ]
 ConfigFile = Annotated[
     Path | None,
     typer.Option(
-        "--config", metavar="FILE", help="Properties file; the options win over it.", exists=True, dir_okay=False
+        "--config",
+        metavar="FILE",
+        help="Properties file; command-line options override it.",
+        exists=True,
+        dir_okay=False,
     ),
 ]
 
@@ -58,9 +60,11 @@ def mirror(
     context: typer.Context,
     sources: Annotated[
         list[str] | None,
-        typer.Option("--from", metavar="HOST:PORT,...", help="Brokers of a source; may be given more than once."),
+        typer.Option("--from", metavar="HOST:PORT,...", help="Bootstrap servers of a source cluster; repeatable."),
     ] = None,
-    target: Annotated[str, typer.Option("--to", metavar="HOST:PORT,...", help="Brokers of the target.")] = "",
+    target: Annotated[
+        str, typer.Option("--to", metavar="HOST:PORT,...", help="Bootstrap servers of the target cluster.")
+    ] = "",
     whitelist: Annotated[
         str,
         typer.Option("--whitelist", metavar="PATTERN", help="Regular expression of the topics to copy. Default: all."),
@@ -68,13 +72,13 @@ def mirror(
     blacklist: Annotated[
         str, typer.Option("--blacklist", metavar="PATTERN", help="Regular expression of topics to leave out.")
     ] = "",
-    prefix: Annotated[
-        str, typer.Option("--prefix", metavar="TEXT", help="Put before the names of topics at the target.")
-    ] = "",
+    prefix: Annotated[str, typer.Option("--prefix", metavar="TEXT", help="Prefix for topic names in the target.")] = "",
     groups: Annotated[
         str,
         typer.Option(
-            "--groups", metavar="PATTERN", help="Regular expression of the groups to carry over. Default: all."
+            "--groups",
+            metavar="PATTERN",
+            help="Regular expression of consumer groups whose offsets are copied. Default: all.",
         ),
     ] = "",
     workers: Annotated[
@@ -82,28 +86,28 @@ def mirror(
     ] = None,
     on_gap: Annotated[
         str,
-        typer.Option(
-            "--on-gap", metavar="stop|skip", help="What to do where the source has lost records. Default: stop."
-        ),
+        typer.Option("--on-gap", metavar="stop|skip", help="What to do if the source has lost records. Default: stop."),
     ] = "",
     partitioner: Annotated[
         str,
         typer.Option(
             "--partitioner",
             metavar="auto|keep|key",
-            help="Which target partition a record goes to: the same one, or by the hash of its key. Default: auto.",
+            help="Target partition of a record: the source partition, or by hash of its key. Default: auto.",
         ),
     ] = "",
-    until_caught_up: Annotated[bool, typer.Option("--once", help="Copy up to the present ends, and stop.")] = False,
+    until_caught_up: Annotated[
+        bool, typer.Option("--once", help="Copy up to the current end offsets, then stop.")
+    ] = False,
     name: Name = "",
     state: State = None,
     config: ConfigFile = None,
 ) -> int:
     """Copy topics of other clusters into one, each record exactly once.
 
-    Topics, their partitions and settings are created and kept in step; committed offsets of groups are carried over. Kafka 0.10 and later.
+    Creates topics, keeps their partitions and settings up to date, and copies committed group offsets. Supports Kafka 0.10 and later.
 
-    Exit codes: 0 stopped or done, 1 a partition is stopped (the reason is in the log), 78 a setting is invalid or another mirror of this
+    Exit codes: 0 stopped or done, 1 a partition is stopped (the log has the reason), 78 a setting is invalid or another mirror of this
     name was started.
     """
     if context.invoked_subcommand is not None:
@@ -132,9 +136,9 @@ def mirror(
 
 @app.command()
 def status(name: Name = "", state: State = None, config: ConfigFile = None, as_json: AsJson = False) -> int:
-    """Show how far each partition of a mirror is copied.
+    """Show the progress of each partition of a mirror.
 
-    Exit codes: 0 all is being copied, 1 a partition is stopped, a topic is refused, or the mirror does not run.
+    Exit codes: 0 everything is being copied, 1 a partition is stopped, a topic is refused, or the mirror is not running.
     """
     from headrace.mirror.settings import DEFAULTS
     from headrace.mirror.status import read_status
@@ -177,6 +181,6 @@ def _print(workers: list[WorkerStatus]) -> None:
     print_table(HEADINGS, sorted(rows))
     for worker in workers:
         if not _runs(worker):
-            print_line(f"process {worker.worker} (pid {worker.pid}) does not run")
+            print_line(f"process {worker.worker} (pid {worker.pid}) is not running")
         for topic, reason in sorted(worker.refused.items()):
-            print_line(f"topic {topic} is not in step: {reason}")
+            print_line(f"topic {topic} is not synchronized: {reason}")

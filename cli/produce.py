@@ -76,7 +76,7 @@ def produce(
             "--partition",
             "-p",
             metavar="N",
-            help="Partition for all records. Default: by hash of the key; without a key, one at a time.",
+            help="Partition for all records. Default: by hash of the key; records without a key fill one partition at a time.",
         ),
     ] = None,
     codec: Annotated[
@@ -85,7 +85,7 @@ def produce(
     acks: Annotated[
         Acks,
         typer.Option(
-            help="Acknowledgement to wait for. 0: none; 1: the leader; all: all in-sync replicas, idempotent."
+            help="Acknowledgement to wait for. 0: none; 1: leader; all: all in-sync replicas, with an idempotent producer."
         ),
     ] = Acks.ALL,
     empty_is_null: Annotated[
@@ -104,7 +104,7 @@ def produce(
     ] = 120,
     progress: Annotated[
         bool | None,
-        typer.Option("--progress/--no-progress", help="Show progress on standard error. Default: if it is a terminal."),
+        typer.Option("--progress/--no-progress", help="Show progress on standard error. Default: only on a terminal."),
     ] = None,
     bootstrap: Bootstrap = "",
     command_config: CommandConfig = None,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="spark",
-    help="Check that Spark reads from local files, and submit jobs.",
+    help="Check that Spark can read local files, and submit jobs.",
     no_args_is_help=True,
     rich_markup_mode="rich",
     epilog="[bold]Examples[/bold]\n\nheadrace spark doctor\n\nheadrace spark submit job.py",
@@ -30,7 +30,7 @@ app = typer.Typer(
 
 @app.callback()
 def group() -> None:
-    """Check that Spark reads from local files, and submit jobs."""
+    """Check that Spark can read local files, and submit jobs."""
 
 
 @app.command(
@@ -46,9 +46,9 @@ def doctor(
     bootstrap: Bootstrap = "",
     command_config: CommandConfig = None,
 ) -> int:
-    """Tell for each topic how much of it executors on this host would read from its files, and why not the rest.
+    """Show for each topic how much of it executors on this host can read from local files, and why the rest is remote.
 
-    Run it on a host with executors, as the user that they run as. Exit code 1: something is to be mended.
+    Run it on an executor host, as the user of the executors. Exit code 1: a problem needs fixing.
     """
     from headrace.spark.host_checks import check_host
     from headrace.spark.locality import Place, by_topic, find_places
@@ -77,9 +77,9 @@ def doctor(
 def submit(
     context: typer.Context,
 ) -> int:
-    """Run spark-submit with these arguments, and with Unix sockets, batch size, locality wait and interpreter set.
+    """Run spark-submit with these arguments, and set Unix sockets, batch size, locality wait and interpreter.
 
-    What --conf, --properties-file or spark-defaults.conf say is left as it is. --dry-run, first: print the command.
+    Values in --conf, --properties-file or spark-defaults.conf take precedence. --dry-run as the first argument only prints the command.
     """
     from headrace.spark.submission import submission
 
@@ -109,4 +109,4 @@ def _print(found: Iterable[TopicPlaces], checks: Iterable[Check]) -> None:
     for advice, count in sorted(reasons.items(), key=lambda entry: -entry[1]):
         print_line(f"not local, {count} partitions: {advice}")
     for check in checks:
-        print_line(f"{'ok  ' if check.is_good else 'MEND'}  {check.said}")
+        print_line(f"{'ok  ' if check.is_good else 'FAIL'}  {check.said}")

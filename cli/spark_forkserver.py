@@ -7,7 +7,7 @@ Spark has a daemon for each step (creating a data source, planning it, its tasks
 
 How long it lives: its standard input is a pipe from the driver's Python. When that ends, in whatever way, the server ends. Its socket
 has an abstract name, so nothing is left of it. Daemons live on until Spark closes their own standard input. A request has to come from
-this user, which the kernel tells.
+this user, which the kernel reports.
 
 What a daemon can't have from here is refused, and then begins as an interpreter of its own: another PySpark, other directories to import
 from, other variables that an interpreter or a library reads when it starts.
@@ -79,7 +79,7 @@ def serve(listener: socket.socket, own: Mapping[str, str]) -> Daemon | None:
         path = None
         try:
             if user_of(connection) != os.getuid():
-                raise ValueError("another user's request")
+                raise ValueError("request from another user")
             arguments, environment, directory = received(connection, streams)
             path = import_path(environment, own, sys.path)
         except (OSError, ValueError, EOFError, TypeError):
@@ -112,11 +112,11 @@ def received(connection: socket.socket, streams: list[int]) -> tuple[list[str], 
             streams += numbers
     size = int.from_bytes(data[:4], "big")
     if size > SPARK_FORK_REQUEST_BYTES_MAX:
-        raise ValueError(f"a request of {size} bytes")
+        raise ValueError(f"invalid request size {size}")
     while len(data) < 4 + size:
         more = connection.recv(1 << 16)
         if not more:
-            raise EOFError("the launcher is gone")
+            raise EOFError("the launcher has exited")
         data += more
     arguments, environment, directory = marshal.loads(data[4:])
     return arguments, environment, directory

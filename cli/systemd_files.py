@@ -45,7 +45,9 @@ headrace systemd-files ./preview
 def systemd_files(
     directory: Annotated[
         Path,
-        typer.Argument(metavar="DIR", help="Root directory to write below; / installs, any other is for inspection."),
+        typer.Argument(
+            metavar="DIR", help="Root directory for the files: / installs them, any other directory is for inspection."
+        ),
     ],
 ) -> int:
     """Write the systemd units and related files, each to its path below DIR.
@@ -81,7 +83,7 @@ def shipped(name: str) -> str:
 
 
 def _systemd_version() -> int:
-    """The number that systemctl tells; the newest there may be, where it does not."""
+    """The number that systemctl reports; the newest there may be, where it does not."""
     import re
     import subprocess
 

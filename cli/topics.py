@@ -141,7 +141,7 @@ def alter(
     bootstrap: Bootstrap = "",
     command_config: CommandConfig = None,
 ) -> int:
-    """Add partitions to a topic or change its settings. Existing records stay; new records of a key may go to another partition."""
+    """Add partitions to a topic or change its settings. Existing records stay where they are; a key may map to a new partition."""
     from headrace.client.admin import Admin
 
     parse_topic("TOPIC", name)

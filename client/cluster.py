@@ -21,6 +21,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from headrace.backoff import pause_after
 from headrace.client.client_id import CLIENT_ID
 from headrace.client.connection import Connection
 from headrace.client.failures import ConnectionFailed, WaitTimedOut
@@ -31,7 +32,7 @@ from headrace.limits import CLIENT_RETRIES_MAX, EMPTY_FETCHES_MAX, LEADER_TRIES_
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.messages import ZERO_UUID
-from headrace.protocol.record_batch import LOG_OVERHEAD_BYTES, MAGIC_POSITION, MAGIC_V2
+from headrace.protocol.record_batch import whole_entries
 
 if TYPE_CHECKING:
     from headrace.client.driving.blocking import BlockingDriver
@@ -165,16 +166,15 @@ class Cluster:
         """
         found: dict[TopicPartition, int] = {}
         failed: dict[TopicPartition, HeadraceError] = {}
-        due, pause_s = wanted, RETRY_PAUSE_FIRST_S
-        for tries_left in range(LEADER_TRIES_MAX - 1, -1, -1):
+        due = wanted
+        for tries in range(1, LEADER_TRIES_MAX + 1):
             failed = {}
             found |= self._listed(due, read_committed, failed)
-            if not failed or not tries_left:
+            if not failed or tries == LEADER_TRIES_MAX:
                 break
             due = {name: wanted[name] for name in failed}
             self.close()
-            time.sleep(pause_s)
-            pause_s *= 2
+            time.sleep(pause_after(tries, RETRY_PAUSE_FIRST_S, RETRY_PAUSE_MAX_S))
             self.refresh(sorted({name.topic for name in due}))
         return found, failed
 
@@ -240,7 +240,7 @@ class Cluster:
         while offset < end:
             attempt = functools.partial(self._fetch_once, name, offset, read_committed, bytes_max)
             data, aborted = self.retried(attempt, {name.topic})
-            size, next_offset = _whole_batches(data)
+            size, next_offset, _epoch = whole_entries(data)
             if size:
                 yield data[:size], aborted
                 offset, empty = next_offset, 0
@@ -414,7 +414,7 @@ class Cluster:
 
         raises   what the last try raised
         """
-        pause_s = RETRY_PAUSE_FIRST_S
+        tries = 0
         is_stale = not topics <= {name.topic for name in self.partitions}
         deadline_s = time.monotonic() + self._patience_s
         unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -432,24 +432,8 @@ class Cluster:
             is_stale = True
             tries_left -= tries_left > 0
             self.close()
-            time.sleep(pause_s)
-            pause_s = min(2 * pause_s, RETRY_PAUSE_MAX_S)
-
-
-def _whole_batches(data: memoryview) -> tuple[int, int]:
-    """(bytes of whole batches, offset after the last of them); entries of old formats count as well."""
-    position, next_offset = 0, -1
-    while len(data) - position > MAGIC_POSITION:
-        size = int.from_bytes(data[position + 8 : position + 12], "big") + LOG_OVERHEAD_BYTES
-        if size > len(data) - position:
-            break
-        base_offset = int.from_bytes(data[position : position + 8], "big")
-        is_old = data[position + MAGIC_POSITION] < MAGIC_V2  # it names the offset of its last record
-        next_offset = base_offset + 1
-        if not is_old:
-            next_offset += int.from_bytes(data[position + 23 : position + 27], "big")
-        position += size
-    return position, next_offset
+            tries += 1
+            time.sleep(pause_after(tries, RETRY_PAUSE_FIRST_S, RETRY_PAUSE_MAX_S))
 
 
 def _metadata_request(version: int, request: messages.MetadataRequest) -> messages.MetadataRequest:

@@ -95,7 +95,7 @@ class ConsumerOptions:
                 client_rack or None,
             )
         if delivery is Delivery.AT_MOST_ONCE and group is None:
-            raise ValueError("delivery: at_most_once commits before it hands out records: name a group")
+            raise ValueError("delivery: at_most_once commits before it returns records: set a group")
         return cls(
             FetchingOptions(
                 is_read_committed=isolation_level == "read_committed", rack=client_rack, reset=reset, **rest
@@ -122,7 +122,7 @@ def _start_of(start: Start) -> tuple[OffsetReset, int | None]:
         return OffsetReset.LATEST, int(start.timestamp() * _MS)
     if isinstance(start, int) and not isinstance(start, bool):
         if start < 0:
-            raise ValueError(f"start: {start}: milliseconds since 1970 are 0 or more")
+            raise ValueError(f"start: {start}: milliseconds since 1970 must be 0 or more")
         return OffsetReset.LATEST, start
     try:
         return OffsetReset(start), None
@@ -139,4 +139,4 @@ def _unknown(name: str, known: Iterable[str]) -> ValueError:
         "heartbeat_interval_ms", "max_poll_interval_ms", "group_instance_id", "pattern", "partitions", "group", "delivery", "start",
     ]  # fmt: skip
     near = difflib.get_close_matches(name, names, 1)
-    return ValueError(f"consumer option {name!r} is not known" + (f": did you mean {near[0]!r}?" if near else ""))
+    return ValueError(f"consumer option {name!r} is unknown" + (f": did you mean {near[0]!r}?" if near else ""))

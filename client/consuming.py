@@ -55,7 +55,7 @@ class Consuming:
     """One consumer, but for who waits and how.
 
     in_hand          what the caller has
-    commit_failure   of the last commit that nobody waited for
+    commit_failure   of the last commit that nothing waited for
     turn             of the driver: asks for the next chunk while this one is read
     wake             of the driver, for the group's thread
     """
@@ -124,7 +124,7 @@ class Consuming:
         raises   KafkaError, LogTruncation, DecodingFailed, CorruptRecord
         """
         if self._is_taking:
-            raise RuntimeError("two callers wait for records of one consumer at once: give each a consumer")
+            raise RuntimeError("two callers are waiting for records of the same consumer: use one consumer per caller")
         self._is_taking = True
         try:
             deadline_s = float("inf") if timeout is None else self._clock_s() + timeout
@@ -491,7 +491,7 @@ class Consuming:
             }
         for topic, since_s in self._unknown.items():
             if now_s - since_s >= UNKNOWN_TOPIC_S and self.options.pattern is None:
-                raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {topic}: no broker knows it")
+                raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {topic}: does not exist on any broker")
 
     def _leave_behind(self, event: Revoked | Lost) -> Steps[None]:
         """Partitions that are another member's soon, or already."""

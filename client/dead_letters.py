@@ -197,8 +197,10 @@ def check_source(topic: str, options: ConsumerOptions) -> None:
     """Refuse a topic of dead letters that the same consumer reads: they would come again, for ever. raises ValueError"""
     topics = {*options.topics, *(name.topic for name in options.partitions or ())}
     if topic in topics:
-        raise ValueError(f"dead_letter: topic: {topic!r} is read by this consumer: its dead letters would come again")
+        raise ValueError(
+            f"dead_letter: topic: {topic!r} is read by this consumer: its dead letters would be read again"
+        )
     if options.pattern is not None and options.pattern.fullmatch(topic):
         raise ValueError(
-            f"dead_letter: topic: {topic!r} matches pattern {options.pattern.pattern!r}: its dead letters would come again"
+            f"dead_letter: topic: {topic!r} matches pattern {options.pattern.pattern!r}: its dead letters would be read again"
         )

@@ -22,7 +22,7 @@ class ForkedClient(HeadraceError):
 class Forks:
     """Whether this process is a child of the one that made a client.
 
-    abandon   called in the child: lets go of the sockets' copies
+    abandon   called in the child: releases the sockets' copies
     """
 
     def __init__(self, abandon: Callable[[], None]) -> None:

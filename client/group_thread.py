@@ -68,7 +68,7 @@ class GroupThread:
 
         def command(membership: Membership) -> Task[None]:
             action(membership)
-            return _done("a word to the member")
+            return _done("a command to the group member")
 
         self.call(command)
 
@@ -93,7 +93,7 @@ class GroupThread:
         def command(membership: Membership) -> Task[None]:
             if membership.events and membership.events[0] is event:
                 membership.acknowledge()
-            return _done("a word to the member")
+            return _done("a command to the group member")
 
         return self.call(command)
 
@@ -104,7 +104,7 @@ class GroupThread:
     def describe(self) -> str:
         membership = self._membership
         waits = "; ".join(self._engine.waits_for()) or "nothing"
-        return f"group {membership.options.group_id}: {membership.state.value}, generation {membership.generation}; waits for {waits}"
+        return f"group {membership.options.group_id}: {membership.state.value}, generation {membership.generation}; waiting for {waits}"
 
     def stop_soon(self) -> None:
         """Have the thread end; the member has left before, or stays in its group until its session is over. From any thread."""

@@ -34,7 +34,7 @@ class InHand:
 
 
 class BackgroundCommit:
-    """A commit that nobody waits for."""
+    """A commit that nothing waits for."""
 
     __slots__ = ("offsets", "stored")
 

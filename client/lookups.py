@@ -61,7 +61,7 @@ def started(needed: LookupNeeded) -> Future[None]:
     if running is not None:
         return running
     if len(_running) >= LOOKUPS_MAX:
-        raise SerializerUnavailable(f"{needed.what}: {LOOKUPS_MAX} lookups wait already")
+        raise SerializerUnavailable(f"{needed.what}: {LOOKUPS_MAX} lookups are already waiting")
     future: Future[None] = Future()
     _running[needed.key] = future
 

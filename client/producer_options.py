@@ -54,4 +54,4 @@ def unknown_option(what: str, name: str, known: Iterable[str]) -> ValueError:
     import difflib
 
     near = difflib.get_close_matches(name, list(known), 1)
-    return ValueError(f"{what} option {name!r} is not known" + (f": did you mean {near[0]!r}?" if near else ""))
+    return ValueError(f"{what} option {name!r} is unknown" + (f": did you mean {near[0]!r}?" if near else ""))

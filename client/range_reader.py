@@ -56,7 +56,9 @@ def read_ranges(
                 seen, moved_s = positions, time.monotonic()
             elif time.monotonic() - moved_s >= silent_s:
                 waits = "; ".join(consumer.health()["waits_for"]) or "records"
-                raise WaitTimedOut(f"{_places(left, seen, ends)}: no progress within {silent_s:g} s; waits for {waits}")
+                raise WaitTimedOut(
+                    f"{_places(left, seen, ends)}: no progress within {silent_s:g} s; waiting for {waits}"
+                )
             done = [name for name in left if positions.get(name, 0) >= ends[name]]
             consumer.pause(*done)
             left.difference_update(done)

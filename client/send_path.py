@@ -99,7 +99,7 @@ class PythonSendPath:
             return taken
 
         if len(keys) != len(values):
-            raise ValueError(f"keys: {len(keys)} of them for {len(values)} values")
+            raise ValueError(f"keys: {len(keys)} keys for {len(values)} values")
         return self._spread(route, lambda index: span_of(f"keys[{index}]", keys[index]), start, len(values), put)
 
     def spread_columns(

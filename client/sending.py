@@ -119,7 +119,7 @@ class Sending(ABC, Generic[K_in, V_in]):
         listed: Any = values if isinstance(values, list | tuple) else list(values)
         listed_keys: Any = None if keys is None else keys if isinstance(keys, list | tuple) else list(keys)
         if listed_keys is not None and len(listed_keys) != len(listed):
-            raise ValueError(f"keys: {len(listed_keys)} for {len(listed)} values")
+            raise ValueError(f"keys: {len(listed_keys)} keys for {len(listed)} values")
         route = self._routes.get(topic) or (yield from self._learned(topic))
         if self._serialize_value is not None:
             listed = yield from self._serialized(self._serialize_value, topic, listed)
@@ -147,7 +147,7 @@ class Sending(ABC, Generic[K_in, V_in]):
             except LookupNeeded as needed:
                 lookup = needed
             yield from looked_up(lookup, self._max_block_s)
-        raise SerializerUnavailable(f"{lookup.what}: not known after {LOOKUP_TRIES_MAX} lookups")
+        raise SerializerUnavailable(f"{lookup.what}: still unknown after {LOOKUP_TRIES_MAX} lookups")
 
     def _serialized_pair(self, topic: str, value: Any, key: Any) -> Steps[tuple[Any, Any]]:
         """The value and the key of one record, the same."""
@@ -172,7 +172,7 @@ class Sending(ABC, Generic[K_in, V_in]):
         route = self._routes.get(topic) or (yield from self._learned(topic))
         for name in table.column_names if hasattr(table, "column_names") else table.schema.names:
             if name not in ("value", "key"):
-                raise ValueError(f"column {name!r} of the table is unknown: expected 'value' and 'key'")
+                raise ValueError(f"column {name!r} of the table is unknown: expected 'value' or 'key'")
         for rows in table.to_batches() if hasattr(table, "to_batches") else [table]:
             values = rows.column("value")
             keys = rows.column("key") if "key" in rows.schema.names else None

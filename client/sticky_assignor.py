@@ -7,7 +7,7 @@
 A claim counts where the partition exists, its member subscribes to it, and no member of a later generation claims it too; of two
 claims of one generation neither counts, as one of them is wrong.
 
-Balance. Partitions that nobody holds go to the least loaded member that may have them, those with the fewest choices first. Then the
+Balance. Partitions that nothing holds go to the least loaded member that may have them, those with the fewest choices first. Then the
 most loaded members give to the least loaded, until no two members differ by more than one over what both may have.
 
 Source: KIP-54, KIP-429; Kafka `AbstractStickyAssignor`, `CooperativeStickyAssignor`.

@@ -7,7 +7,7 @@ Runs in: the controller process. The words are in the process table:
         -> asked, again where leaders are left       controlled.shutdown.max.retries, .retry.backoff.ms
         -> leave: DONE, or LEAVE_MS_MAX are over     network workers are stopped next
 
-All processes serve until then, so clients that are told of other leaders find them in place. Where it fails, the others hear of
+All processes serve until then, so clients that are notified of other leaders find them in place. Where it fails, the others hear of
 the node's end when its session is closed, as of a broker that died.
 
 Source: Kafka `KafkaServer.controlledShutdown`.
@@ -20,11 +20,11 @@ import logging
 from headrace.controller.cluster.known_cluster import KnownCluster
 from headrace.controller.controller_line import ControllerLine
 from headrace.controller.zookeeper.errors import ZkError
-from headrace.controller.zookeeper.tasks import Task, Tasks
 from headrace.errors import error_of
 from headrace.limits import LEAVE_MS_MAX
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
+from headrace.runtime.tasks import Task, Tasks
 from headrace.shm.process_table import Leave
 from headrace.shm.seat import Seat
 
@@ -78,7 +78,7 @@ class ControlledShutdown:
                 "leaders not moved to other brokers controller=%d error=%s partitions_left=%d",
                 known.controller_id, error.name, len(left),
             )  # fmt: skip
-        _log.warning("the node stops though it leads: others hear of it when its session is closed")
+        _log.warning("stopping while the node still leads partitions: other brokers notice when its session is closed")
 
     def _ended(self, task: Task[None]) -> None:
         """raises   what is no failure of ZooKeeper: with the session it is over, too"""

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 from headrace.controller.agent.isr_changes import IsrChange, Outcome
 from headrace.controller.cluster.known_cluster import KnownCluster
 from headrace.controller.own_line import OwnLine
-from headrace.controller.zookeeper.tasks import Future
 from headrace.controller.zookeeper.znodes import PartitionState, Registration
 from headrace.errors import BadFrame, ErrorCode, error_of
 from headrace.limits import CONTROLLER_ANSWER_MS_MAX
@@ -28,6 +27,7 @@ from headrace.runtime import peer_request
 from headrace.runtime.peer import Peer
 from headrace.runtime.peer_options import PeerOptions
 from headrace.runtime.peers import Peers
+from headrace.runtime.tasks import Future
 
 VERSION_OF_IDS = 2
 
@@ -68,7 +68,7 @@ class ControllerLine:
             self.close()
 
     def close(self) -> None:
-        """What was asked is told."""
+        """What was asked is reported."""
         peer, self._peer, self._holder = self._peer, None, None
         if peer is not None:
             self._peers.close(peer)
@@ -161,7 +161,7 @@ def _answer(api_key: int, version: int, body: bytes | memoryview) -> Answer:
     try:
         response = decode_response(api_key, version, body)
     except BadFrame as failure:
-        _log.warning("answer of the active controller refused api=%s reason=%s", ApiKey(api_key).api_name, failure)
+        _log.warning("response of the active controller rejected api=%s reason=%s", ApiKey(api_key).api_name, failure)
         return Answer(ErrorCode.UNKNOWN_SERVER_ERROR)
     return Answer(ErrorCode.NONE, response, version)
 

@@ -15,7 +15,6 @@ from collections.abc import Collection, Mapping
 
 from headrace.controller.agent.hold_decision import EPOCH_UNKNOWN, OUT_OF_SERVICE, LogEnd
 from headrace.controller.cluster.known_cluster import KnownCluster
-from headrace.controller.zookeeper.tasks import Future, Tasks
 from headrace.errors import BadFrame, ErrorCode
 from headrace.limits import LOG_ENDS_PER_REQUEST_MAX
 from headrace.protocol import messages
@@ -24,6 +23,7 @@ from headrace.protocol.codec import decode_response
 from headrace.runtime.peer_options import PeerOptions
 from headrace.runtime.peer_request import Outcome
 from headrace.runtime.peers import Peers
+from headrace.runtime.tasks import Future, Tasks
 
 DEBUGGING_REPLICA = -2
 LATEST = -1
@@ -91,7 +91,7 @@ class LogEnds:
         try:
             response = decode_response(ApiKey.LIST_OFFSETS, self._version, body)
         except BadFrame as failure:
-            _log.warning("answer refused api=ListOffsets broker=%d reason=%s", broker, failure)
+            _log.warning("response rejected api=ListOffsets broker=%d reason=%s", broker, failure)
             return {}
         return {
             (topic.name, row.partition_index): _end_in(row)

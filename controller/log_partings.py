@@ -18,7 +18,6 @@ from headrace.controller.agent.log_parting import Epochs, answered, last_before
 from headrace.controller.agent.new_replicas import Ask
 from headrace.controller.cluster.known_cluster import KnownCluster
 from headrace.controller.log_ends import ANSWER_MS, DEBUGGING_REPLICA
-from headrace.controller.zookeeper.tasks import Future, Tasks
 from headrace.errors import BadFrame
 from headrace.ids import NO_EPOCH, owner_of, partition_key
 from headrace.limits import LOG_ENDS_PER_REQUEST_MAX, LOG_EPOCHS_PER_REQUEST_MAX, LOG_PARTING_ROUNDS_MAX
@@ -29,6 +28,7 @@ from headrace.runtime.peer import Peer
 from headrace.runtime.peer_options import PeerOptions
 from headrace.runtime.peer_request import Outcome
 from headrace.runtime.peers import Peers
+from headrace.runtime.tasks import Future, Tasks
 from headrace.shm.messages import LOG_EPOCH, LOG_EPOCHS_ASKED, LOG_EPOCHS_TOLD, ReplyStatus, RequestKind
 from headrace.shm.partition_table import IN_SERVICE, PartitionRow, RowState
 from headrace.shm.seat import Seat
@@ -204,7 +204,7 @@ class LogPartings:
         try:
             response = decode_response(ApiKey.OFFSET_FOR_LEADER_EPOCH, self._version, body)
         except BadFrame as failure:
-            _log.warning("answer refused api=OffsetForLeaderEpoch broker=%d reason=%s", broker, failure)
+            _log.warning("response rejected api=OffsetForLeaderEpoch broker=%d reason=%s", broker, failure)
             return {}
         return {
             (topic.topic, row.partition): (row.leader_epoch, row.end_offset)

@@ -37,7 +37,7 @@ class OwnLine:
         return True
 
     def close(self) -> None:
-        """What is being carried out still is; nobody waits for it."""
+        """What is being carried out still is; nothing waits for it."""
         self._is_closed = True
         if self._reply is not None and self._reply.is_wanted:
             self._reply.refuse()

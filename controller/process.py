@@ -1,13 +1,13 @@
 """The controller process: the ZooKeeper session, requests of the other processes, the cluster view.
 
-Runs in: one process, forked by the supervisor; it serves no client and no data, so its death costs nobody a
+Runs in: one process, forked by the supervisor; it serves no client and no data, so its death costs no client a
 record. A duty cycle, in which nothing waits for anything:
 
     replies and changes of ZooKeeper -> session lost or new -> areas that are due -> mailbox -> answers of other nodes
                         -> tasks, TASK_WORK_MS_MAX -> view -> deletions -> responses that wait for rows
                         -> requests to other nodes -> park on the doorbell
 
-What talks to ZooKeeper is a task (`zookeeper/tasks.py`): following, joining, each request. Partition workers say when rows have
+What talks to ZooKeeper is a task (`runtime/tasks.py`): following, joining, each request. Partition workers say when rows have
 moved (FOLLOWED): only then, or where something changed here, or after IDLE_WAIT_MAX_MS, is looked at what a response or
 a deletion waits for.
 
@@ -69,10 +69,9 @@ from headrace.controller.log_partings import LogPartings
 from headrace.controller.own_line import OwnLine
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ZkError, ZkLost
-from headrace.controller.zookeeper.outage import Outage, Reminder
+from headrace.controller.zookeeper.outage import Outage
 from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.session_file import SessionFile
-from headrace.controller.zookeeper.tasks import Task, Tasks
 from headrace.controller.zookeeper.znodes import BadZnode, Registration
 from headrace.errors import ConfigError, HeadraceError, NotAvailable
 from headrace.limits import (
@@ -81,6 +80,7 @@ from headrace.limits import (
     PENDING_RESPONSES_MAX,
     TASK_WORK_MS_MAX,
 )
+from headrace.log_rate_limit import GrowingInterval
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.broker_versions import inter_broker
 from headrace.runtime import duty_cycle
@@ -89,13 +89,14 @@ from headrace.runtime.mailbox import REFUSALS, Mailbox
 from headrace.runtime.peers import Peers
 from headrace.runtime.poller import Poller
 from headrace.runtime.stop_flag import StopFlag
+from headrace.runtime.tasks import Task, Tasks
 from headrace.shm.counters import ZOOKEEPER_CONNECTIONS_LOST, ZOOKEEPER_SESSIONS_LOST
 from headrace.shm.messages import VIEW_FOLLOWED, RequestKind
 from headrace.shm.seat import Seat
 
 RETRY_MS: Final = 200  # between two tries of what ZooKeeper did not answer
 ID_WAIT_SESSIONS: Final = 3  # how many session timeouts a broker id is waited for
-PAST: Final = "ZooKeeper's state is older than what this node has seen of it"
+PAST: Final = "ZooKeeper's state is older than what this node has already seen"
 PROBE_INTERVAL_S: Final = 2.0  # between two probes whether ZooKeeper refuses us, once our session must be over
 
 Handler = Callable[[AdminContext, int, memoryview], Coroutine[Any, None, PendingResponse]]
@@ -143,7 +144,7 @@ class ControllerProcess(duty_cycle.Process):
         self._settings = settings
         self._node_id: int = settings["broker.id"]
         self._log_dirs = [Path(log_dir) for log_dir in seat.wiring.log_dirs]
-        self._tasks = Tasks(self._monotonic_ms)
+        self._tasks = Tasks(self._monotonic_ms, ZkLost)
         self._zk = ZkSession(
             settings["zookeeper.connect"],
             settings["zookeeper.session.timeout.ms"],
@@ -152,7 +153,7 @@ class ControllerProcess(duty_cycle.Process):
             seat.doorbell.force,
         )
         self._poller = poller
-        self._peers = Peers(poller, clock, seat.doorbell.force)  # other nodes, whoever asks them
+        self._peers = Peers(poller, clock, seat.doorbell.force)  # other nodes, regardless of the process that asks
         agent = self._agent = Agent(seat, self._zk, self._tasks, clock.now_ms, self._monotonic_ms)
         active = ActiveController(
             self._zk,
@@ -201,7 +202,7 @@ class ControllerProcess(duty_cycle.Process):
             agent.producer_ids.compare,
         )
         self._outage = Outage(settings["zookeeper.connect"], seat.set_away_since, clock.monotonic_ns(), clock.now_ms())
-        self._complaint = Reminder()  # of what keeps us from joining
+        self._complaint = GrowingInterval()  # of what keeps us from joining
         self._next_probe_s = 0.0  # of an outage
         self._retry_ms = 0  # not before this
         self._mailbox = Mailbox(seat, {api: partial(self._take_request, handler) for api, handler in HANDLERS.items()})
@@ -244,7 +245,7 @@ class ControllerProcess(duty_cycle.Process):
         return done
 
     def peers_changed(self, process_ids: frozenset[int]) -> None:
-        """Nobody waits any more for answers to processes that died."""
+        """Nothing waits any longer for answers to processes that died."""
         for process_id in process_ids:
             self._mailbox.forget(process_id)
         self._is_stirred = True
@@ -300,7 +301,7 @@ class ControllerProcess(duty_cycle.Process):
             raise ConfigError(
                 "zookeeper.connect",
                 settings["zookeeper.connect"],
-                "is a ZooKeeper for testing only (headrace.testing.zookeeper); name an ensemble of Apache's",
+                "is a testing-only ZooKeeper (headrace.testing.zookeeper); use an Apache ZooKeeper ensemble",
             )
         if known.cluster_id:
             await registration.cluster_id(zk, known.cluster_id)
@@ -349,7 +350,7 @@ class ControllerProcess(duty_cycle.Process):
             raise task.failure
         self._retry_ms = self._monotonic_ms() + RETRY_MS
         if self._complaint.is_due(self._clock.monotonic_ns()):
-            _log.warning("ZooKeeper not followed, again every %d ms reason=%s", RETRY_MS, task.failure)
+            _log.warning("changes in ZooKeeper not read, retrying every %d ms reason=%s", RETRY_MS, task.failure)
 
     def _check_log_dirs(self, cluster_id: str) -> None:
         """Whether each log directory belongs here.
@@ -363,7 +364,7 @@ class ControllerProcess(duty_cycle.Process):
                 meta_properties.check_or_write(log_dir, cluster_id, self._node_id)
             except OSError as failure:
                 if not report_failed(self._seat, log_dir, failure) and (log_dir / meta_properties.FILE).exists():
-                    raise NotAvailable(f"{log_dir} can't be compared with its cluster for now: {failure}") from None
+                    raise NotAvailable(f"{log_dir} can't be checked against its cluster yet: {failure}") from None
 
     def _watch_connection(self) -> None:
         """Say and count what became of connection and session."""
@@ -396,16 +397,16 @@ class ControllerProcess(duty_cycle.Process):
         if self._session_id:
             self._leave(PAST)
         else:
-            _log.warning("ZooKeeper refused us, that is over reason=%s", PAST)
+            _log.warning("connected to ZooKeeper again after it refused the session reason=%s", PAST)
 
     def _leave(self, reason: str) -> None:
         """The session is over, and all that hung on it, every task too: what they know is of that session."""
         self._agent.leave()
-        self._tasks.cancel(ZkLost("the session is over"))
+        self._tasks.cancel(ZkLost("the session has ended"))
         if not self._session_id:
             return
         _log.warning(
-            "ZooKeeper session lost, another one begins; the node serves by what it knows session=0x%x reason=%s",
+            "ZooKeeper session lost, starting a new one; the node serves its last known state session=0x%x reason=%s",
             self._session_id,
             reason,
         )
@@ -464,7 +465,7 @@ class ControllerProcess(duty_cycle.Process):
         elif isinstance(failure, HeadraceError):
             raise failure
         else:
-            _log.error("a request failed, it is refused", exc_info=failure)
+            _log.error("request handler failed, request refused", exc_info=failure)
             reply.refuse()
 
     def _take_followed(self, _version: int, body: memoryview, _reply: AnyReply) -> None:
@@ -498,7 +499,7 @@ class ControllerProcess(duty_cycle.Process):
             except HeadraceError:
                 raise
             except Exception:  # as where the request was taken
-                _log.exception("a response failed, its request is refused")
+                _log.exception("response handler failed, request refused")
                 reply.refuse()
                 done += 1
                 continue

@@ -49,7 +49,7 @@ PATTERNS = (
     "workers/*.py",
     "workers/network/**/*.py",
     "workers/partition/**/*.py",
-    "workers/coordinators/*.py",
+    "workers/coordinators/**/*.py",
     "workers/housekeeper/worker.py",  # a process, as the others: subclasses of a compiled class are compiled
     "controller/process.py",
 )
@@ -58,9 +58,10 @@ LEFT_OUT = (
     "headrace.protocol.message_07",
     "headrace.protocol.batch_builder",  # of clients; its class inherits from the kernel's, where there is one
     "headrace.protocol.client_records",  # of clients
-    "headrace.workers.coordinators.group_state",  # Enums whose members carry more than a value
-    "headrace.workers.coordinators.rebalance_reason",
+    "headrace.workers.coordinators.group.state",  # Enums whose members carry more than a value
+    "headrace.workers.coordinators.group.rebalance_reason",
     "headrace.runtime.stop_flag",  # handlers of signals run in Python's own instructions alone: a cycle needs some
+    "headrace.runtime.tasks",  # coroutines of the controller: on no request's path
     "headrace.log.disk",  # what tests and benches put their own in the place of
     "headrace.shm.cluster_view",  # msgspec reads the annotations of their classes, which mypyc does not keep
     "headrace.shm.view_log",

@@ -160,7 +160,7 @@ NOTICES_PER_INTERVAL_MAX: Final = 100  # such lines of one network worker, of al
 OPENED_BYTES_MAX: Final = 64 * 1024 * 1024  # what comes out of one batch
 OPENED_RECORDS_MAX: Final = 250_000  # in one batch or set: 70 MB of objects, half a second of a network worker
 OPENED_RATIO_MAX: Final = 32  # of a request: beyond OPENED_BYTES_MAX, times its size
-RECORD_ERRORS_MAX: Final = 1_000  # of a batch that is refused, told to its producer
+RECORD_ERRORS_MAX: Final = 1_000  # of a batch that is refused, returned to its producer
 OPENED_RECORD_COST: Final = 256  # what a record costs besides its bytes, as bytes
 COMPACTED_RECORDS_MAX: Final = 2_000_000  # in one batch of a log that is compacted: 400 MB of columns
 LOOK_UP_SHARE_COST: Final = 4 << 20  # of a cycle, for look-ups that begin, and again for those that wait: 30 ms each
@@ -448,9 +448,9 @@ ISR_NOTICE_PARTITIONS_MAX: Final = (
     1_000  # of one znode, which ZooKeeper takes up to 1 MiB of: names have 249 characters at most
 )
 ISR_NOTICE_MS_MAX: Final = (
-    60_000  # until the controller is told of ISRs that leaders wrote, however many follow; Kafka's
+    60_000  # until the controller is notified of ISRs that leaders wrote, however many follow; Kafka's
 )
-ISR_ANSWER_MS_MAX: Final = 60_000  # then a leader is told that nothing is known of the change that it asked for
+ISR_ANSWER_MS_MAX: Final = 60_000  # then a leader is notified that nothing is known of the change that it asked for
 CONTROLLER_ANSWER_MS_MAX: Final = 10_000  # then the connection to the active controller is given up
 LEARN_TRIES_MAX: Final = 10  # to read a topic that a controller told of, and ZooKeeper does not show yet
 ROLES_WAIT_MS_MAX: Final = (
@@ -481,7 +481,7 @@ COMMITS_IN_FLIGHT_MAX: Final = (
     4  # transactions of partition states, of one procedure: some are made while others are written
 )
 NOTIFICATIONS_REMOVED_MAX: Final = 500  # nodes, at a time
-NOTICE_PARTITIONS_MAX: Final = 1_000  # told to a broker in one request: 100 KB, and 10 ms to make
+NOTICE_PARTITIONS_MAX: Final = 1_000  # sent to a broker in one request: 100 KB, and 10 ms to make
 ITEMS_PER_POLL_MAX: Final = 500  # that an answer waits for, and replicas that are to go: rows read in one cycle
 PARTITIONS_PER_PUBLICATION_MAX: Final = 400  # of topics that are new: what it takes to make and write them is 10 ms
 FOLLOW_PAUSE_MS_MAX: Final = (
@@ -513,7 +513,7 @@ KEPT_KEY_LENGTH_MAX: Final = (
     256  # of a group id whose partition is remembered; 16,384 of the longest would take 512 MiB
 )
 MESSAGE_LENGTH_MAX: Final = (
-    4_000  # characters of what a client is told, names from its request among them: fits an int16
+    4_000  # characters of what is returned to a client, names from its request among them: fits an int16
 )
 
 # Records decoded in Spark's workers (`spark/decoding/`) and by clients (`client/schemas/`)

@@ -133,7 +133,7 @@ def encoded(runs: np.ndarray) -> str:
         return ""
     if len(runs) > LOAD_DELETED_RUNS_MAX:
         raise ValueError(
-            f"{len(runs)} runs of deleted offsets in one partition, at most {LOAD_DELETED_RUNS_MAX} are kept: delete fewer rows "
+            f"{len(runs)} runs of deleted offsets in one partition, more than the limit of {LOAD_DELETED_RUNS_MAX}: delete fewer rows "
             "at once, or expire whole hours first"
         )
     steps = np.diff(runs.reshape(-1), prepend=0).astype("<i8")
@@ -150,5 +150,5 @@ def decoded(text: str) -> np.ndarray:
     except (binascii.Error, zlib.error) as failure:
         raise ValueError(f"runs of deleted offsets can't be read: {failure}") from None
     if len(data) % 16 or not inflate.eof:
-        raise ValueError(f"the list of deleted offsets can't be read: it has {len(data)} bytes")
+        raise ValueError(f"the list of deleted offsets can't be read: invalid size {len(data)} bytes")
     return np.cumsum(np.frombuffer(data, "<i8")).reshape(-1, 2)

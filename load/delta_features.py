@@ -62,7 +62,7 @@ def _field(key: str) -> Callable[[Configuration, Fields], bool]:
 
 _DROP = "ALTER TABLE ... DROP FEATURE {} TRUNCATE HISTORY"
 _USES: dict[str, _Use] = {
-    "invariants": _Use(_field("delta.invariants"), "take the invariant from the column"),
+    "invariants": _Use(_field("delta.invariants"), "remove the invariant from the column"),
     "checkConstraints": _Use(_key("delta.constraints."), "ALTER TABLE ... DROP CONSTRAINT, for each of them"),
     "generatedColumns": _Use(_field("delta.generationExpression"), "drop the generated column"),
     "identityColumns": _Use(_field("delta.identity.start"), "drop the identity column"),

@@ -192,7 +192,7 @@ class DeltaTarget(ChainedTarget):
         """raises   Overtaken, BrokenTarget, LoadFenced"""
         self._check(condition)
         if OPERATIONS.get(change.reason) == "DELETE" and condition.metadata().configuration.get(APPEND_ONLY) == "true":
-            raise BrokenTarget(f"{self.name} has the property {APPEND_ONLY}: nothing is deleted from it")
+            raise BrokenTarget(f"{self.name} has the property {APPEND_ONLY}: rows can't be deleted from it")
         try:
             actions = self._actions(condition, change, before, name)
         except FileNotFoundError as failure:  # a VACUUM that waits for nothing takes what is not committed yet
@@ -200,7 +200,7 @@ class DeltaTarget(ChainedTarget):
         self._link(condition.version() + 1, actions)
 
     def _link(self, version: int, actions: list[dict[str, Any]]) -> None:
-        """Make a version, which nobody else has made. raises Overtaken, OSError"""
+        """Make a version, which no other process has made. raises Overtaken, OSError"""
         temporary = self._log / f".{version}.{uuid.uuid4().hex}.tmp"
         write_synced(temporary, "".join(json.dumps(one) + "\n" for one in actions).encode())
         self.step("table commit made")
@@ -235,8 +235,8 @@ class DeltaTarget(ChainedTarget):
         for one in change.rewritten:
             if one.was.positions:
                 raise BrokenTarget(
-                    f"{self.name}: {one.was.path} has a deletion vector, and can't be written again by headrace: "
-                    "REORG TABLE ... APPLY (PURGE) by Spark writes it without one; nothing was changed"
+                    f"{self.name}: {one.was.path} has a deletion vector, so headrace can't rewrite it: REORG TABLE"
+                    " ... APPLY (PURGE) by Spark writes it without one; nothing was changed"
                 )
             found.append({"remove": remove_of_others(one.was, texts[one.was.path], now_ms)})
             if one.becomes is not None:

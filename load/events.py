@@ -6,7 +6,7 @@
     progress  while a round reads; of no use but to say that the load is alive (`health_file.py`)
 
 Each is a dictionary that JSON takes. Names of fields stay as they are; later versions may add some. Times are UTC by the wall clock;
-durations are by a clock that nobody sets. `lag` counts the records between the commit and the end of the log as it was when the round was
+durations are by a monotonic clock. `lag` counts the records between the commit and the end of the log as it was when the round was
 planned, by topic; partitions without a leader are not in it, but in `left`.
 """
 

@@ -108,7 +108,7 @@ def first_kept(older_than: timedelta | float, now_s: float) -> int:
     """The first hour that stays, since 1970. raises ValueError"""
     seconds = older_than.total_seconds() if isinstance(older_than, timedelta) else float(older_than)
     if not 0 <= seconds < float("inf"):
-        raise ValueError(f"older_than {older_than}: a time of 0 or more")
+        raise ValueError(f"older_than {older_than}: expected 0 or more")
     return int((now_s - seconds) // HOUR_S)
 
 

@@ -1,6 +1,6 @@
 """Messages between the driver and its task workers: a length of 8 bytes, then a pickle.
 
-Both ends are processes of one program on one host, over pipes that nobody else holds.
+Both ends are processes of one program on one host, over pipes that no other process holds.
 """
 
 from __future__ import annotations

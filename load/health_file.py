@@ -37,7 +37,7 @@ class HealthFile:
     def __init__(
         self, path: str | os.PathLike[str], every_s: float | None, steady: Callable[[], float] = time.monotonic
     ) -> None:
-        """raises   ValueError, where the directory is none, so that nobody waits for a file that never comes"""
+        """raises   ValueError, where the directory is none, so that nothing waits for a file that never comes"""
         self._path = Path(path).absolute()
         if not self._path.parent.is_dir():
             raise ValueError(f"health_file {path}: {self._path.parent} is not a directory")

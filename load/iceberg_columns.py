@@ -54,7 +54,7 @@ def check_names(table: Table, name: str, ours: Collection[str]) -> None:
     gone = [column for column in ALWAYS if column in ours and column not in now.values()]
     if gone:
         raise BrokenTarget(
-            f"{name}: another program dropped the column {', '.join(gone)}, without which nobody knows what is loaded: roll the table's "
+            f"{name}: another program dropped the column {', '.join(gone)}, which is needed to know what is loaded: roll the table's "
             "schema back, or load to another table"
         )
 

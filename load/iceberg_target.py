@@ -102,7 +102,7 @@ class IcebergTarget(ChainedTarget):
         try:
             return self._catalog.load_table(self._table)
         except NoSuchTableError as failure:
-            raise BrokenTarget(f"{self.name} is gone: {failure}") from None
+            raise BrokenTarget(f"{self.name} no longer exists: {failure}") from None
         except Exception as failure:  # a catalog's client raises what its transport does
             raise TargetUnavailable(f"{self.name}: {type(failure).__name__}: {failure}") from failure
 
@@ -147,8 +147,7 @@ class IcebergTarget(ChainedTarget):
             name = found.get("previous", "")
             if not name:
                 raise BrokenTarget(
-                    f"{self.name} was taken back to before commit {number}, and which load came before that is not known: load to another "
-                    "table"
+                    f"{self.name} was rolled back to before commit {number}, and the load before that is unknown: load to another table"
                 )
         return Head(name, table, is_certain=False)
 

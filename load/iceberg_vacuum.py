@@ -49,7 +49,7 @@ def vacuum_iceberg(target: IcebergTarget, cutoff_s: float, dry_run: bool) -> Vac
         data = {str(path.relative_to(root)) for path in needed if path.is_relative_to(root)}
         paths = {*(candidates - needed), *unneeded(target, committed, data, names, cutoff_s)}
         return removed_files(sorted(path for path in paths if path.is_relative_to(root)), dry_run, len(old))
-    raise LoadFenced(f"{target.name}: other commits came first {LOAD_UPKEEP_TRIES_MAX} times: run it again")
+    raise LoadFenced(f"{target.name}: lost to other commits {LOAD_UPKEEP_TRIES_MAX} times: run it again")
 
 
 def _given_up(table: Table, cutoff_s: float) -> list[Snapshot]:

@@ -252,7 +252,7 @@ def read_moment(
                 _check_id(topic, known.topic_id, one.topic_id)
             _check_log(bootstrap_servers, target.name, topic, known)
         return snapshot, ranges
-    raise DataLoss(f"{target.name}: each commit that was read ends before the log's start, {LOAD_LIST_TRIES_MAX} times")
+    raise DataLoss(f"{target.name}: every commit read in {LOAD_LIST_TRIES_MAX} tries ends before the start of the log")
 
 
 def _check_id(topic: str, known: str, found: str) -> None:
@@ -285,7 +285,7 @@ def _check_log(bootstrap_servers: str, target: str, topic: str, known: TopicOffs
         some = ", ".join(f"{name} from {'an unknown offset' if at < 0 else at} on" for name, at in sorted(cuts.items()))
         raise DataLoss(
             f"{target} has records that the log no longer has: it was truncated, and has others now ({some}); "
-            "headrace load rewind takes the table back to what both have"
+            "headrace load rewind rolls the table back to what both have"
         )
 
 
@@ -299,6 +299,6 @@ def _check_new(cluster: Cluster, target: str, topic: str, known: TopicOffsets) -
     for name, low in sorted(cluster.offsets(dict.fromkeys(new, EARLIEST)).items() if new else ()):
         if low > 0:
             raise DataLoss(
-                f"{name} came after the last commit of {target}, and its log begins at {low} and not at 0: a load has to run before "
+                f"{name} is newer than the last commit of {target}, and its log begins at {low} and not at 0: a load has to run before "
                 "retention does"
             )

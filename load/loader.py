@@ -206,7 +206,7 @@ class Loader:
         listener: Listener = no_listener,
     ) -> None:
         """clock      seconds since 1970, for the time of a commit
-        steady     seconds of a clock that nobody sets, for pauses
+        steady     seconds of a monotonic clock, for pauses
         executor   makes what runs the tasks; None: as the options say
         """
         self._options = options
@@ -314,7 +314,7 @@ class Loader:
             executor.dead_attempts.clear()
             self._leaves_files = False
         except (OSError, HeadraceError) as failure:
-            _log.warning("files of a round that failed stay until the next load: %s", failure)
+            _log.warning("files of a failed round stay until the next load: %s", failure)
             self._leaves_files = True
 
     def _wait_until(self, due_s: float) -> None:
@@ -405,7 +405,7 @@ class Loader:
     ) -> Snapshot:
         """Tasks, check, commit; the same snapshot where there is nothing to commit, or where it is stopped at once."""
         for text in (*plan.went_back, *plan.refused):
-            _log.warning("%s: nothing of it is loaded", text)
+            _log.warning("%s: not loaded", text)
         results = []
         for result in executor.run(ranges, never):
             results.append(result)
@@ -501,7 +501,7 @@ class Loader:
                 Admin(cluster).alter_group_offsets(group, wanted, snapshot.epochs())
         except HeadraceError as failure:
             if not self._group_fails:
-                _log.warning("offsets of the load are not committed for group %s: %s", group, failure)
+                _log.warning("offsets of the load not committed for group %s: %s", group, failure)
             self._group_fails = True
             return
         self._group_fails = False
@@ -542,8 +542,8 @@ def _check_refused(plan: RoundPlan) -> None:
         refused.append(
             OutOfRange(
                 f"{'; '.join(plan.went_back)}: the log lost records that were loaded (an unclean election, a restored disk), or the topic "
-                "was deleted and created again. headrace load rewind takes the table back to an offset that the log has, and the next load "
-                "continues there; out-of-range policy skip leaves the partition as it is"
+                "was deleted and created again. headrace load rewind rolls the table back to an offset that the log has, and the next load "
+                "continues there; out-of-range policy skip leaves the partition unchanged"
             )
         )
     if refused:

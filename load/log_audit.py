@@ -116,7 +116,7 @@ def compared_with_log(target: Target, snapshot: Snapshot, bootstrap_servers: str
         if len(offsets):
             one.lost = len(offsets)
             found.faults.append(
-                f"{name}: {len(offsets)} records LOST: they were loaded, the log has them, and the table has not, though nothing "
+                f"{name}: {len(offsets)} records LOST: they were loaded, the log has them, and the table lacks them, although nothing "
                 f"deleted them: offsets {_named(offsets)}"
             )
     return found
@@ -152,7 +152,9 @@ def _bounds(cluster: Cluster, snapshot: Snapshot, found: LogFindings) -> dict[To
         for one in snapshot.ranges
         if one.topic in snapshot.offsets and one.topic_id != snapshot.offsets[one.topic].topic_id
     }
-    found.uncompared += [f"{topic}: what was loaded of the topic with id {topic_id}" for topic, topic_id in sorted(old)]
+    found.uncompared += [
+        f"{topic}: records loaded from the topic with id {topic_id}" for topic, topic_id in sorted(old)
+    ]
     return bounds
 
 
@@ -279,7 +281,7 @@ def _note_extra(one: LogComparison, extra: np.ndarray, start: int, policy: str, 
     one.extra_unknown += count
     offsets = _named(np.flatnonzero(extra) + start)
     if policy:
-        found.faults.append(f"{name}: {count} rows are not of the log, which is not compacted: offsets {offsets}")
+        found.faults.append(f"{name}: {count} rows are not in the log, which is not compacted: offsets {offsets}")
     else:
         found.uncompared.append(
             f"{name}: {count} rows that the log does not have, offsets {offsets}: the cluster does not say whether it is compacted"

@@ -43,7 +43,7 @@ def check_rows(table: str, root: Path, name: str, view: Snapshot, loaded: Change
     if loaded is None or not _has_rows(root, view, loaded):
         raise BrokenTarget(
             f"{table}: its history no longer says at which commit it is, and it has no row of the last load up to commit {name}: "
-            f"either it was taken back, or they were deleted. {_remedy(name)}"
+            f"either it was rolled back, or they were deleted. {_remedy(name)}"
         )
 
 

@@ -4,7 +4,7 @@
                                                            every FULL_EVERY commits: {"snapshot": {...}, "change": {...}},
                                                            all that came before
 
-    1 write the file, fsync      nobody names it yet
+    1 write the file, fsync      nothing names it yet
     2 commit to the table        data files and the name of 1, atomic, on condition that nothing was committed since we read
                                  the name before it
 
@@ -157,7 +157,7 @@ class ChainedTarget(Target):
         return replace(view, column_ids=self.column_ids(condition))
 
     def _last_load(self, name: str) -> Change | None:
-        """The last commit up to one that added rows; None: it is not known any more."""
+        """The last commit up to one that added rows; None: it is no longer known."""
         while name:
             found = self._loaded(name)
             change = change_from_json(found["change"]) if "change" in found else None
@@ -242,13 +242,12 @@ class ChainedTarget(Target):
     def commit(self, change: Change, expected: Snapshot) -> Snapshot:
         for one in change.added:
             if not (self.root / one.path).exists():
-                raise LoadFenced(f"{one.path} is gone: another loader took this one for dead and removed it")
+                raise LoadFenced(f"{one.path} no longer exists: another loader considered this one dead and removed it")
         for _ in range(LOAD_COMMIT_TRIES_MAX):
             name, before, view, condition = self._read()
             if view != expected and not may_follow(change, expected, view):
                 raise LoadFenced(
-                    f"{self.name}: another loader committed first (commit {before.number}, expected {expected.number}), so this one does "
-                    "not count"
+                    f"{self.name}: another loader committed first (commit {before.number}, expected {expected.number}), this one is void"
                 )
             change = rebased(change, before)
             after = apply(before, change)
@@ -263,7 +262,7 @@ class ChainedTarget(Target):
             self._known = (made, after)
             after_view = apply(view, change)
             return after_change(after_view, change.schema) if change.schema else after_view
-        raise LoadFenced(f"{self.name}: other commits came first {LOAD_COMMIT_TRIES_MAX} times")
+        raise LoadFenced(f"{self.name}: lost to other commits {LOAD_COMMIT_TRIES_MAX} times")
 
     def _is_named(self, made: str, before: str) -> bool:
         """Whether the table's commits after `before` have that name: a refusal may be the answer to a request that was sent twice."""

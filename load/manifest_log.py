@@ -8,7 +8,7 @@
 A commit is written under a name of its own, synced, and linked to its number: `link` refuses a number that exists, on a local
 disk and over NFS, so a loader that read snapshot 41 and was overtaken can't make 42. Then the directory is synced.
 
-    1 write   .42.<unique>.tmp, fsync       a crash before 2 leaves a file that nobody reads
+    1 write   .42.<unique>.tmp, fsync       a crash before 2 leaves a file that nothing reads
     2 link    to 000...42.json              from here on it is committed
     3 sync    the directory                 and outlives a power loss
     4 unlink  the temporary name
@@ -72,7 +72,7 @@ class ManifestLog:
                 missing = str(gone.filename)
                 continue
             return self._known
-        raise BrokenTarget(f"{self._directory}: {missing} is missing, and later commits are there")
+        raise BrokenTarget(f"{self._directory}: {missing} is missing, although later commits exist")
 
     def append(self, change: Change, expected: Snapshot) -> Snapshot:
         """Commit a change, after upkeep that came first if there was any. raises LoadFenced"""
@@ -84,7 +84,7 @@ class ManifestLog:
                 before = self.read()
                 if not may_follow(change, expected, before):
                     raise
-        raise LoadFenced(f"{self._directory}: other commits came first {LOAD_COMMIT_TRIES_MAX} times")
+        raise LoadFenced(f"{self._directory}: lost to other commits {LOAD_COMMIT_TRIES_MAX} times")
 
     def _append(self, change: Change, expected: Snapshot) -> Snapshot:
         """raises   LoadFenced"""
@@ -118,7 +118,7 @@ class ManifestLog:
         except FileExistsError:
             if temporary.stat().st_nlink == 2:  # an NFS server that heard us twice
                 return
-            raise LoadFenced(f"{final} exists: another loader committed first, so this commit does not count") from None
+            raise LoadFenced(f"{final} exists: another loader committed first, this commit is void") from None
 
     def _listed(self) -> tuple[list[int], list[int]]:
         """Numbers of the commits and checkpoints that there are, in order."""

@@ -49,7 +49,7 @@ def _respelled(target: Target) -> int:
             return target.respell()
         except Overtaken:
             continue
-    raise LoadFenced(f"{target.name}: other commits came first {LOAD_COMMIT_TRIES_MAX} times: run it again")
+    raise LoadFenced(f"{target.name}: lost to other commits {LOAD_COMMIT_TRIES_MAX} times: run it again")
 
 
 def _moved(target: Target) -> int:

@@ -114,7 +114,7 @@ def pattern_of(topics: str | Sequence[str]) -> str:
     else:
         found = "|".join(re.escape(name) for name in topics)
     if not found:
-        raise ValueError("topics: a pattern, or names of topics")
+        raise ValueError("topics: expected a pattern, or names of topics")
     return found
 
 
@@ -124,7 +124,7 @@ def start_of(start: Start) -> tuple[str, int]:
         return "offsets", 0
     if isinstance(start, int):
         if start < 0:
-            raise ValueError(f"start {start}: an offset is 0 or more")
+            raise ValueError(f"start {start}: expected an offset of 0 or more")
         return "offset", start
     if start in ("earliest", "latest"):
         return start, 0

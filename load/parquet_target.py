@@ -46,7 +46,9 @@ class ParquetTarget(Target):
             try:
                 size = (self.root / one.path).stat().st_size
             except FileNotFoundError:
-                raise LoadFenced(f"{one.path} is gone: another loader took this one for dead and removed it") from None
+                raise LoadFenced(
+                    f"{one.path} no longer exists: another loader considered this one dead and removed it"
+                ) from None
             if size != one.bytes:
                 raise BrokenTarget(f"{one.path} has {size} bytes, its task wrote {one.bytes}")
         return self._log.append(change, expected)

@@ -161,7 +161,7 @@ def _column(tree: Any, schema: pa.Schema) -> tuple[pc.Expression, pa.DataType]:
 def _constants(tree: Any, kind: pa.DataType) -> list[pa.Scalar]:
     """The values of what names no column, one by one, in a column's type. raises _Foreign"""
     if '"Column"' in json.dumps(tree):
-        raise _Foreign("no constant")
+        raise _Foreign("not a constant")
     series = polars.select(_from_json(tree)).to_series()
     if series.dtype == polars.List:
         series = series.explode()

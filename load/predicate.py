@@ -26,7 +26,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 REFUSED = {
-    "SUBQUERY": "a query within it",
+    "SUBQUERY": "a subquery",
     "WINDOW": "a window over other rows",
     "PARAMETER": "a parameter",
     "STAR": "a star for columns",
@@ -70,7 +70,7 @@ class Predicate:
         self._tree = self._parsed()
         for node in _nodes(self._tree):
             if node.get("class") in REFUSED:
-                raise ValueError(f"where {text!r} has {REFUSED[node['class']]}: it is a condition of one row")
+                raise ValueError(f"where {text!r} has {REFUSED[node['class']]}: expected a condition on one row")
 
     def columns(self, schema: pa.Schema) -> tuple[str, ...]:
         """Those that the text names, in the schema's order.
@@ -85,7 +85,7 @@ class Predicate:
         if kind != "BOOLEAN":
             raise ValueError(f"where {self.text!r} is a {kind}, not a condition")
         if rows:
-            raise ValueError(f"where {self.text!r} is about all rows together: it is a condition of one row")
+            raise ValueError(f"where {self.text!r} is about all rows together: expected a condition on one row")
         named = {str(name).lower() for node in _nodes(self._tree) for name in node.get("column_names", ())[:1]}
         return tuple(name for name in schema.names if name.lower() in named)
 
@@ -101,7 +101,7 @@ class Predicate:
         except self._duckdb.Error as failure:
             raise self._wrong(failure) from None
         if len(found) != rows.num_rows:
-            raise ValueError(f"where {self.text!r} makes {len(found)} rows of {rows.num_rows}")
+            raise ValueError(f"where {self.text!r} returns {len(found)} rows for {rows.num_rows}")
         return np.asarray(found.combine_chunks().to_numpy(zero_copy_only=False), bool)
 
     def bounds(self, schema: pa.Schema) -> pc.Expression | None:

@@ -59,7 +59,7 @@ def rewind(
     snapshot = target.read()
     names = sorted(name for name in snapshot.next_offsets() if pattern.fullmatch(name.topic))
     if not names:
-        raise ValueError(f"topics {pattern.pattern!r}: nothing of them was loaded to {target.name}")
+        raise ValueError(f"topics {pattern.pattern!r}: no matching topic was loaded to {target.name}")
     with Cluster(bootstrap_servers) as cluster:
         earliest = cluster.offsets(dict.fromkeys(names, EARLIEST))
         _check_ids(snapshot, cluster.topic_ids, {name.topic for name in names})
@@ -76,7 +76,7 @@ def rewind(
         if cut < earliest[name]
     ]
     if lost:
-        raise OutOfRange(f"{'; '.join(lost)}: nothing was changed, since those records could not be loaded again")
+        raise OutOfRange(f"{'; '.join(lost)}: nothing was changed, because those records could not be loaded again")
     if cuts:
         _commit(target, snapshot, cuts, epochs)
     return cuts
@@ -99,8 +99,8 @@ def _check_ids(snapshot: Snapshot, found: Mapping[str, str], topics: set[str]) -
         known, present = snapshot.offsets[topic].topic_id, found.get(topic, "")
         if not same_topic(known, present):
             raise TopicReplaced(
-                f"{topic} was deleted and created again: the target has records of the topic with id {known}, it is {present} now. Nothing "
-                "was changed, since those records could not be loaded again"
+                f"{topic} was deleted and created again: the target has records of the topic with id {known}, it is"
+                f" {present} now. Nothing was changed, because those records could not be loaded again"
             )
 
 
@@ -192,7 +192,7 @@ def _deleted_by_others(
     target: Target, snapshot: Snapshot, name: TopicPartition, cut: int, kept: Sequence[DataFile]
 ) -> DeletedRows:
     """Rows before the cut that other programs deleted: the files that had them no longer count, so that the commit has to say it. Where
-    it is not known any more which rows a file had, all between its first and its last that are not there.
+    it is no longer known which rows a file had, all between its first and its last that are not there.
 
     raises   BrokenTarget, OSError
     """

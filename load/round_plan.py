@@ -67,12 +67,12 @@ class RoundPlan:
         changed   partitions whose log has another record than the last that was loaded, with its offset
         """
         texts = [
-            f"{name}: the log has another record at offset {offset} than the one that was loaded: it was truncated, and has grown again"
+            f"{name}: the log has another record at offset {offset} than the one that was loaded: it was truncated and has grown again"
             for name, offset in sorted(changed.items())
         ]
         if options.out_of_range == "skip":
             for text in texts:
-                _log.warning("%s, it is left as it is", text)
+                _log.warning("%s, left unchanged", text)
             texts = []
         return replace(
             self,
@@ -173,13 +173,13 @@ def _bounded(
         if start > high or name in cuts:
             what = f"{name}: {_cut(start, high, cuts.get(name))}"
             if options.out_of_range == "skip":
-                _log.warning("%s, it is left as it is", what)
+                _log.warning("%s, left unchanged", what)
             else:
                 went_back.append(what)
             continue
         if start < low:
             if options.out_of_range == "skip":
-                _log.warning("%s is left as it is: %s", name, _lost(start, low))
+                _log.warning("%s is left unchanged: %s", name, _lost(start, low))
                 continue
             if options.out_of_range == "fail":
                 refused.append(
@@ -209,7 +209,11 @@ def _bounded(
 def _cut(start: int, high: int, at: int | None) -> str:
     if at is None:
         return f"the last commit is at {start}, the log ends at {high}"
-    since = f"has other records from offset {at} on" if at >= 0 else "knows nothing of the leader that wrote them"
+    since = (
+        f"has other records from offset {at} on"
+        if at >= 0
+        else "its leader does not know the epoch in which they were written"
+    )
     return (
         f"the last commit is at {start}, and the log no longer has the records before it: it was truncated, and {since}"
     )

@@ -114,9 +114,7 @@ def removed(
         except (LoadFenced, FileNotFoundError, DamagedFile) as failure:
             if not tries_left or target.read() == snapshot:  # else a file was replaced, and then a vacuum took it
                 raise
-            _log.info(
-                "%s of %s begins again, since its files were replaced meanwhile: %s", reason, target.name, failure
-            )
+            _log.info("%s of %s starts over because its files were replaced: %s", reason, target.name, failure)
     raise AssertionError("unreachable")
 
 
@@ -228,7 +226,7 @@ def _deleted(target: Target, snapshot: Snapshot, chosen: Sequence[Chosen]) -> tu
 
 def _gone(target: Target, snapshot: Snapshot, choice: Choice) -> dict[DataFile, DeletedRows]:
     """Files that other programs took from the table, and that no longer count: their rows are deleted, by whichever program. One whose
-    offsets are not known any more stays, and says that others took it."""
+    offsets are no longer known stays, and says that others took it."""
     found = {}
     for one in snapshot.gone:
         offsets = known_offsets(target.root, one) if choice.takes_gone(one) else None
@@ -244,7 +242,7 @@ def _own_offsets(target: Target, one: DataFile) -> np.ndarray:
     found = known_offsets(target.root, one)
     if found is not None:
         return found
-    _log.warning("%s can't be read, or has not its %d rows: they are deleted unseen", one.path, one.rows)
+    _log.warning("%s can't be read, or does not have its %d rows: deleting them unread", one.path, one.rows)
     return np.append(np.arange(one.first_offset, one.first_offset + one.rows - 1), one.last_offset)
 
 

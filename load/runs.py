@@ -54,7 +54,7 @@ class Run:
         sync_directory(directory)
 
     def close(self, keeps_file: bool = False) -> None:
-        """keeps_file   there may be files of it that nobody committed: the next loader cleans up"""
+        """keeps_file   there may be files of it that no commit names: the next loader cleans up"""
         if not keeps_file:
             self._path.unlink(missing_ok=True)
         os.close(self.descriptor)

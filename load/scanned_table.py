@@ -120,7 +120,7 @@ class ScannedTable(ds.FileSystemDataset):  # type: ignore[misc]  # pyarrow has n
 
     def get_fragments(self, *_given: Any, **_named: Any) -> Any:
         """raises   TypeError"""
-        raise TypeError("the rows of the log are in no fragment: use scanner, or headrace.load.dataset for the history")
+        raise TypeError("rows of the log have no fragment: use scanner, or headrace.load.dataset for the history")
 
     def replace_schema(self, schema: pa.Schema) -> Any:
         """raises   TypeError, for other types than it has"""

@@ -42,7 +42,7 @@ def evolved(table: pa.Schema, new: pa.Schema) -> pa.Schema:
             twin = next((name for name in found if name.lower() == field.name.lower()), None)
             if twin is not None:
                 raise SchemaConflict(
-                    f"column {field.name}: the table has {twin}, and names that differ in case only are one to Spark"
+                    f"column {field.name}: the table has {twin}, and Spark treats names that differ only in case as one"
                 )
             found[field.name] = field.type
         elif known != field.type and not _is_wider(field.type, known):

@@ -65,8 +65,8 @@ def columns_after(snapshot: Snapshot, load: pa.Schema, target: str) -> pa.Schema
     gone = [name for name in load.names if name in snapshot.missing]
     if gone:
         raise SchemaConflict(
-            f"column {', '.join(gone)}: {target} has it no longer, since another program dropped or renamed it; give it its name back or "
-            "add it again, or load without it (columns)"
+            f"column {', '.join(gone)}: {target} no longer has it, because another program dropped or renamed it;"
+            " rename it back, add it again, or load without it (columns)"
         )
     table = schema_from_text(snapshot.schema) if snapshot.schema else pa.schema([])
     after = evolved(_laid_out(table, load), load)

@@ -277,6 +277,6 @@ def _rows_alone_table(count: int) -> pa.Table:
 
 def _removed(target: Target, moment: Moment, failure: FileNotFoundError) -> FileNotFoundError:
     return FileNotFoundError(
-        f"{target.name}: a file of commit {moment.snapshot.number} is gone: a merge replaced it more than an hour ago, or another "
-        f"program removed it, as VACUUM does: read the table again, or take a new snapshot ({failure})"
+        f"{target.name}: a file of commit {moment.snapshot.number} is gone: a merge replaced it more than an hour"
+        f" ago, or another program (VACUUM) removed it: read the table again, or take a new snapshot ({failure})"
     )

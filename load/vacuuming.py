@@ -82,7 +82,7 @@ def vacuum(
 def _check(target: Target, seconds: float, force: bool) -> None:
     """raises   ValueError"""
     if not 0 <= seconds < float("inf"):
-        raise ValueError(f"older_than {seconds:g}: a time of 0 or more")
+        raise ValueError(f"older_than {seconds:g}: expected 0 or more")
     least = TABLE_LEAST_S if target.leaves_removal else DIRECTORY_LEAST_S
     if seconds < least and not force:
         raise ValueError(

@@ -22,13 +22,13 @@ from headrace.log.disk import Disk
 from headrace.protocol.message_set import ENTRY_BYTES_MIN, compute_message_crc, peek_entry
 from headrace.protocol.record_batch import (
     ATTRIBUTES_POSITION,
-    HEADER,
     HEADER_BYTES,
-    LENGTH_POSITION,
     LOG_OVERHEAD_BYTES,
     MAGIC_POSITION,
     MAGIC_V2,
     RecordBatchHeader,
+    entry_bytes,
+    unpack_header,
 )
 
 LENGTH_MIN: Final = HEADER_BYTES - LOG_OVERHEAD_BYTES
@@ -106,7 +106,6 @@ def _run_in(
 
     The first one may be longer than the window, which it then overwrites.
     """
-    unpack = HEADER.unpack_from
     run: Run = []
     append = run.append
     place = 0
@@ -122,7 +121,7 @@ def _run_in(
         (
             base_offset, length, epoch, magic, crc, attributes, last_delta,
             _base_timestamp, max_timestamp, producer_id, producer_epoch, base_sequence, _count,
-        ) = unpack(window, place)  # fmt: skip
+        ) = unpack_header(window, place)  # fmt: skip
         position = start + place
         size = length + LOG_OVERHEAD_BYTES
         end_of_batch = place + size
@@ -160,7 +159,7 @@ def _run_in(
 
 def _old_step(fd: int, seen: memoryview, position: int, end: int, next_offset: int, is_checked: bool) -> Step | None:
     """The entry of v0 or v1 at a position, None where there is none that fits. `seen` is what was read from there on."""
-    size = int.from_bytes(seen[LENGTH_POSITION : LENGTH_POSITION + 4], "big", signed=True) + LOG_OVERHEAD_BYTES
+    size = entry_bytes(seen, 0)
     if not ENTRY_BYTES_MIN <= size <= min(end - position, OLD_ENTRY_BYTES_MAX):
         return None
     data = seen if size <= len(seen) else memoryview(os.pread(fd, size, position))

@@ -137,7 +137,7 @@ class Disk:
     # One system call each
 
     def preadv(self, fd: int, buffers: Sequence[bytearray | memoryview], position: int) -> int:
-        """For whoever reads a file through, however long that is."""
+        """For a caller that reads a file through, however long that is."""
         return os.preadv(fd, buffers, position)
 
     def open(self, path: Path, flags: int) -> int:

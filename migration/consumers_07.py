@@ -73,7 +73,7 @@ def read_offsets_07(connect: str, topic: str, broker_id: int | None) -> dict[str
     if len(found) > 1:
         brokers = ", ".join(map(str, sorted(found)))
         raise HeadraceError(
-            f"{connect}: groups have offsets of {topic} at brokers {brokers}: say with --broker-id whose log this is"
+            f"{connect}: groups have offsets of {topic} at brokers {brokers}: set --broker-id to the broker this log belongs to"
         )
     return next(iter(found.values()), {})
 

@@ -149,7 +149,7 @@ class _Import:
         if (state.source, state.source_topic, state.topic, state.cluster_id) != wanted:
             raise BadState(
                 f"{self._states.path}: belongs to another import, of {state.source_topic} in {state.source} into"
-                f" {state.topic} of cluster {state.cluster_id}: use another file (--state), or remove this one"
+                f" {state.topic} of cluster {state.cluster_id}: use another file (--state) or remove this one"
             )
         return state
 
@@ -181,7 +181,7 @@ class _Import:
                 states.write(self._state)
             self._show(number, row, log)
         if arrived:
-            raise HeadraceError(f"partition {number}: the topic has {arrived} messages more than the source")
+            raise HeadraceError(f"partition {number}: the topic has {arrived} more messages than the source")
         states.write(self._state)  # damage at the end of the source
 
     def _send(self, number: int, row: PartitionProgress, group: list[Carried]) -> int:

@@ -126,7 +126,7 @@ class ImportTopic:
             if header.base_sequence != following(sequence, count):
                 raise HeadraceError(
                     f"{self.topic}-{partition}: sequence {header.base_sequence} of producer {producer_id} at offset"
-                    f" {header.base_offset}, expected {following(sequence, count)}: is another import using a copy of this state?"
+                    f" {header.base_offset}, expected {following(sequence, count)}; another import may be using a copy of this state"
                 )
             count += header.record_count
             end = header.last_offset + 1

@@ -131,7 +131,7 @@ class Copier:
         node_id = next(iter(self.target.brokers))
         self.journal.is_idempotent = is_idempotent(self.target.connection(node_id))
         if not self.journal.is_idempotent:
-            log.warning("target has no sequences (before Kafka 0.11): records may be there twice after a failure")
+            log.warning("target does not support idempotence (before Kafka 0.11): a failure may duplicate records")
         self.journal.read()
 
     def _refuse_target(self, source: Source) -> None:
@@ -260,7 +260,7 @@ class Copier:
             found = source.cluster.topic_ids.get(copy.name.topic, "")
             if copy.topic_id and found and found != copy.topic_id and copy.state is not CopyState.STOPPED:
                 copy.topic_id = found
-                copy.try_again(now_s, f"topic {copy.name.topic} was created again")
+                copy.try_again(now_s, f"topic {copy.name.topic} was re-created")
 
     def discover_soon(self) -> None:
         """Topics were created or have grown."""
@@ -345,12 +345,12 @@ class Copier:
 
     def _locate_by_key(self, copy: PartitionCopy, position: Position) -> KeyedLane:
         if not isinstance(position, KeyedPosition):
-            raise Contradiction("the journal has a position that is not by key, another mirror of this name wrote it")
+            raise Contradiction("the journal has a position that is not by key, written by another mirror of this name")
         return self._keyed.locate(copy, position)
 
     def _locate_in_place(self, copy: PartitionCopy, position: Position, entries: list[Entry]) -> Lane:
         if isinstance(position, KeyedPosition):
-            raise Contradiction("the journal has a position by key, another mirror of this name wrote it")
+            raise Contradiction("the journal has a position by key, written by another mirror of this name")
         stored = []
         if self.journal.is_idempotent:
             stored = read_tail(self.target, copy.target, data_producer_id(copy.name), position.ordinal, position.target)
@@ -380,7 +380,9 @@ class Copier:
         if copy.state is CopyState.STOPPED:
             log.error("partition stopped lane=%s reason=%s", copy.name, reason)
         else:
-            log.warning("partition to be located again lane=%s failures=%d reason=%s", copy.name, copy.failures, reason)
+            log.warning(
+                "partition will be located again lane=%s failures=%d reason=%s", copy.name, copy.failures, reason
+            )
 
     def _stop(self, copy: PartitionCopy, reason: str) -> None:
         copy.stop(reason)
@@ -521,7 +523,7 @@ class Copier:
         lease_s = self.settings.lease_ms / 1000
         is_alone_now = not copy.is_alone and copy.is_alone_at(now_s, self.settings.lease_ms)
         if is_alone_now and isinstance(copy.lane, Lane) and not copy.lane.may_prove:
-            self._relocate(copy, "the lease of an earlier process has passed")
+            self._relocate(copy, "the lease of an earlier process has expired")
             copy.failures -= 1
             return False
         if now_s - copy.confirmed_s > lease_s / 2:
@@ -542,7 +544,7 @@ class Copier:
                 self._relocate(copy, f"a batch can't be read back: {failure}")
                 return
             if found != outgoing.digest:
-                self._relocate(copy, f"offset {base_offset} of the target has other records than were sent")
+                self._relocate(copy, f"offset {base_offset} of the target has other records than those sent")
                 return
         corrections = lane.acknowledge(base_offset)
         copy.progressed()

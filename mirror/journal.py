@@ -2,7 +2,7 @@
 
 A life begins with a claim, a position record under an epoch of its own, or by key a record of its own kind. The broker refuses what
 earlier lives append after that, so the mirror that was started last goes on, and the others end with `NotAlone`. Two that claim the same
-life at once are told apart by reading the claim back: one of the two was stored.
+life at once are distinguished by reading the claim back: one of the two was stored.
 
 A leader forgets a producer that was silent for a day. A process that wakes up after that may append with its old epoch; such records are
 known by their life and left out (`_is_late`).

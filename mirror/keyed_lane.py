@@ -254,7 +254,7 @@ class KeyedLane:
             self._add(chunk, cuts, pending.had)
             return []
         if not self._may_correct:
-            raise NotQuiet(f"source offsets {chunk.source} to {chunk.until} have other records than they had")
+            raise NotQuiet(f"source offsets {chunk.source} to {chunk.until} have other records than before")
         shares = tuple(now[number] for number in sorted(now))
         return [self._add(replace(chunk, life=self.life, shares=shares), cuts, pending.had)]
 
@@ -348,7 +348,7 @@ class KeyedLane:
         raises   NotQuiet, where they may still arrive
         """
         if self._pending and not self._may_correct:
-            raise NotQuiet("batches of the log before may still arrive")
+            raise NotQuiet("batches of the previous log may still arrive")
         gone = [pending.chunk for pending in self._pending]
         for pending in self._pending:
             for number, end in pending.had.items():

@@ -113,7 +113,7 @@ def _judged(
     for chunk in chunks:
         if chunk.generation != position.generation or not chunk.since <= due <= chunk.source:
             raise Contradiction(
-                f"the journal ends at source offset {due}, and goes on at {chunk.source} (after {chunk.since})"
+                f"the journal ends at source offset {due}, but continues at {chunk.source} (after {chunk.since})"
             )
         had = {}
         for number, records, _digest in chunk.shares:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
+from headrace.backoff import pause_after
 from headrace.ids import TopicPartition
 from headrace.limits import MIRROR_FAILURES_MAX
 from headrace.mirror.identity import LaneName
@@ -22,8 +23,8 @@ from headrace.mirror.keyed_lane import KeyedLane
 from headrace.mirror.lane import Lane, Queue
 
 WHOLE_TOPIC = -1  # in place of a target partition: all of them, by key
-PAUSE_FIRST_S = 0.1
-PAUSE_MAX_EXPONENT = 5
+PAUSE_FIRST_S = 0.2
+PAUSE_MAX_S = 3.2
 
 
 class CopyState(Enum):
@@ -162,7 +163,7 @@ class PartitionCopy:
         self.failures += 1
         self._close()
         self.reason = reason
-        self.due_s = now_s + PAUSE_FIRST_S * 2 ** min(self.failures, PAUSE_MAX_EXPONENT)
+        self.due_s = now_s + pause_after(self.failures, PAUSE_FIRST_S, PAUSE_MAX_S)
         self.state = CopyState.STOPPED if self.failures > MIRROR_FAILURES_MAX else CopyState.WAITING
 
     def wait_until(self, due_s: float, reason: str) -> None:

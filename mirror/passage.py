@@ -26,14 +26,12 @@ from hashlib import blake2b
 from struct import Struct
 from typing import NamedTuple
 
+from headrace.ids import NO_EPOCH
 from headrace.limits import MIRROR_PIECE_BYTES_MAX
 from headrace.protocol.compression import Codec
 from headrace.protocol.control_record import ABORT, control_type
 from headrace.protocol.message_set import build_message_set, iterate_entries, read_message, records_of
 from headrace.protocol.record_batch import (
-    ATTRIBUTES_POSITION,
-    CODEC_MASK,
-    CRC_POSITION,
     MAGIC_V2,
     CorruptRecord,
     Record,
@@ -42,13 +40,10 @@ from headrace.protocol.record_batch import (
     compute_crc,
     iterate_records,
     parse_header,
+    store_crc,
+    store_header,
 )
 
-PRODUCER_POSITION = 43  # of producer id, epoch and sequence in a batch of v2
-_PRODUCER = Struct(">qhi")
-_STAMP = Struct(">q")
-_EPOCH = Struct(">i")
-_EPOCH_POSITION = 12
 _LENGTH = Struct(">q")
 _RECORD_COST = 40
 _HEADER_COST = 10
@@ -315,12 +310,15 @@ class _Sifting(_Passing):
 
 def stamped(batch: bytearray, producer_id: int, epoch: int, sequence: int) -> bytearray:
     """A batch as a producer sends it, changed where it is: no offset, no transaction, this producer, its checksum."""
-    _STAMP.pack_into(batch, 0, 0)
-    _EPOCH.pack_into(batch, _EPOCH_POSITION, -1)
-    batch[ATTRIBUTES_POSITION] = 0
-    batch[ATTRIBUTES_POSITION + 1] &= CODEC_MASK
-    _PRODUCER.pack_into(batch, PRODUCER_POSITION, producer_id, epoch, sequence)
-    batch[CRC_POSITION:ATTRIBUTES_POSITION] = compute_crc(batch).to_bytes(4, "big")
+    header = parse_header(batch)
+    store_header(
+        batch,
+        header._replace(
+            base_offset=0, partition_leader_epoch=NO_EPOCH, attributes=header.codec,
+            producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence,
+        ),
+    )  # fmt: skip
+    store_crc(batch)
     return batch
 
 

@@ -81,7 +81,7 @@ def _locked(settings: MirrorSettings) -> Iterator[None]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise NotAvailable(f"mirror {settings.name} runs already: {path} is locked") from None
+            raise NotAvailable(f"mirror {settings.name} is already running: {path} is locked") from None
         yield
     finally:
         os.close(descriptor)
@@ -93,10 +93,10 @@ def run_worker(settings: MirrorSettings, number: int, stop: Stop, until_caught_u
     try:
         return _loop(copier, stop, until_caught_up)
     except NotAlone as failure:
-        log.error("mirror ends name=%s reason=%s", settings.name, failure)
+        log.error("mirror exits name=%s reason=%s", settings.name, failure)
         return exit_codes.CONFIG
     except (ConnectionFailed, KafkaError) as failure:
-        log.error("mirror ends name=%s reason=%s", settings.name, failure)
+        log.error("mirror exits name=%s reason=%s", settings.name, failure)
         return 1
     finally:
         copier.close()
@@ -172,7 +172,7 @@ def _child(settings: MirrorSettings, number: int, until_caught_up: bool) -> None
     try:
         code = run_worker(settings, number, _SignalStop(), until_caught_up)
     except HeadraceError as failure:
-        log.error("mirror ends name=%s worker=%d reason=%s", settings.name, number, failure)
+        log.error("mirror exits name=%s worker=%d reason=%s", settings.name, number, failure)
         code = 1
     os._exit(code)
 

@@ -149,7 +149,7 @@ def _servers_of(key: str, path: str) -> str:
         raise ConfigError(key, path, str(failure)) from None
     servers = found.pop("bootstrap.servers", "")
     if not servers:
-        raise ConfigError(key, path, "the file has no bootstrap.servers (a source is not found by ZooKeeper)")
+        raise ConfigError(key, path, "the file has no bootstrap.servers (sources can't be found through ZooKeeper)")
     protocol = found.pop("security.protocol", "PLAINTEXT")
     if protocol.upper() != "PLAINTEXT":
         raise ConfigError("security.protocol", protocol, f"only PLAINTEXT is supported so far ({path})")
@@ -172,11 +172,11 @@ def _validated(values: dict[str, str]) -> MirrorSettings:
         if values[key] not in words:
             raise ConfigError(key, values[key], f"must be one of {', '.join(words)}")
     if _NAME.fullmatch(values["mirror.name"]) is None:
-        raise ConfigError("mirror.name", values["mirror.name"], "must be 1 to 100 of letters, digits, '.', '_' and '-'")
+        raise ConfigError("mirror.name", values["mirror.name"], "must be 1 to 100 letters, digits, '.', '_' and '-'")
     sources = tuple(one.strip() for one in values["mirror.source.bootstrap.servers"].split(SEPARATOR) if one.strip())
     if not 1 <= len(sources) <= MIRROR_SOURCES_MAX:
         raise ConfigError("mirror.source.bootstrap.servers", values["mirror.source.bootstrap.servers"],
-                          f"must name 1 to {MIRROR_SOURCES_MAX} sources, with {SEPARATOR} between them")  # fmt: skip
+                          f"must name 1 to {MIRROR_SOURCES_MAX} sources, separated by {SEPARATOR}")  # fmt: skip
     if not values["mirror.target.bootstrap.servers"]:
         raise ConfigError("mirror.target.bootstrap.servers", None, "is required")
     blacklist = values["mirror.topics.blacklist"]
@@ -209,7 +209,7 @@ def _pattern(key: str, values: dict[str, str]) -> re.Pattern[str]:
     try:
         return re.compile(text)
     except re.error as failure:
-        raise ConfigError(key, values[key], f"is no regular expression: {failure}") from None
+        raise ConfigError(key, values[key], f"is not a regular expression: {failure}") from None
 
 
 def _number(key: str, values: dict[str, str], low: int, high: int) -> int:

@@ -113,6 +113,6 @@ def read_status(directory: Path, name: str) -> list[WorkerStatus]:
         except (OSError, msgspec.MsgspecError) as failure:
             raise ConfigError("mirror.state.dir", str(path), str(failure)) from None
     if not found:
-        raise ConfigError("mirror.state.dir", str(directory), f"there is no status of a mirror {name}")
+        raise ConfigError("mirror.state.dir", str(directory), f"mirror {name} has no status file")
     workers = max(found, key=lambda one: one.time_ms).workers
     return [one for one in found if one.worker < workers]

@@ -80,4 +80,4 @@ class Steward:
         except (KafkaError, ConnectionFailed, BadFrame) as failure:
             if self._failures.get(what) != str(failure):
                 self._failures[what] = str(failure)
-                log.warning("not in step what=%s reason=%s", what, failure)
+                log.warning("synchronization failed what=%s reason=%s", what, failure)

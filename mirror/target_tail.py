@@ -89,7 +89,7 @@ def _read_missing(
         if sequence is None or (sequence + 1) & SEQUENCE_MASK == next_ordinal & SEQUENCE_MASK:
             found[name] = stored
         else:
-            text = f"its leader knows of sequence {sequence}, the log has {next_ordinal} records"
+            text = f"its leader reports sequence {sequence}, but the log has {next_ordinal} records"
             complaint = _lost(name, wanted[name], text)
     return complaint
 

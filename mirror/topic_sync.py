@@ -58,7 +58,7 @@ def path_to(source_id: str, target_id: str, topic: str, origins: Mapping[str, Or
     before = origins[topic].path if topic in origins else ()
     path = (source_id, *before)
     if target_id and target_id in path:
-        raise Cycle(f"topic {topic}: it came through the target {target_id} (path {' <- '.join(path)})")
+        raise Cycle(f"topic {topic}: its records came through the target {target_id} (path {' <- '.join(path)})")
     if len(path) > MIRROR_PATH_MAX:
         raise Cycle(f"topic {topic}: its path has more than {MIRROR_PATH_MAX} clusters")
     return path
@@ -153,7 +153,7 @@ class TopicSync:
             self._journal.write_origin(Origin(name, merged))
         if self._settings.partitioner not in (AUTO, partitioner):
             raise OtherPartitioner(
-                f"it was begun by {partitioner}, so mirror.partitioner={self._settings.partitioner} does not apply to it"
+                f"it was started with {partitioner}, so mirror.partitioner={self._settings.partitioner} does not apply to it"
             )
         self._told.pop(topic.name, None)
 
@@ -185,10 +185,10 @@ class TopicSync:
         if partitioner == KEY and count > MIRROR_KEYED_PARTITIONS_MAX:
             raise KafkaError(
                 ErrorCode.INVALID_PARTITIONS,
-                f"topic {name} has {count} partitions, by key at most {MIRROR_KEYED_PARTITIONS_MAX} are written to",
+                f"topic {name} has {count} partitions, more than the {MIRROR_KEYED_PARTITIONS_MAX} supported by key",
             )
         self._journal.write_partitioning(Partitioning(self._settings.name, self._source_id, topic, partitioner))
-        log.info("topic begun topic=%s source=%s partitioner=%s", topic, self._source_id, partitioner)
+        log.info("mirroring of a topic started topic=%s source=%s partitioner=%s", topic, self._source_id, partitioner)
 
     def _create(self, name: str, topic: SourceTopic, partitioner: str) -> None:
         factor = self._settings.replication_factor
@@ -220,11 +220,11 @@ class TopicSync:
         except KafkaError as refused:
             failure = refused
         if failure is None:
-            log.info("topic grown topic=%s partitions=%d before=%d", name, topic.partitions, count)
+            log.info("partitions added topic=%s partitions=%d before=%d", name, topic.partitions, count)
             return KEEP
         if not may_turn or failure.code.retriable:
             raise failure
-        log.info("topic does not grow topic=%s partitions=%d reason=%s", name, count, failure)
+        log.info("partitions not added topic=%s partitions=%d reason=%s", name, count, failure)
         return KEY
 
     def _set_configs(self, name: str, topic: SourceTopic) -> None:
@@ -250,7 +250,7 @@ class TopicSync:
         """Once for each state."""
         if self._told.get(topic) != text:
             self._told[topic] = text
-            log.warning("topic not in step topic=%s reason=%s", topic, text)
+            log.warning("topic not synchronized topic=%s reason=%s", topic, text)
 
     @property
     def refused(self) -> Mapping[str, str]:

@@ -36,6 +36,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from headrace.backoff import pause_after
 from headrace.controller.zookeeper.blocking_session import wait_until_ready
 from headrace.controller.zookeeper.handshake import SESSION_TIMEOUT_MS, opens_sessions
 from headrace.errors import ConfigError, HeadraceError
@@ -118,7 +119,7 @@ class EmbeddedZooKeeper:
             self.stop()  # another process was faster with the port, as a rule
         tail = (self._directory / LOG_FILE).read_text(errors="replace")[-LOG_TAIL_CHARACTERS:]
         raise ZooKeeperFailed(
-            f"ZooKeeper did not start in {ZOOKEEPER_START_TRIES_MAX} tries, the last one on port {self.port}; "
+            f"ZooKeeper did not start in {ZOOKEEPER_START_TRIES_MAX} attempts, the last one on port {self.port}; "
             f"{self._directory / LOG_FILE} ends with:\n{tail}"
         )
 
@@ -131,7 +132,7 @@ class EmbeddedZooKeeper:
             return
         if not self._due_ms:
             self._deaths = self._deaths + 1 if now_ms - self._started_ms < QUIET_MS else 0
-            wait_ms = min(RESTART_FIRST_MS << min(self._deaths - 1, 10), RESTART_MAX_MS) if self._deaths else 0
+            wait_ms = pause_after(self._deaths, RESTART_FIRST_MS, RESTART_MAX_MS) if self._deaths else 0
             self._due_ms = max(1, now_ms + wait_ms)
             _log.warning(
                 "embedded ZooKeeper died pid=%d exit_code=%d restart_in_ms=%d log=%s",
@@ -240,13 +241,13 @@ class EmbeddedZooKeeper:
     def _comes_up(self) -> bool:
         """Whether this process (and no other) listens on the port in time, and opens sessions."""
         deadline = time.monotonic() + UP_DEADLINE_S
-        handshake_s = HANDSHAKE_FIRST_S
+        tries = 0
         assert self._process is not None
         while time.monotonic() < deadline and self._process.poll() is None:
             if _listens(self._process.pid, self.port):
-                if opens_sessions(self._host, self.port, handshake_s):
+                tries += 1
+                if opens_sessions(self._host, self.port, pause_after(tries, HANDSHAKE_FIRST_S, HANDSHAKE_MAX_S)):
                     return True
-                handshake_s = min(2 * handshake_s, HANDSHAKE_MAX_S)
             time.sleep(UP_POLL_S)
         return False
 
@@ -273,7 +274,7 @@ def find_jars() -> list[Path]:
     for name in JARS:
         found = sorted(folder.glob(f"{name}*.jar"))
         if not found:
-            raise ConfigError("zookeeper", str(folder), f"no {name}*.jar there: {WAY_OUT}")
+            raise ConfigError("zookeeper", str(folder), f"no {name}*.jar found: {WAY_OUT}")
         jars.append(found[0])
     return jars
 

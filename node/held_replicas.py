@@ -40,7 +40,7 @@ def read_held(connect: str) -> list[Held]:
 
 
 def accept_loss(connect: str, topic: str, partition: int, keep: int = NO_LEADER) -> list[Held]:
-    """Have the holds of a partition end; returns them, none: nobody holds it, and nothing was done.
+    """Have the holds of a partition end; returns them, none: nothing holds it, and nothing was done.
 
     keep     the broker whose log is to lead, NO_LEADER: that is not said
     raises   ConfigError, where that broker has no replica; ZkError, BadZnode

@@ -15,7 +15,7 @@ from headrace.settings import Settings, parse_listener
 
 @dataclass(frozen=True, slots=True)
 class Listeners:
-    """What is listened on, and what clients are told.
+    """What is listened on, and what clients are sent.
 
     host, port     advertised
     bound          `HOST:PORT` of the sockets themselves

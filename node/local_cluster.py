@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from headrace import exit_codes
+from headrace.backoff import pause_after
 from headrace.errors import ConfigError, HeadraceError
 from headrace.limits import (
     DEATHS_BEFORE_READY_MAX,
@@ -244,7 +245,7 @@ class LocalCluster:
         try:
             return supervisor.run()
         except HeadraceError as failure:
-            _log.error("node ends reason=%s", failure)
+            _log.error("node exits reason=%s", failure)
             return exit_codes.CONFIG if isinstance(failure, ConfigError) else exit_codes.FAILED
 
     def _hear(self, node: LocalNode, now_ms: int) -> None:
@@ -297,12 +298,14 @@ class LocalCluster:
             )  # fmt: skip
             return
         if code == exit_codes.CONFIG or (code > 0 and not node.bootstrap):
-            _log.error("node ended, all stop node=%d pid=%d exit_code=%d", node.node_id, pid, code)
+            _log.error("node exited, stopping all nodes node=%d pid=%d exit_code=%d", node.node_id, pid, code)
             self._exit_code = code
             return
         node.deaths = 1 if node.ready_ms and now_ms - node.ready_ms >= QUIET_MS else node.deaths + 1
         if not node.bootstrap and node.deaths >= DEATHS_BEFORE_READY_MAX:
-            _log.error("node never served, all stop node=%d deaths_in_a_row=%d", node.node_id, node.deaths)
+            _log.error(
+                "node never became ready, stopping all nodes node=%d deaths_in_a_row=%d", node.node_id, node.deaths
+            )
             self._exit_code = exit_codes.FAILED
             return
         wait_ms = restart_wait_ms(node.deaths)
@@ -358,8 +361,7 @@ class LocalCluster:
 def restart_wait_ms(deaths_in_a_row: int) -> int:
     """Wait before the next start; `deaths_in_a_row` is 1 for the first death."""
     assert deaths_in_a_row >= 1
-    doublings = min(deaths_in_a_row - 1, (LOCAL_RESTART_MAX_MS // LOCAL_RESTART_FIRST_MS).bit_length())
-    return min(LOCAL_RESTART_FIRST_MS << doublings, LOCAL_RESTART_MAX_MS)
+    return pause_after(deaths_in_a_row, LOCAL_RESTART_FIRST_MS, LOCAL_RESTART_MAX_MS)
 
 
 def _tell(writing: int, bootstrap: str) -> None:

@@ -14,7 +14,7 @@ import sys
 from typing import TextIO
 
 from headrace.errors import ConfigError
-from headrace.node.peer_lines import PeerLines
+from headrace.node.log_rate_filter import LogRateFilter
 
 LEVEL_VARIABLE = "HEADRACE_LOG_LEVEL"
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
@@ -63,7 +63,7 @@ def set_up_logging(level: str = "", stream: TextIO | None = None, prefix: str = 
     handler.setFormatter(
         JournalFormatter(JOURNAL_FORMAT, prefix) if is_journal else LineFormatter(TERMINAL_FORMAT, prefix)
     )
-    handler.addFilter(PeerLines())
+    handler.addFilter(LogRateFilter())
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)

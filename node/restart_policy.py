@@ -7,10 +7,10 @@ beginning; how long it took to get there does not count, so that a death at the 
 
 from __future__ import annotations
 
+from headrace.backoff import pause_after
 from headrace.limits import RESTART_BACKOFF_FIRST_MS, RESTART_BACKOFF_MAX_MS
 
 QUIET_MS = 500
-_DOUBLINGS_MAX = (RESTART_BACKOFF_MAX_MS // RESTART_BACKOFF_FIRST_MS).bit_length()
 
 
 def backoff_ms(deaths_in_a_row: int) -> int:
@@ -18,7 +18,7 @@ def backoff_ms(deaths_in_a_row: int) -> int:
     assert deaths_in_a_row >= 1
     if deaths_in_a_row == 1:
         return 0
-    return min(RESTART_BACKOFF_FIRST_MS << min(deaths_in_a_row - 2, _DOUBLINGS_MAX), RESTART_BACKOFF_MAX_MS)
+    return pause_after(deaths_in_a_row - 1, RESTART_BACKOFF_FIRST_MS, RESTART_BACKOFF_MAX_MS)
 
 
 def deaths_in_a_row(before: int, served_ms: int) -> int:

@@ -22,7 +22,7 @@ has parted is stored there at each moment:
     accepted   accepted losses are removed: they are of the past, and would count for the holds that follow
     holds      each znode is written over, or made
     states     after their holds
-    removed    znodes of holds that are not needed any more
+    removed    znodes of holds that are no longer needed
 
 A topic that is marked for deletion is held as well: the mark may be removed, and then the topic is served.
 """
@@ -48,7 +48,7 @@ from headrace.limits import PRODUCER_IDS_SKIPPED, READS_IN_FLIGHT_MAX
 
 START_S = 5.0
 SESSION_MS = 10_000
-BROKERS_WAIT_S = 60.0  # for sessions that the backup has, and nobody resumes
+BROKERS_WAIT_S = 60.0  # for sessions that the backup has, and nothing resumes
 POLL_S = 0.5
 STATES_PER_COMMIT = 400
 WRITES_PER_LOOK = 100  # topics that are written between two looks at which brokers are registered
@@ -76,7 +76,7 @@ def hold_all(
 ) -> int:
     """Have all replicas of nodes held when these start; returns the number of partitions that have one.
 
-    say      told what is waited for
+    say      called with what is waited for
     nodes    who is a node; none: as ZooKeeper has it
     raises   BrokersLive, where one is registered all that time, or comes meanwhile; NodesUnknown; HoldsUnread; ConfigError, ZkError,
              BadZnode
@@ -125,13 +125,13 @@ async def hold_nodes(zk: ZkSession, nodes: frozenset[int]) -> int:
     await zk.sync()  # a server that is late may lack the last holds
     nodes = nodes or frozenset(map(int, filter(str.isdecimal, await zk.children(held_znodes.NODES))))
     if not nodes:
-        raise NodesUnknown(
-            f"{held_znodes.NODES} has no node: say which brokers are nodes, and not of Apache Kafka: --node"
-        )
+        raise NodesUnknown(f"{held_znodes.NODES} lists no node: name the brokers that are Headrace nodes with --node")
     try:
         past = await _read(zk, nodes)
     except BadZnode as failure:
-        raise BadZnode(f"{failure}; nothing was written: mend or remove this znode, and run it again") from None
+        raise BadZnode(
+            f"{failure}; nothing was written: repair or remove this znode, and run the command again"
+        ) from None
     await _refuse_live(zk)
     for path in past.accepted:
         await zk.delete(path)
@@ -150,7 +150,7 @@ async def _refuse_live(zk: ZkSession) -> None:
     """A broker that came after we had looked works by states of the past, and by holds that we have removed. raises BrokersLive"""
     if brokers := await zk.children(znodes.BROKER_IDS):
         raise BrokersLive(
-            f"brokers {', '.join(brokers)} registered while this ran, it is not done: stop them, and run it again"
+            f"brokers {', '.join(brokers)} registered during the command, which is incomplete: stop them, and run it again"
         )
 
 
@@ -199,8 +199,9 @@ async def _read_holds(zk: ZkSession) -> tuple[dict[_Replica, HeldReplica], list[
         replicas, failures = await read_znodes(zk, broker)
         if unread := sorted(unread_in(failures)):
             raise HoldsUnread(
-                f"{held_znodes.held_by_path(broker)}/{unread[0]} can't be read, nothing was done: {failures[unread[0]]}; it may say that"
-                f" the log of broker {broker} has parted from others; use the version that wrote it, or remove that znode"
+                f"{held_znodes.held_by_path(broker)}/{unread[0]} can't be read, nothing was done:"
+                f" {failures[unread[0]]}; it may record that the log of broker {broker} has diverged; use the"
+                " version that wrote it, or remove that znode"
             )
         paths += [f"{held_znodes.held_by_path(broker)}/{name}" for name in failures]
         found.update(((broker, name, index), one) for (name, index), one in replicas.items())

@@ -35,7 +35,7 @@ def load_settings(path: Path, changes: Mapping[str, str]) -> Settings:
     _judge_characters(found)
     given = {**found, **changes}
     if not given.get("broker.id", "").strip():
-        raise ConfigError("broker.id", "", f"must be set in {path}: each node of a cluster has its own")
+        raise ConfigError("broker.id", "", f"must be set in {path}: it differs between the nodes of a cluster")
     return checked(given)
 
 

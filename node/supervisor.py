@@ -151,6 +151,15 @@ class Supervisor:
         return False
 
     def _run_fabric(self) -> None:
+        self._make_fabric()
+        try:
+            self._supervise()
+        finally:
+            self._kill_all()
+            self._fabric.destroy()
+
+    def _make_fabric(self) -> None:
+        """All shared memory, as the log directories were found."""
         clean_directories = self._log_dirs.take_clean_markers()
         self._fabric = Fabric.create(
             self._settings,
@@ -161,13 +170,16 @@ class Supervisor:
             new_directories=self._log_dirs.new,
             offline_directories=self._log_dirs.offline,
         )
-        try:
-            self._supervise()
-        finally:
-            self._kill_all()
-            self._fabric.destroy()
 
     def _supervise(self) -> None:
+        self._begin()
+        while self._exit_code == exit_codes.CLEAN and self._inbox.stop_signal is None:
+            self._inbox.wait(self._sleep_bound_ms(_now_ms()))
+            self._turn()
+        self._stop(self._inbox.stop_signal or self._end_reason)
+
+    def _begin(self) -> None:
+        """Fork every process, those of FIRST_ROLES before the others' code is imported."""
         self._children = [Child(process_id) for process_id in range(self.wiring.process_count)]
         self._tell_placement()
         later = [role for role in Role if role not in FIRST_ROLES]
@@ -176,22 +188,22 @@ class Supervisor:
             for child in self._children:
                 if self.wiring.role(child.process_id) in roles:
                     self._start(child)
-        while self._exit_code == exit_codes.CLEAN and self._inbox.stop_signal is None:
-            self._inbox.wait(self._sleep_bound_ms(_now_ms()))
-            self._reap()
-            now_ms = _now_ms()
-            for child in self._children:
-                if child.due_ms is not None and now_ms >= child.due_ms:
-                    self._start(child)
-            self._note_ready()
-            if not self._is_ready:
-                self._announce_when_ready()
-            elif self._inbox.take_reload():
-                self._reload()
-            if now_ms >= self._next_tick_ms:
-                self._next_tick_ms = now_ms + TICK_INTERVAL_MS
-                self._look(now_ms)
-        self._stop(self._inbox.stop_signal or self._end_reason)
+
+    def _turn(self) -> None:
+        """What is due after a sleep: who died, who starts, how the node is."""
+        self._reap()
+        now_ms = _now_ms()
+        for child in self._children:
+            if child.due_ms is not None and now_ms >= child.due_ms:
+                self._start(child)
+        self._note_ready()
+        if not self._is_ready:
+            self._announce_when_ready()
+        elif self._inbox.take_reload():
+            self._reload()
+        if now_ms >= self._next_tick_ms:
+            self._next_tick_ms = now_ms + TICK_INTERVAL_MS
+            self._look(now_ms)
 
     def _sleep_bound_ms(self, now_ms: int) -> int:
         """Time until the next tick or the next start, whichever is earlier."""
@@ -293,9 +305,12 @@ class Supervisor:
         assert child.exit_code is not None
         last = _reason(child.exit_code)
         _log.error(
-            "node gives up, a process never became ready role=%s deaths_in_a_row=%d last=%s", title, child.deaths, last
+            "giving up, a process never became ready role=%s deaths_in_a_row=%d last=%s", title, child.deaths, last
         )
-        self._exit_code, self._end_reason = exit_codes.FAILED, f"{title} died {child.deaths} times before it was ready"
+        self._exit_code, self._end_reason = (
+            exit_codes.FAILED,
+            f"{title} died {child.deaths} times before it became ready",
+        )
 
     def _note_stopped(self, child: Child) -> None:
         assert child.exit_code is not None
@@ -397,8 +412,8 @@ class Supervisor:
             changed = sorted(key for key in settings if settings.text(key) != self._settings.text(key))
             _log.info("settings reloaded changed=%s", ",".join(changed) or "none")
             for key in changed:
-                _log.warning("setting changed, a restart applies it key=%s", key)
-            self._news = [f"a restart applies {', '.join(changed)}"] if changed else []
+                _log.warning("setting changed, takes effect after a restart key=%s", key)
+            self._news = [f"effective after a restart: {', '.join(changed)}"] if changed else []
         self._status = self._serving_line()
         self._notifier.ready(self._status)
 
@@ -448,7 +463,7 @@ class Supervisor:
                     self._inbox.wait(left_ms)
                     self._reap()
                 elif clock.extend(steps := self._closing_steps(children)):
-                    _log.info("stop takes longer, it gets on role=%s steps=%d", role.name.lower(), steps)
+                    _log.info("still stopping, progress seen role=%s steps=%d", role.name.lower(), steps)
                     self._notifier.extend(2 * STOP_STEP_MS)
                 else:
                     break
@@ -469,7 +484,7 @@ class Supervisor:
         while child.pid and processes.leave(controller_id) is Leave.WANTED:
             left_ms = begun_ms + LEAVE_MS_MAX - _now_ms()
             if left_ms <= 0:
-                _log.warning("leaders not moved in time, the stop continues timeout_ms=%d", LEAVE_MS_MAX)
+                _log.warning("leaders not moved in time, stopping anyway timeout_ms=%d", LEAVE_MS_MAX)
                 return
             self._inbox.wait(min(left_ms, LEAVE_POLL_MS))
             self._reap()

@@ -20,4 +20,4 @@ def zookeeper_troubles(processes: ProcessTable, wiring: Wiring) -> list[str]:
     since_ms = processes.away_since_ms(wiring.controller_id)
     if not since_ms:
         return []
-    return [f"ZooKeeper at {wiring.settings['zookeeper.connect']} away since {clock_text(since_ms)}"]
+    return [f"ZooKeeper at {wiring.settings['zookeeper.connect']} unreachable since {clock_text(since_ms)}"]

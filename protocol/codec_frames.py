@@ -34,7 +34,7 @@ from headrace.protocol.compression import (
     Codec,
 )
 from headrace.protocol.lz4_checksum import xxh32_short
-from headrace.protocol.record_batch import ATTRIBUTES_POSITION, CODEC_MASK, HEADER_BYTES, RECORD_BYTES_MIN
+from headrace.protocol.record_batch import CODEC_MASK, HEADER_BYTES, RECORD_BYTES_MIN, unpack_header
 from headrace.protocol.varint import read_uvarint
 
 ELEMENTS_MAX: Final = 64  # of the first snappy block: copies and literals
@@ -57,8 +57,6 @@ _CODE_LENGTH_ORDER: Final = 19
 _SHORT: Final = Struct("<H")
 _INT: Final = Struct("<I")
 _LONG: Final = Struct("<Q")
-_COUNT: Final = Struct(">i")
-_COUNT_POSITION: Final = HEADER_BYTES - 4
 
 _usual_frame: Final = record_kernel.usual_frame
 
@@ -75,8 +73,8 @@ def has_usual_frame(batch: memoryview) -> bool:
 
 def is_usual(batch: memoryview, most: int = DECOMPRESSED_BYTES_MAX) -> bool:
     """`has_usual_frame` without the kernel."""
-    (count,) = _COUNT.unpack_from(batch, _COUNT_POSITION)
-    codec = batch[ATTRIBUTES_POSITION + 1] & CODEC_MASK
+    _, _, _, _, _, attributes, *_, count = unpack_header(batch, 0)
+    codec = attributes & CODEC_MASK
     if count <= 0 or not Codec.NONE < codec <= Codec.ZSTD:
         return True
     try:

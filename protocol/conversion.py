@@ -50,6 +50,7 @@ from headrace.protocol.record_batch import (
     parse_header,
     read_records,
     seal_batch,
+    unpack_base_offset,
 )
 
 ANY_OFFSET: Final = -(2**63)
@@ -240,7 +241,7 @@ def convert_down(
                     break
                 raise UnsupportedCodec(f"batch of zstd at offset {header.base_offset} for a reader of magic {magic}")
         else:
-            entry_end = int.from_bytes(entry[:8], "big", signed=True) + 1
+            entry_end = unpack_base_offset(entry, 0) + 1
         converted, entry_cost = _convert_entry(entry, entry_magic, magic, first_offset)
         cost += entry_cost
         next_offset = max(next_offset, entry_end)

@@ -42,6 +42,7 @@ from headrace.protocol.record_batch import (
     CorruptRecord,
     Record,
     RecordBatchHeader,
+    entry_bytes,
     iterate_records,
     parse_header,
 )
@@ -157,7 +158,7 @@ def iterate_entries(data: Buffer) -> Iterator[tuple[int, int, int]]:
     position = 0
     total = len(data)
     while total - position > MAGIC_POSITION:
-        size = _SIZE.unpack_from(data, position + 8)[0] + LOG_OVERHEAD_BYTES
+        size = entry_bytes(data, position)
         magic = data[position + MAGIC_POSITION]
         if magic > MAGIC_V2 or size < (HEADER_BYTES if magic == MAGIC_V2 else ENTRY_BYTES_MIN):
             raise CorruptRecord(f"no entry at byte {position}: magic {magic}, size {size}")

@@ -28,22 +28,28 @@ from typing import Final, NamedTuple
 
 from headrace.checksum import crc32c
 from headrace.errors import HeadraceError
-from headrace.ids import NO_PRODUCER_ID
+from headrace.ids import NO_EPOCH, NO_PRODUCER_ID
 from headrace.limits import DECOMPRESSED_BYTES_MAX, READ_RUN_RECORDS_MAX
 from headrace.protocol import record_kernel
 from headrace.protocol.compression import compress, decompress
+from headrace.protocol.numbers import pack_int, pack_long
 from headrace.protocol.varint import encode_varlong, read_varlong, read_zigzag
 
 HEADER: Final = Struct(">qiibIhiqqqhii")
 _STAMP: Final = Struct(">qii")  # base offset, batch length, leader epoch: bytes 0 to 16
+_BASE_OFFSET: Final = Struct(">q")
+_LENGTH: Final = Struct(">8xi")
+_LAST_DELTA: Final = Struct(">23xI")
+_CRC: Final = Struct(">I")
+_ATTRIBUTES: Final = Struct(">h")
 HEADER_BYTES: Final = 61
 LOG_OVERHEAD_BYTES: Final = 12  # base offset and batch length
 RECORD_BYTES_MIN: Final = 7  # each field in a byte
 LENGTH_POSITION: Final = 8
-_LENGTH_END: Final = 12
 MAGIC_POSITION: Final = 16
 CRC_POSITION: Final = 17
-ATTRIBUTES_POSITION: Final = 21
+ATTRIBUTES_POSITION: Final = 21  # where what the checksum covers begins
+ATTRIBUTES_LOW_POSITION: Final = 22  # of the byte with the bits below
 MAX_TIMESTAMP_POSITION: Final = 35
 MAGIC_V2: Final = 2
 
@@ -53,11 +59,13 @@ TRANSACTIONAL_BIT: Final = 0x10
 SEQUENCE_MASK: Final = 2**31 - 1  # sequences continue with 0 after it
 CONTROL_BIT: Final = 0x20
 DELETE_HORIZON_BIT: Final = 0x40
+FLAGS: Final = {"transactional": TRANSACTIONAL_BIT, "control": CONTROL_BIT}  # that a dump of a log shows by these names
 
 NO_SEQUENCE: Final = -1
 
 Buffer = bytes | bytearray | memoryview
 Header = tuple[str, bytes | None]
+HeaderFields = tuple[int, int, int, int, int, int, int, int, int, int, int, int, int]  # as of `RecordBatchHeader`
 
 _NEAR_MS: Final = 1 << 61
 _SMALL: Final = tuple(encode_varlong(value) for value in range(4096))
@@ -66,6 +74,7 @@ _list_records: Final = record_kernel.list_records
 _new: Final = tuple.__new__  # a third of the time of a NamedTuple's own constructor
 
 assert HEADER.size == HEADER_BYTES
+assert CRC_POSITION + _CRC.size == ATTRIBUTES_POSITION == ATTRIBUTES_LOW_POSITION - 1
 
 
 class CorruptRecord(HeadraceError):
@@ -126,7 +135,7 @@ def parse_header(buffer: Buffer, position: int = 0) -> RecordBatchHeader:
     return _new(RecordBatchHeader, HEADER.unpack_from(buffer, position))
 
 
-def producer_of(batch: memoryview) -> tuple[int, int, int]:
+def producer_of(batch: Buffer) -> tuple[int, int, int]:
     """(producer id, -1: none; epoch; first sequence) of a batch of v2, HEADER_BYTES long at least."""
     fields = unpack_header(batch, 0)
     return fields[9], fields[10], fields[11]
@@ -137,11 +146,29 @@ def is_after(sequence: int, other: int) -> bool:
     return 0 < (sequence - other & SEQUENCE_MASK) < 1 << 30
 
 
-def unpack_header(
-    batch: memoryview, position: int
-) -> tuple[int, int, int, int, int, int, int, int, int, int, int, int, int]:
+def unpack_header(batch: Buffer, position: int) -> HeaderFields:
     """The fields of `RecordBatchHeader`, in that order; struct.error as there."""
     return HEADER.unpack_from(batch, position)
+
+
+def unpack_base_offset(entry: Buffer, position: int) -> int:
+    """The first field of the entry at a position; v0 and v1 have the offset of their last message there. struct.error as there."""
+    return int(_BASE_OFFSET.unpack_from(entry, position)[0])
+
+
+def unpack_length(entry: Buffer, position: int) -> int:
+    """The bytes that an entry of any format announces after LOG_OVERHEAD_BYTES, with a sign. struct.error as there."""
+    return int(_LENGTH.unpack_from(entry, position)[0])
+
+
+def unpack_last_delta(batch: Buffer, position: int) -> int:
+    """The last offset delta of the batch at a position, without a sign: a negative one passes every offset. struct.error as there."""
+    return int(_LAST_DELTA.unpack_from(batch, position)[0])
+
+
+def entry_bytes(entry: Buffer, position: int) -> int:
+    """The size that an entry of any format announces, which may be negative."""
+    return unpack_length(entry, position) + LOG_OVERHEAD_BYTES
 
 
 def stamp(batch: memoryview, position: int, base_offset: int, batch_length: int, leader_epoch: int) -> None:
@@ -152,6 +179,26 @@ def stamp(batch: memoryview, position: int, base_offset: int, batch_length: int,
 def crc_from(buffer: memoryview, position: int) -> int:
     """CRC-32C of everything from a position on: of a batch from ATTRIBUTES_POSITION."""
     return int(crc32c(buffer[position:]))
+
+
+def store_attributes(batch: memoryview, attributes: int) -> None:
+    """The attributes of one batch. The checksum covers them: `store_crc` comes after it, as after the next two."""
+    _ATTRIBUTES.pack_into(batch, ATTRIBUTES_POSITION, attributes)
+
+
+def store_max_timestamp(batch: memoryview, timestamp_ms: int) -> None:
+    """The largest timestamp of one batch."""
+    pack_long(batch, MAX_TIMESTAMP_POSITION, timestamp_ms)
+
+
+def store_header(batch: bytearray | memoryview, header: HeaderFields) -> None:
+    """All fields of one batch's header."""
+    HEADER.pack_into(batch, 0, *header)
+
+
+def store_crc(batch: bytearray | memoryview) -> None:
+    """The checksum of one whole batch into its header."""
+    _CRC.pack_into(batch, CRC_POSITION, compute_crc(batch))
 
 
 def compute_crc(batch: Buffer) -> int:
@@ -174,6 +221,22 @@ def iterate_batches(buffer: Buffer) -> Iterator[tuple[int, RecordBatchHeader, me
             return
         yield position, header, view[position : position + header.size_bytes]
         position += header.size_bytes
+
+
+def whole_entries(data: Buffer) -> tuple[int, int, int]:
+    """(bytes of whole entries of any format, offset after the last of them, its leader epoch; -1: not known) of fetched bytes."""
+    position, next_offset, epoch, total = 0, -1, NO_EPOCH, len(data)
+    while total - position > MAGIC_POSITION:
+        base_offset, length, leader_epoch = _STAMP.unpack_from(data, position)
+        size = length + LOG_OVERHEAD_BYTES
+        if size <= LOG_OVERHEAD_BYTES or size > total - position:
+            break
+        next_offset = base_offset + 1
+        if size >= HEADER_BYTES and data[position + MAGIC_POSITION] >= MAGIC_V2:  # an old one has its last offset there
+            next_offset += unpack_last_delta(data, position)
+            epoch = leader_epoch
+        position += size
+    return position, next_offset, epoch
 
 
 def iterate_records(batch: Buffer, limit: int = DECOMPRESSED_BYTES_MAX) -> Iterator[Record]:
@@ -359,12 +422,12 @@ def build_batch(
     return bytes(seal_batch(header, compress(codec, plain)))
 
 
-def seal_batch(header: RecordBatchHeader, body: Buffer) -> bytearray:
+def seal_batch(header: HeaderFields, body: Buffer) -> bytearray:
     """The batch of a header and what comes after it; its length and its checksum are written here."""
     batch = bytearray(HEADER.pack(*header))
     batch += body
-    batch[LENGTH_POSITION:_LENGTH_END] = (len(batch) - LOG_OVERHEAD_BYTES).to_bytes(4, "big")
-    batch[CRC_POSITION:ATTRIBUTES_POSITION] = compute_crc(batch).to_bytes(4, "big")
+    pack_int(batch, LENGTH_POSITION, len(batch) - LOG_OVERHEAD_BYTES)
+    store_crc(batch)
     return batch
 
 

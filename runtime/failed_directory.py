@@ -21,7 +21,7 @@ _log: Final = logging.getLogger(__name__)
 
 
 def report_failed(seat: Seat, log_dir: Path, failure: OSError | StorageFailed) -> bool:
-    """Tell every process that a log directory failed; False where the failure costs none, and it stays in service."""
+    """Notify every process that a log directory failed; False where the failure costs none, and it stays in service."""
     if not costs_directory(failure):
         _log.warning("log directory stays in service, retried later path=%s reason=%s", log_dir, failure)
         return False

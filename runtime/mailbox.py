@@ -57,7 +57,7 @@ from headrace.shm.messages import (
 from headrace.shm.seat import Seat
 
 HEADER_BYTES: Final = REQUEST_HEADER.size  # of all four messages
-NO_REPLY: Final = 0  # the request id of what is told, not asked
+NO_REPLY: Final = 0  # the request id of a message that needs no reply
 
 # A request that its handler refuses, by what it says; anything else that a handler raises is a defect, and logged as one.
 REFUSALS: Final = (BadFrame, CompressionError, CorruptRecord, KafkaError, struct.error)
@@ -175,7 +175,7 @@ class Mailbox:
         return True
 
     def withdraw(self, process_id: int, header: bytes) -> None:
-        """A REQUEST that `post` was given is not sent any more: no reply will come for it, and nothing waits for one."""
+        """A REQUEST that `post` was given is no longer sent: no reply will come for it, and nothing waits for one."""
         request_id, _kind, _version, begun = REQUEST_HEADER.unpack(header)
         self._asked.get(process_id, {}).pop(request_id, None)
         if begun:
@@ -282,7 +282,7 @@ class Mailbox:
             body = self._requests.finish(process_id, request_id, begun, message[HEADER_BYTES:])
         is_over = process_id in self.congested and self._outbox.exceeds(process_id, 2)
         if body is None or is_over or len(open_ids) >= MAIL_REQUESTS_MAX:
-            reason = "incomplete parts" if body is None else f"{len(open_ids)} requests are waiting already"
+            reason = "incomplete parts" if body is None else f"{len(open_ids)} requests are already waiting"
             reason = "its replies are not being read" if is_over else reason
             _log.warning("request refused process=%d kind=%d reason=%s", process_id, kind, reason)
             self.refuse(process_id, request_id, ReplyStatus.REFUSED)

@@ -5,7 +5,7 @@ of several bodies may come in between each other. A part says how many bytes of 
 
     part begun=0 | part begun=n1 | ... | end begun=n1+n2+...
 
-A part with `begun` 0 begins again, and an empty one lets go of what came: the asker has withdrawn. What does not fit
+A part with `begun` 0 begins again, and an empty one releases what came: the asker has withdrawn. What does not fit
 together is dropped, and its end finds nothing.
 
 Bounds: bytes of one body, and of all that one process has begun; the oldest give way.

@@ -24,6 +24,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from headrace.backoff import Backoff
 from headrace.errors import BadFrame
 from headrace.limits import PEER_BACKOFF_JITTER
 from headrace.protocol import messages
@@ -41,8 +42,6 @@ from headrace.runtime.wire import CLOSED_BY_NODE, Wire, WireBroken
 if TYPE_CHECKING:
     from headrace.runtime.peers import Peers
 
-_DOUBLINGS: Final = 20  # more are no use
-
 _log: Final = logging.getLogger(__name__)
 
 
@@ -53,7 +52,7 @@ class Peer:
     """
 
     __slots__ = (
-        "_addresses", "_connections", "_failures", "_host", "_last_id", "_options", "_peers", "_port", "_reason", "_requests", "_timer",
+        "_addresses", "_backoff", "_connections", "_host", "_last_id", "_options", "_peers", "_port", "_reason", "_requests", "_timer",
         "_told", "_unqueued_bytes", "_versions", "_wire", "address", "state",
     )  # fmt: skip
 
@@ -66,7 +65,9 @@ class Peer:
         self._options = options
         self._addresses: deque[Address] = deque()  # that were not tried yet
         self._connections = 0  # so far
-        self._failures = 0  # in a row: without a single answer between them
+        self._backoff = Backoff(  # of failures without a single answer between them
+            options.backoff_first_ms, options.backoff_max_ms, PEER_BACKOFF_JITTER, peers.chance
+        )
         self._reason = ""  # of the last failure
         self._timer = 0  # of the state
         self._wire: Wire | None = None  # from CONNECTING to READY
@@ -77,7 +78,7 @@ class Peer:
         self._told: list[tuple[PeerRequest, Outcome]] = []  # outcomes to tell when the state is right again
 
     def __len__(self) -> int:
-        """Requests that were asked for and are not told yet."""
+        """Requests that were made and are not reported yet."""
         return len(self._requests)
 
     @property
@@ -142,7 +143,7 @@ class Peer:
     # For `Peers`
 
     def shut(self) -> None:
-        """Its owner closed it: what was asked for is told, from within this call."""
+        """Its owner closed it: what was asked for is reported, from within this call."""
         self._step(PeerEvent.CLOSE)
         self._tell()
 
@@ -259,7 +260,7 @@ class Peer:
         self._versions = versions
         self._connections += 1
         self._enter(PeerState.READY)
-        if not self._failures:  # else its first answer is news
+        if not self._backoff.failures:  # else its first answer is news
             _log.info("node connected address=%s", self.address)
         self._transmit()
 
@@ -293,14 +294,10 @@ class Peer:
     def _back_off(self, reason: str, late: PeerRequest | None = None) -> None:
         """The connection is gone: all that was asked for fails, and the next try has to wait."""
         self._fail_all(late)
-        self._failures += 1
-        options = self._options
-        doubled_ms = options.backoff_first_ms << min(self._failures - 1, _DOUBLINGS)
-        jitter = 1 + PEER_BACKOFF_JITTER * (2 * self._peers.chance() - 1)
-        backoff_ms = max(1, round(min(doubled_ms, options.backoff_max_ms) * jitter))
+        backoff_ms = self._backoff.next_ms()
         if reason != self._reason:  # one line for a node that is away, not one for each try
             self._reason = reason
-            is_idle = not self._told and reason == CLOSED_BY_NODE  # nodes close what nobody uses
+            is_idle = not self._told and reason == CLOSED_BY_NODE  # nodes close what nothing uses
             level = logging.INFO if is_idle else logging.WARNING
             _log.log(level, "node not connected address=%s reason=%s failed=%d", self.address, reason, len(self._told))
         self._enter(PeerState.BACKING_OFF, backoff_ms)
@@ -378,9 +375,10 @@ class Peer:
         first = self._requests.popleft()
         assert first is request, "they are told in their order"
         self._peers.settled(request)
-        if self._failures:
-            _log.info("node answers again address=%s failures=%d", self.address, self._failures)
-            self._failures, self._reason = 0, ""
+        if self._backoff.failures:
+            _log.info("node responds again address=%s failures=%d", self.address, self._backoff.failures)
+            self._backoff.reset()
+            self._reason = ""
         request.settle(Outcome.ANSWERED, body)
 
 

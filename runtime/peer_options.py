@@ -21,7 +21,7 @@ class PeerOptions:
     """How to speak to a node.
 
     asks_versions         ApiVersions first, for requests that are asked for with `version_min`
-    requests_max          sent or waiting; 1: the next one is asked for when this one is told
+    requests_max          sent or waiting; 1: the next one is asked for when this one is reported
     response_bytes_max    a larger one ends the connection
     send_buffer_bytes     SO_SNDBUF; -1 leaves the system's
     receive_buffer_bytes  SO_RCVBUF, the same

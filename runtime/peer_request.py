@@ -42,7 +42,7 @@ OnReply = Callable[[Outcome, memoryview], None]
 
 
 class PeerRequest:
-    """One that was asked for and is not told yet.
+    """One that was made and is not reported yet.
 
     frame    where its version was known at once; None otherwise, and after it was queued
     timer    serial of its deadline
@@ -84,4 +84,4 @@ class PeerRequest:
         except HeadraceError:
             raise
         except Exception:
-            _log.exception("a reply was not taken outcome=%s", outcome.name)
+            _log.exception("reply dropped outcome=%s", outcome.name)

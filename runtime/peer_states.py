@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 class PeerState(Enum):
     """Where a connection is.
 
-    IDLE          not connected, nobody wants it
+    IDLE          not connected, nothing wants it
     RESOLVING     its name is looked up
     CONNECTING    the system connects
     GREETING      connected; its versions were asked for

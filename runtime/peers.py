@@ -32,7 +32,7 @@ class Peers:
     """One process's connections to other nodes.
 
     wake      rings the process's doorbell, whatever it does (`Doorbell.force`)
-    chance    0 to 1, for the jitter of back-offs
+    chance    0 to 1, for the jitter of back-offs; Python's where None
     """
 
     def __init__(
@@ -40,16 +40,16 @@ class Peers:
         poller: Poller,
         clock: Clock,
         wake: Callable[[], None],
-        chance: Callable[[], float] = random.random,
+        chance: Callable[[], float] | None = None,
         requests_max: int = PEER_REQUESTS_TOTAL_MAX,
     ) -> None:
         self.poller = poller
-        self.chance = chance
+        self.chance = chance or random.random
         self.resolver = Resolver(wake)
         self.deadlines: Deadlines[Peer, PeerRequest | None] = Deadlines(requests_max + PEERS_MAX)
         self._clock = clock
         self._requests_max = requests_max
-        self._waiting = 0  # requests of all peers that are not told yet
+        self._waiting = 0  # requests of all peers that are not reported yet
         self._peers: set[Peer] = set()
         self._marked: dict[Peer, None] = {}  # were asked something in this cycle
         self._resolving: dict[Peer, None] = {}
@@ -69,7 +69,7 @@ class Peers:
         return peer
 
     def close(self, peer: Peer) -> None:
-        """Give a node up: what it was asked is told, from within this call."""
+        """Give a node up: what it was asked is reported, from within this call."""
         self._peers.discard(peer)
         self._marked.pop(peer, None)
         self._resolving.pop(peer, None)

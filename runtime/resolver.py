@@ -70,10 +70,10 @@ class Resolver:
             threading.Thread(target=self._ask, args=(host, port), name=f"resolver {host}", daemon=True).start()
         except RuntimeError as failure:
             del self._found[host, port]
-            _log.debug("name not asked for host=%s reason=%s", host, failure)
+            _log.debug("name not looked up host=%s reason=%s", host, failure)
 
     def forget(self, host: str, port: int) -> None:
-        """Nobody waits for this name any more; its thread may still hang."""
+        """Nothing waits for this name any longer; its thread may still hang."""
         if (host, port) in self._found:
             self._unwanted.add((host, port))
             self._drop_unwanted()

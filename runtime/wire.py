@@ -98,7 +98,7 @@ class Wire:
             poller.register(self._sock.fileno(), WRITE, on_events)
         except OSError as failure:  # the system watches no more descriptors: ENOSPC, ENOMEM
             self._sock.close()
-            raise WireBroken(f"not watched: {failure}") from None
+            raise WireBroken(f"can't be watched: {failure}") from None
         self._events = WRITE
 
     @property
@@ -127,7 +127,7 @@ class Wire:
         except OSError:
             return False
         if is_own:  # a port of ours that nobody listens on, from which the connection went out
-            raise WireBroken("nobody listens there")
+            raise WireBroken("no process is listening")
         self._watch(READ)
         return True
 

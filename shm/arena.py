@@ -1,7 +1,7 @@
 """Memory that one network worker receives into, and every partition worker appends from: what is too large to be copied for nothing.
 
-The network worker is the only one that gives places away and takes them back (`workers/network/receive_arena.py`); whose place it
-is now is told by messages alone:
+The network worker alone gives places away and takes them back (`workers/network/connections/receive_arena.py`); whose place it is
+now is told by messages alone:
 
     network worker     takes a place, receives a request into it
                        PRODUCE_AT through a ring: the batch lies there

@@ -11,7 +11,7 @@ the parity of its sequence. So a row is never torn: a writer killed at any store
               12  leader, leader epoch, slot: i32
               24  key u32
               28  in-sync, offline     how many, u8 each; 255: too many for the row, they are in the view
-              30  flags u8             1: the replica here follows nobody; 2: nor takes any role
+              30  flags u8             1: the replica here follows no leader; 2: nor takes any role
               32  ids i32              of in-sync replicas, then of offline ones
 
     writer:    the other copy  ->  sequence + 1
@@ -75,7 +75,7 @@ class ClusterRow(NamedTuple):
     key: int  # partition_key() while hosted
     isr: Ids | None
     offline: Ids | None
-    is_halted: bool = False  # the replica here follows nobody
+    is_halted: bool = False  # the replica here follows no leader
     is_held: bool = False  # nor takes any role
 
     @property

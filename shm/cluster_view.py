@@ -29,7 +29,7 @@ class BrokerView(NamedTuple):
 
 
 class PartitionView(NamedTuple):
-    index: int  # type: ignore[assignment]  # shadows tuple.index, which nobody wants of a partition
+    index: int  # type: ignore[assignment]  # shadows tuple.index, which nothing wants of a partition
     leader: int  # node id, -1: none
     leader_epoch: int
     isr: tuple[int, ...]
@@ -37,7 +37,7 @@ class PartitionView(NamedTuple):
     offline: tuple[int, ...] = ()
     slot: int = NO_SLOT  # row of the partition table, -1: not hosted on this node
     key: PartitionKey = NO_KEY  # partition_key() while hosted
-    is_halted: bool = False  # the replica here follows nobody, whoever leads
+    is_halted: bool = False  # the replica here follows no leader at all
     is_held: bool = (
         False  # nor takes any role: it is not known whether its log is one to go by; clients go to who leads
     )
@@ -68,7 +68,7 @@ class DeletedTopic(NamedTuple):
 
 
 class ReleasedTopic(NamedTuple):
-    """A topic that ZooKeeper lost and nobody deleted: not served, but its name is taken and its files stay."""
+    """A topic that ZooKeeper lost and was not deleted: not served, but its name is taken and its files stay."""
 
     name: str
     topic_id: str

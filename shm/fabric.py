@@ -188,7 +188,7 @@ class Fabric:
             try:
                 region = Region.attach(self._names[writer, reader], boot_id=self.wiring.boot_id)
             except RegionError as failure:
-                _log.debug("rings not handed on reason=%s", failure)
+                _log.debug("rings not handed over reason=%s", failure)
                 return False
             layout.empty_ring(region.words, layout.ring_generation(self._generation(writer), self._generation(reader)))
             region.close()

@@ -9,7 +9,7 @@
              64  topic, group         UTF-8; a group's id is cut where it does not fit
 
 Each partition worker has a section of `headrace.lag.rows.max` rows, and uses them from its first one on. The number that ever was in use
-stands before the rows, so that nobody reads, or touches, the pages of the rest. How a reader computes the lag: the end is the
+stands before the rows, so that nothing reads, or touches, the pages of the rest. How a reader computes the lag: the end is the
 partition's current high watermark, so the lag is that of the moment of reading; it is never negative, even if one of
 them moved in between. Seconds: the age of the first record that the group has not committed past;
 known after the housekeeper's scan (every two seconds, for groups that lag behind). Rows are reused: a scanned

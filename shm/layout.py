@@ -15,7 +15,7 @@ region, of the row or of the message:
                    256  head                  reader: bytes ever released
                    384  data                  capacity bytes, a power of two
 
-    arena          384  data                  a network worker, then the partition worker that it was told of, by places
+    arena          384  data                  a network worker, then the partition worker that it was notified of, by places
 
     ring message     0  length u32 | kind u32 one word; kind 0 pads to the end of the data
                      8  body                  padded to 8

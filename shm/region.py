@@ -105,7 +105,9 @@ class Region:
         except posix_ipc.ExistentialError:
             raise RegionError(f"region {name} does not exist") from None
         except posix_ipc.PermissionsError:
-            raise RegionError(f"region {name} can't be opened: its mode is {MODE:o}, the group may read") from None
+            raise RegionError(
+                f"region {name} can't be opened: its mode is {MODE:o}, only the owner and its group may read"
+            ) from None
         except (OSError, posix_ipc.Error) as failure:
             raise RegionError(f"region {name} can't be opened: {failure}") from None
         try:

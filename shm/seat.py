@@ -125,7 +125,7 @@ class Seat:
         return mask
 
     def report_offline_dirs(self, mask: int) -> None:
-        """Tell every process that log directories failed; they stay failed until the node restarts."""
+        """Notify every process that log directories failed; they stay failed until the node restarts."""
         self.processes.add_offline_dirs(self.process_id, mask)
 
     def detach(self) -> None:
@@ -147,7 +147,7 @@ class Seat:
     def _follow_generations(self, epoch: int) -> frozenset[int]:
         own = self.processes.generation(self.process_id)
         if own != self.generation:
-            raise Fenced(f"process {self.process_id} is generation {self.generation}, the node is at {own}")
+            raise Fenced(f"process {self.process_id} is of generation {self.generation}, but the node has {own}")
         changed = set()
         for peer, known in self._generations.items():
             generation = self.processes.generation(peer)

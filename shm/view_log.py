@@ -86,7 +86,7 @@ class Departing(msgspec.Struct, array_like=True, frozen=True):
 
 
 class Delta(msgspec.Struct, array_like=True, frozen=True):
-    """What a publication changes; names alone say what is not there any more."""
+    """What a publication changes; names alone say what is no longer there."""
 
     version: int
     head: Head | None = None

@@ -27,7 +27,7 @@ class Wiring:
     """The plan of one boot of a node.
 
     eventfds            doorbells by process id
-    host, port          what clients are told (advertised)
+    host, port          what clients are sent (advertised)
     clean_directories   log directories that the last stop left with their clean-shutdown marker: true of each log until it is opened
     suspect_directories those whose logs may have lost what was not synced
     new_directories     those that nothing shows to have been used by this node: new, emptied, or not mounted

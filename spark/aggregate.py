@@ -123,7 +123,7 @@ def _check_names(partials: Partials) -> None:
     names = [*partials.keys, *(one.name for one in partials.aggregates), *(["window"] if partials.window_us else [])]
     twice = sorted({name for name in names if names.count(name) > 1 or name == WINDOW_START})
     if twice:
-        raise ValueError(f"aggregates: {', '.join(twice)} would name two columns of the result")
+        raise ValueError(f"aggregates: {', '.join(twice)} name more than one column of the result")
 
 
 def _window_us(window: str | timedelta | None) -> int:
@@ -136,5 +136,5 @@ def _window_us(window: str | timedelta | None) -> int:
         match = _WINDOW.fullmatch(window)
         found = int(match[1]) * _UNITS[match[2]] * 1_000_000 if match else 0
     if found <= 0:
-        raise ValueError(f"window {window!r}: a timedelta above zero, or such as '10 minutes'")
+        raise ValueError(f"window {window!r}: expected a timedelta above zero, or a string such as '10 minutes'")
     return found

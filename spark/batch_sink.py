@@ -23,8 +23,8 @@ from headrace.spark.sink_task import QUERY_ID
 
 OWN = (EXACTLY_ONCE, TXN_APP_ID, TXN_VERSION)
 NO_QUERY = (
-    f"Spark does not tell the id of the query ({QUERY_ID}) here: the function is not called by foreachBatch, or runs in Spark Connect; "
-    "give an app_id, which belongs to one checkpoint and one write of it"
+    f"Spark does not provide the query id ({QUERY_ID}) here: the function is not called by foreachBatch, or runs in Spark Connect;"
+    " give an app_id, unique to one checkpoint and one write in it"
 )
 
 

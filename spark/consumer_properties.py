@@ -17,10 +17,10 @@ CHECK_CRCS = "kafka.check.crcs"
 ISOLATION_LEVEL = "kafka.isolation.level"
 FORBIDDEN = {
     "kafka.auto.offset.reset": "use startingOffsets",
-    "kafka.key.deserializer": "keys come as binary; cast them in the query",
-    "kafka.value.deserializer": "values come as binary; cast them in the query",
-    "kafka.key.serializer": "keys go as binary or string",
-    "kafka.value.serializer": "values go as binary or string",
+    "kafka.key.deserializer": "keys are read as binary; cast them in the query",
+    "kafka.value.deserializer": "values are read as binary; cast them in the query",
+    "kafka.key.serializer": "keys are written as binary or string",
+    "kafka.value.serializer": "values are written as binary or string",
     "kafka.enable.auto.commit": "the source commits no offsets",
     "kafka.interceptor.classes": "interceptors could change what is read",
 }
@@ -108,7 +108,7 @@ def refuse_security(option: str, value: str) -> None:
     """raises   ValueError, for an option that promises TLS or SASL"""
     if option.startswith(_SECURITY_PREFIXES) and (option, value.strip().upper()) != (_SECURITY, "PLAINTEXT"):
         shown = f" {value!r}" if option == _SECURITY else ""  # the others may hold a password
-        raise ValueError(f"option {option}{shown} is not supported: there is no TLS and no SASL yet, only PLAINTEXT")
+        raise ValueError(f"option {option}{shown} is not supported: only PLAINTEXT is supported so far, no TLS or SASL")
 
 
 def _check_value(option: str, value: str) -> None:

@@ -52,8 +52,8 @@ def check_python(spark: Any) -> None:
         return
     if found is None or not has_package(found):
         raise RuntimeError(
-            f"this session's Python workers run {python}, which has no headrace: set {VARIABLE}={sys.executable} before the "
-            "session is made, or import headrace.spark before it, which does so"
+            f"this session's Python workers run {python}, which does not have headrace: set"
+            f" {VARIABLE}={sys.executable} before the session is created, or import headrace.spark first, which sets it"
         )
 
 

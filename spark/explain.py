@@ -42,7 +42,7 @@ def explain(frame: DataFrame) -> str:
         if source_of(leaf) is not None:
             found.append("\n".join(_source_lines(leaf)))
     if not found:
-        raise ValueError("this DataFrame reads nothing by headrace's scan or .format")
+        raise ValueError("this DataFrame does not read through headrace's scan or .format")
     return "\n\n".join(found)
 
 
@@ -53,7 +53,7 @@ def read_counts(frame: DataFrame) -> ReadCounts:
     """
     names = _names(_analyzed(frame, "read_counts"))
     if not names:
-        raise ValueError("this DataFrame reads nothing by headrace's scan, which counts")
+        raise ValueError("this DataFrame does not read through headrace's scan, which keeps the counts")
     found = [counts_of(name) for name in names]
     return ReadCounts(sum(one.local_bytes for one in found), sum(one.remote_bytes for one in found))
 

@@ -1,7 +1,7 @@
 """`ForeignRows`: what other tasks of an interrupted micro-batch wrote, and rows that look like theirs.
 
 A micro-batch that continues with another number of tasks has its rows shared out in another way: a task comes to rows that another one
-stored before this run began. (What came since is of tasks that are as many as now.) Spark tells a task its own number and not how many
+stored before this run began. (What came since is of tasks that are as many as now.) Spark reports a task its own number and not how many
 there are, so it is seen by the rows: a run of rows, which the others have each once, in their order. RUN_ROWS of them are no accident;
 RUN_ROWS_LEAST are none where they are all that the other task wrote to a partition, or the last ones of this task. Rows of a run are
 held back until it breaks, so none is stored twice. Rows may go to another partition than they went to (without keys they do), so all

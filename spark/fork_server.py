@@ -82,7 +82,7 @@ def fork_server(python: str, variables: Mapping[str, str]) -> str | None:
                 start_new_session=True,
             )
     except OSError as failure:
-        _log.info("there is no fork server: %s", failure)
+        _log.info("fork server not available: %s", failure)
         return None
     if not _servers:
         atexit.register(_end_all)

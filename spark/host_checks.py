@@ -65,11 +65,11 @@ def _names(advertised: list[str], environment: Mapping[str, str]) -> list[Check]
     if not advertised:
         return []
     if host in advertised:
-        return [Check(True, f"executors call this host {host}, as its broker does: tasks are placed by it")]
+        return [Check(True, f"executors call this host {host}, like its broker: tasks can be placed here")]
     return [
         Check(
             False,
-            f"executors call this host {host}, its broker advertises {', '.join(advertised)}: Spark can't place tasks here; "
+            f"executors call this host {host}, but its broker advertises {', '.join(advertised)}: Spark can't place tasks here; "
             f"set {HOST_VARIABLE}={advertised[0]} for executors (standalone: the worker's environment)",
         )
     ]
@@ -79,10 +79,10 @@ def _interpreter(environment: Mapping[str, str]) -> Check:
     python = environment.get(VARIABLE) or "python3"
     found = shutil.which(python, path=environment.get("PATH"))
     if found is None:
-        return Check(False, f"Python workers would run {python}, which is not there: set {VARIABLE}")
+        return Check(False, f"Python workers would run {python}, which does not exist: set {VARIABLE}")
     if Path(found).parent == Path(sys.executable).parent or has_package(found):
         return Check(True, f"Python workers run {found}, which has headrace")
-    return Check(False, f"Python workers run {found}, which has no headrace: set {VARIABLE}={sys.executable}")
+    return Check(False, f"Python workers run {found}, which does not have headrace: set {VARIABLE}={sys.executable}")
 
 
 def _pyspark() -> Check:
@@ -95,7 +95,7 @@ def _pyspark() -> Check:
 def _walker() -> Check:
     said = compiled_kernel.describe()
     if compiled_kernel.KERNEL is not None:
-        return Check(True, f"{said}: records are walked in C")
+        return Check(True, f"{said}: records are decoded in C")
     return Check(
-        False, f"{said}: records are walked in Python, at a thirtieth of the speed: install a wheel, or a C compiler"
+        False, f"{said}: records are decoded in pure Python, about 30 times slower: install a wheel, or a C compiler"
     )

@@ -2,7 +2,7 @@
 
 Runs in: `headrace spark doctor`, on a host where executors run, as the user that they run as. A partition is local where one of its
 in-sync replicas is: its directory is here, belongs to the cluster and the broker that the cluster names, and may be read. Else the
-reason of the replica that came closest is told.
+reason of the replica that came closest is reported.
 
     FOREIGN      no in-sync replica's directory is on this host
     UNTOLD       the broker does not say where its log directories are
@@ -88,7 +88,7 @@ def find_places(cluster: Cluster, topics: Iterable[str]) -> list[PartitionPlace]
 def place_of(cluster_id: str, node_id: int, log_dir: str, name: TopicPartition) -> tuple[Place, str]:
     """Where a replica is, and what would make it local."""
     if not log_dir:
-        return Place.UNTOLD, f"broker {node_id} does not say where its log directories are (DescribeLogDirs)"
+        return Place.UNTOLD, f"broker {node_id} does not report its log directories (DescribeLogDirs)"
     path = Path(log_dir)
     try:
         if not is_directory_of(path, cluster_id, node_id):
@@ -97,12 +97,15 @@ def place_of(cluster_id: str, node_id: int, log_dir: str, name: TopicPartition) 
             return Place.FOREIGN, f"no directory of broker {node_id} is on this host"
         directory = path / str(name)
         if not directory.is_dir():
-            return Place.MISSING, f"{log_dir} is here, and has no directory for it: it moves, or was deleted"
+            return (
+                Place.MISSING,
+                f"{log_dir} is on this host, but has no directory for it: it is being moved, or was deleted",
+            )
         if not os.access(directory, os.R_OK | os.X_OK) or not _are_readable(directory):
             raise PermissionError(directory)
     except PermissionError:
         group = _group_of(path)
-        return Place.UNREADABLE, f"user {_user()} may not read {log_dir}: add it to the group {group} (usermod -a -G)"
+        return Place.UNREADABLE, f"user {_user()} can't read {log_dir}: add it to the group {group} (usermod -a -G)"
     return Place.LOCAL, ""
 
 

@@ -155,8 +155,8 @@ def _check_partitions(found: SourceOptions) -> None:
         raise ValueError(f"option minPartitions {found.min_partitions} must be at most {MAX_PARTITIONS} ({most})")
     if found.max_records_per_partition is not None:
         raise ValueError(
-            f"options {MAX_PARTITIONS} and maxRecordsPerPartition can't be set together: one puts ranges together in a task, "
-            "the other cuts them for tasks"
+            f"options {MAX_PARTITIONS} and maxRecordsPerPartition can't be set together: one combines ranges into a"
+            " task, the other splits them into tasks"
         )
 
 
@@ -208,7 +208,9 @@ def _assigned(text: str | None) -> tuple[TopicPartition, ...]:
     found = []
     for topic, partitions in _json(text, "assign").items():
         if not isinstance(partitions, list) or not all(type(number) is int and number >= 0 for number in partitions):
-            raise ValueError(f'option assign {text!r}: {topic} must have a list of partition numbers, as {{"a":[0,1]}}')
+            raise ValueError(
+                f'option assign {text!r}: {topic} must have a list of partition numbers, such as {{"a":[0,1]}}'
+            )
         found += [TopicPartition(topic, number) for number in partitions]
     if not found:
         raise ValueError(f"option assign {text!r} contains no partition")
@@ -261,7 +263,7 @@ def _by_partition(text: str, option: str) -> dict[TopicPartition, int]:
             )
         except (AttributeError, TypeError, ValueError):
             raise ValueError(
-                f'option {option} {text!r}: {topic} must have numbers by partition, as {{"a":{{"0":23,"1":-2}}}}'
+                f'option {option} {text!r}: {topic} must have numbers by partition, such as {{"a":{{"0":23,"1":-2}}}}'
             ) from None
     return found
 
@@ -280,7 +282,7 @@ def integer_of(text: str, option: str) -> int:
     try:
         return _long(int(text))
     except ValueError:
-        raise ValueError(f"option {option} {text!r} must be a whole number of 64 bits") from None
+        raise ValueError(f"option {option} {text!r} must be a whole number within 64 bits") from None
 
 
 def _long(number: int) -> int:

@@ -143,10 +143,12 @@ def parse_aggregates(given: Mapping[str, str]) -> tuple[Aggregate, ...]:
     for name, text in given.items():
         match = _CALL.fullmatch(text) if isinstance(text, str) else None
         if match is None or match[1] not in FUNCTIONS or (match[1] == "count") != (match[2] in ("", "*")):
-            raise ValueError(f"aggregate {name}={text!r}: count(), or one of {', '.join(FUNCTIONS[1:])} of a column")
+            raise ValueError(
+                f"aggregate {name}={text!r}: expected count(), or one of {', '.join(FUNCTIONS[1:])} of a column"
+            )
         found.append(Aggregate(name, match[1], "" if match[1] == "count" else match[2]))
     if not found:
-        raise ValueError('aggregates: name at least one, such as {"records": "count()"}')
+        raise ValueError('aggregates: expected at least one, such as {"records": "count()"}')
     return tuple(found)
 
 

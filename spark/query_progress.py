@@ -1,4 +1,4 @@
-"""`progress`: what Spark tells of a running query, with the name and the metrics that the `kafka` source gives itself.
+"""`progress`: what Spark reports of a running query, with the name and the metrics that the `kafka` source gives itself.
 
     progress(query)["sources"][0]["description"]    headrace[clicks]              PythonMicroBatchStream...@2b11c80 in query.lastProgress
     progress(query)["sources"][0]["metrics"]        avg/max/minOffsetsBehindLatest

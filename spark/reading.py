@@ -134,7 +134,7 @@ def _check_where(reading: Reading) -> None:
             ds.dataset(reading.arrow_schema().empty_table()).to_table(filter=where)
         except (pa.ArrowException, KeyError) as failure:
             raise ValueError(
-                f"where {where}: {failure}; it sees the columns that are read: {', '.join(reading.names)}"
+                f"where {where}: {failure}; it sees the columns read: {', '.join(reading.names)}"
             ) from None
     elif isinstance(where, Column) or not callable(where):
         raise ValueError(

@@ -26,7 +26,7 @@ def refresh(frame: DataFrame) -> DataFrame:
     leaves = plan().analyzed().collectLeaves()
     sources = [source_of(leaves.apply(index)) for index in range(leaves.size())]
     if not any(source is not None for source in sources):
-        raise ValueError('this DataFrame reads nothing with .format("headrace")')
+        raise ValueError('this DataFrame does not read with .format("headrace")')
     for source in sources:
         if source is not None:
             source.setReadInfo(None)

@@ -84,7 +84,7 @@ def scan(
     raises         ValueError, DataLoss, KafkaError, ConnectionFailed, RuntimeError: at once, not in the tasks
     """
     if (map_batches is None) != (schema is None):
-        raise ValueError("map_batches and schema go together")
+        raise ValueError("map_batches and schema must be given together")
     given = {
         "subscribe": joined(topics, "topics"),
         "kafka.bootstrap.servers": joined(bootstrap_servers, "bootstrap_servers"),
@@ -176,7 +176,7 @@ def merged_options(given: Mapping[str, Any], options: Mapping[str, Any] | None) 
     merged = {key.lower(): _text(value) for key, value in (options or {}).items()}
     if MAX_PARTITIONS.lower() in merged:
         raise ValueError(
-            f'option {MAX_PARTITIONS} is for .format("headrace"): scan, stream and write_parquet put small ranges of the same hosts '
+            f'option {MAX_PARTITIONS} is for .format("headrace"): scan, stream and write_parquet combine small ranges of the same hosts '
             "together by themselves; DataFrame.coalesce makes fewer tasks"
         )
     for name, value in given.items():
@@ -241,7 +241,7 @@ def tell_placement(context: Any, ranges: list[OffsetRange]) -> None:
     """Warn if no executor runs on a host that has the files: nothing else shows it."""
     if str(context.master).partition("[")[0] == "local":
         return
-    # The driver is among them: it counts as an executor, for it can't be told from one beside it.
+    # The driver is among them: it counts as an executor, for it can't be distinguished from one beside it.
     status = context._jsc.sc().getExecutorMemoryStatus().keys().mkString(",")
     executors = {address.rpartition(":")[0] for address in status.split(",")}
     hosts = {host for one in ranges for _broker_id, host, _log_dir in one.replicas}

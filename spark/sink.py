@@ -52,7 +52,7 @@ TYPES = {
     "partition": ("int",),
 }
 RawProducer = KafkaProducer[bytes | None, bytes | None]
-NO_OVERWRITE = "mode overwrite is not possible, a topic is only appended to: use .mode('append')"
+NO_OVERWRITE = "mode overwrite is not supported, a topic is append-only: use .mode('append')"
 
 
 @dataclass
@@ -108,10 +108,10 @@ def check_schema(schema: Any, options: SinkOptions) -> None:
     if "value" not in found:
         raise ValueError(f"required column value is missing: the DataFrame has {', '.join(found) or 'none'}")
     if not options.topic and "topic" not in found:
-        raise ValueError("option topic must be set where the DataFrame has no column topic")
+        raise ValueError("option topic must be set if the DataFrame has no column topic")
     for name, types in TYPES.items():
         if name in found and found[name].partition(" collate ")[0] not in types:
-            raise ValueError(f"column {name} is {found[name]}, it must be {' or '.join(types)}: cast it")
+            raise ValueError(f"column {name} is {found[name]}, but must be {' or '.join(types)}: cast it")
 
 
 def write_records(options: SinkOptions, batches: Iterable[pa.RecordBatch]) -> int:
@@ -291,7 +291,7 @@ def _headers_of(batch: pa.RecordBatch) -> list[Any]:
         return _list_of(batch, "headers")
     except UnicodeDecodeError as failure:
         raise BadRow(
-            f"a row has a header whose key is not UTF-8, as Kafka's keys of headers are: {bytes(failure.object)!r}"
+            f"a row has a header whose key is not UTF-8, as Kafka requires for header keys: {bytes(failure.object)!r}"
         ) from None
 
 

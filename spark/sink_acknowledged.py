@@ -1,7 +1,7 @@
 """`AcknowledgedRows`: what an attempt was acknowledged, by batch, and whether the log has it.
 
 A leader that has a batch of the same sequences already acknowledges the second one with the first one's offset, whatever rows it has: a
-partition compares numbers. So each batch is read back at the offset that its response told:
+partition compares numbers. So each batch is read back at the offset that its response reported:
 
     the attempt's batch, all records    its rows are compared
     the same, with fewer records        the cleaner has passed: nothing to compare
@@ -32,8 +32,8 @@ from headrace.spark.sink_task import SinkTask
 REPLICATED_S = 10.0  # for what was acknowledged to be below the high watermark, after an election
 REPLICATED_PAUSE_S = 0.2
 ADVICE = (
-    "exactly once needs the same rows in the same order in each attempt: sort them (sortWithinPartitions), and leave out what is drawn or "
-    "read from a clock"
+    "exactly-once needs the same rows in the same order in each attempt: sort them (sortWithinPartitions), and avoid"
+    " random values and clocks"
 )
 
 
@@ -112,8 +112,8 @@ class AcknowledgedRows:
             elif time.monotonic() > deadline_s:
                 name = min(due)
                 raise RowsDiffer(
-                    f"{self._task}: rows of {name} were acknowledged up to offset {due[name]}, and the log ends at {ends[name]}: not "
-                    "replicated, or truncated"
+                    f"{self._task}: rows of {name} were acknowledged up to offset {due[name]}, but the log ends at"
+                    f" {ends[name]}: they were not replicated, or were truncated"
                 )
             time.sleep(REPLICATED_PAUSE_S)
 
@@ -152,14 +152,14 @@ class AcknowledgedRows:
         ) != (one.base_offset, one.last_offset):  # fmt: skip
             raise RowsDiffer(
                 f"{self._task}: {place} were acknowledged, and the log has the batch from {header.base_offset} to {header.last_offset} "
-                f"of producer {header.producer_id} there: it was truncated, and they are lost"
+                f"of producer {header.producer_id} there: the log was truncated, and they are lost"
             )
         if header.record_count < one.rows:
             return
         if hash(tuple(hash_row(row.key, row.value, row.headers) for row in iterate_records(batch))) != one.total:
             raise RowsDiffer(
-                f"{self._task}: {place} are not the {one.rows} of this attempt: another one wrote there meanwhile, with other rows or in "
-                f"another order, and some may be lost or there twice; {ADVICE}"
+                f"{self._task}: {place} are not the {one.rows} of this attempt: another attempt wrote there at the"
+                f" same time, with other rows or in another order; some rows may be lost or duplicated; {ADVICE}"
             )
 
 

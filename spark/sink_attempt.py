@@ -102,8 +102,8 @@ class Attempt:
         while missing := {name: count for name, count in known.items() if len(self._found.get(name, ())) < count}:
             if time.monotonic() > deadline_s:
                 raise RowsDiffer(
-                    f"{self._task}: leaders know of rows {missing} that are not in the log from {self._floors.offsets} on: "
-                    "not replicated, or deleted"
+                    f"{self._task}: leaders report rows {missing} that are not in the log from"
+                    f" {self._floors.offsets} on: they were not replicated, or were deleted"
                 )
             time.sleep(UNREAD_PAUSE_S)
             found.read(cluster, cluster.offsets(dict.fromkeys(missing, LATEST)))
@@ -125,7 +125,7 @@ class Attempt:
             taken = self._taken.get(name, 0)
             if count > taken:
                 raise RowsDiffer(
-                    f"{self._task}: another attempt wrote {count} rows to {name} meanwhile, this one has {taken}; {ADVICE}"
+                    f"{self._task}: another attempt wrote {count} rows to {name} at the same time, but this one has {taken}; {ADVICE}"
                 )
 
     def _partitions(self, cluster: Cluster) -> list[TopicPartition]:
@@ -174,9 +174,10 @@ class Attempt:
     def _own(self, rows: list[SinkRow] | None) -> list[SinkRow]:
         if rows is None:
             raise RowsDiffer(
-                f"{self._task}: its next rows are in {self._topic}, written by other tasks before the query was started again: it has "
-                "to continue with as many tasks as before (minPartitions, spark.sql.shuffle.partitions). Where it has as many, and "
-                f"tasks have rows that are alike: start it with option {ALIKE_BATCH} {self._task.batch}"
+                f"{self._task}: its next rows are already in {self._topic}, written by other tasks before the query"
+                " was restarted: restart it with the same number of tasks (minPartitions,"
+                " spark.sql.shuffle.partitions). If the number is the same and tasks have identical rows, restart"
+                f" it with option {ALIKE_BATCH} {self._task.batch}"
             )
         return rows
 

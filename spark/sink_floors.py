@@ -30,8 +30,8 @@ from headrace.spark.sink_task import SinkTask
 GROUP_PREFIX = "headrace-sink-"
 NO_BATCH = -1
 ADVICE = (
-    "its checkpoint is an older copy, or its rows are not the same when Spark repeats them; continue with the newest checkpoint, or start "
-    "with a new checkpointLocation at the offsets that follow what the topic has"
+    "its checkpoint is an older copy, or its rows differ when Spark repeats them; continue with the newest checkpoint, or start"
+    " with a new checkpointLocation at the offsets after those in the topic"
 )
 
 _log = logging.getLogger(__name__)
@@ -117,8 +117,8 @@ def commit_floors(cluster: Cluster, topic: str, query: str, floors: Floors) -> N
         check_number(query, floors.batch, found)
         if found.rows and found.rows != floors.rows:
             raise StaleCheckpoint(
-                f"micro-batch {floors.batch} of query {query} was committed with other rows ({found.rows}) than it has now "
-                f"({floors.rows}), of which none was written: {ADVICE}"
+                f"micro-batch {floors.batch} of query {query} was committed with other rows ({found.rows}) than it"
+                f" has now ({floors.rows}), none of which was written: {ADVICE}"
             )
     _store(cluster, query, floors)
 

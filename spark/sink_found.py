@@ -95,11 +95,12 @@ class FoundRows:
         count = len(one.rows)
         if header.base_sequence < count:
             raise RowsDiffer(
-                f"{self._task}: rows {header.base_sequence} to {count - 1} of {name} are in the log twice: its leader had forgotten "
-                "the task (headrace.producer.ids.max) while an attempt of it wrote"
+                f"{self._task}: rows {header.base_sequence} to {count - 1} of {name} are in the log twice: its"
+                " leader forgot the task (headrace.producer.ids.max) while an attempt was writing"
             )
         if header.base_sequence - count > one.absent_offsets:
             raise RowsDiffer(
-                f"{self._task}: rows {count} to {header.base_sequence - 1} of {name} are gone from the log, before offset "
-                f"{header.base_offset}, where retention and compaction have removed {one.absent_offsets} records: it was truncated"
+                f"{self._task}: rows {count} to {header.base_sequence - 1} of {name} are missing from the log"
+                f" before offset {header.base_offset}, where retention and compaction removed {one.absent_offsets}"
+                " records: the log was truncated"
             )

@@ -21,9 +21,9 @@ EXACTLY_ONCE = "headrace.exactly.once"
 ALIKE_BATCH = "headrace.exactly.once.alike"
 TXN_APP_ID, TXN_VERSION = "txnAppId", "txnVersion"  # Delta's
 FORBIDDEN = {
-    "kafka.key.serializer": "keys go as binary or string",
-    "kafka.value.serializer": "values go as binary or string",
-    "kafka.transactional.id": "there are no transactions yet",
+    "kafka.key.serializer": "keys are written as binary or string",
+    "kafka.value.serializer": "values are written as binary or string",
+    "kafka.transactional.id": "transactions are not supported yet",
     "kafka.interceptor.classes": "a Java class can't run here",
     "kafka.partitioner.class": "a Java class can't run here; a column partition places records",
 }
@@ -115,7 +115,7 @@ def parse_sink_options(options: Mapping[str, str]) -> SinkOptions:
     producer = _producer_options(given)
     is_exactly_once = bool_of(given, EXACTLY_ONCE, False)
     if is_exactly_once and not topic:
-        raise ValueError(f"option {EXACTLY_ONCE} needs the option topic: what was written is looked for there")
+        raise ValueError(f"option {EXACTLY_ONCE} needs the option topic, to find what was already written")
     if is_exactly_once and not producer.is_idempotent:
         raise ValueError(f"option {EXACTLY_ONCE} needs kafka.acks all and kafka.enable.idempotence")
     alike_batch = number_of(given, ALIKE_BATCH, 0)
@@ -123,7 +123,9 @@ def parse_sink_options(options: Mapping[str, str]) -> SinkOptions:
         raise ValueError(f"option {ALIKE_BATCH} needs option {EXACTLY_ONCE}")
     app_id, version = given.get(TXN_APP_ID.lower(), "").strip(), number_of(given, TXN_VERSION, 0)
     if bool(app_id) != (version is not None) or (app_id and not is_exactly_once):
-        raise ValueError(f"options {TXN_APP_ID} (not empty) and {TXN_VERSION} go together, and with {EXACTLY_ONCE}")
+        raise ValueError(
+            f"options {TXN_APP_ID} (not empty) and {TXN_VERSION} must be given together, with {EXACTLY_ONCE}"
+        )
     return SinkOptions(servers, topic, producer, is_exactly_once, alike_batch, app_id, version or 0)
 
 

@@ -30,7 +30,7 @@ class SinkTask(NamedTuple):
     """A task that writes, in whichever attempt.
 
     query   id of the streaming query, which its checkpoint keeps; of a batch: its txnAppId, or drawn for it
-    run     of the query, another one after each start; empty where Spark does not tell. Of a batch: drawn for it
+    run     of the query, another one after each start; empty where Spark does not report. Of a batch: drawn for it
     batch   number of the micro-batch; of a batch: its txnVersion, or 0
     number  of the task
     attempt of it, from 0. A stage that Spark repeats begins again at 0
@@ -63,7 +63,7 @@ def task_of_stream() -> SinkTask:
     if context is not None:
         query, batch, run = (context.getLocalProperty(name) for name in (QUERY_ID, BATCH_ID, RUN_ID))
     if context is None or not query or not batch:
-        raise RuntimeError(f"Spark does not tell {QUERY_ID} and {BATCH_ID} here: exactly once needs them")
+        raise RuntimeError(f"Spark does not provide {QUERY_ID} and {BATCH_ID} here, which exactly-once needs")
     return SinkTask(query, run or "", int(batch), context.partitionId(), context.attemptNumber())
 
 
@@ -71,5 +71,5 @@ def task_of_batch(query: str, run: str, number: int = 0) -> SinkTask:
     """The task of a batch that runs here; `number` is the batch's."""
     context = TaskContext.get()
     if context is None:
-        raise RuntimeError("no task runs here")
+        raise RuntimeError("not running in a Spark task")
     return SinkTask(query, run, number, context.partitionId(), context.attemptNumber())

@@ -78,7 +78,7 @@ def stream(
     if not callable(each_batch):
         raise ValueError(f"each_batch must be a function of a DataFrame and a batch id, not {each_batch!r}")
     if (map_batches is None) != (schema is None):
-        raise ValueError("map_batches and schema go together")
+        raise ValueError("map_batches and schema must be given together")
     given = {
         "subscribe": joined(topics, "topics"),
         "kafka.bootstrap.servers": joined(bootstrap_servers, "bootstrap_servers"),

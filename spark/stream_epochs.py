@@ -49,7 +49,7 @@ class StreamEpochs:
                     cluster.refresh(sorted({name.topic for name in left}))
                     found |= self._records.before(cluster, left)
             except HeadraceError as failure:  # the offsets are right without them
-                _log.info("leader epochs of a micro-batch are not known: %s", failure)
+                _log.info("leader epochs of a micro-batch are unknown: %s", failure)
         return kept | found
 
     def checked(
@@ -96,7 +96,9 @@ class StreamEpochs:
     def _lose(self, name: TopicPartition, offset: int, at: int) -> None:
         """raises   DataLoss, unless failOnDataLoss is false"""
         since = (
-            f"it has other records from offset {at} on" if at >= 0 else "it knows nothing of the leader that wrote them"
+            f"it has other records from offset {at} on"
+            if at >= 0
+            else "its leader does not know the epoch in which they were written"
         )
         what = f"{name}: the log was truncated, and no longer has the records before offset {offset} that were read: {since}"
         if self._options.fails_on_data_loss:

@@ -61,7 +61,7 @@ def from_json(found: Any) -> Offsets:
         }
     except (AttributeError, TypeError, ValueError):
         raise ValueError(
-            f'the checkpoint has the offset {found!r}, not offsets by topic and partition as {{"clicks": {{"0": 23}}}}: '
+            f'the checkpoint has the offset {found!r}, not offsets by topic and partition such as {{"clicks": {{"0": 23}}}}: '
             "it belongs to another source"
         ) from None
 

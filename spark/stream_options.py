@@ -78,5 +78,7 @@ def _delay_ms(text: str | None) -> int:
     match = _DURATION.fullmatch(text.strip().lower())
     unit_ms = UNITS_MS.get(match[2] or "ms") if match else None
     if match is None or unit_ms is None:
-        raise ValueError(f"option maxTriggerDelay {text!r} must be a duration, as 15m (units: {', '.join(UNITS_MS)})")
+        raise ValueError(
+            f"option maxTriggerDelay {text!r} must be a duration, such as 15m (units: {', '.join(UNITS_MS)})"
+        )
     return int(match[1]) * unit_ms

@@ -144,7 +144,7 @@ class StreamPlanner:
                 Admin(cluster).alter_group_offsets(group, ends, epochs)
         except HeadraceError as failure:
             if not self._commit_fails:
-                _log.warning("offsets of the query are not committed for group %s: %s", group, failure)
+                _log.warning("offsets of the query not committed for group %s: %s", group, failure)
             self._commit_fails = True
             return
         self._committed = dict(ends)
@@ -194,10 +194,10 @@ class StreamPlanner:
         """
         gone = sorted(starts.keys() - ends.keys())
         if gone and self._options.scan.fails_on_data_loss:
-            self._lose(f"{', '.join(map(str, gone))} are gone")
+            self._lose(f"{', '.join(map(str, gone))} no longer exist")
         if gone and not ends:
             if not self._holds:
-                _log.warning("no topic is reported: the query stays where it is partitions=%d", len(starts))
+                _log.warning("brokers report no topic, the query does not advance partitions=%d", len(starts))
             self._holds = True
             return dict(starts)
         self._holds = False
@@ -240,7 +240,7 @@ class StreamPlanner:
             is_unread = self._is_again and starts == self._initial  # no micro-batch has come to such a start
             gone = sorted(unended - present if is_unread else unended)
             if gone:
-                self._lose(f"{', '.join(map(str, gone))} of the last micro-batch are gone")
+                self._lose(f"{', '.join(map(str, gone))} of the last micro-batch no longer exist")
             missing = sorted(ends.keys() - present)
             if missing:
                 self._lose(f"{', '.join(map(str, missing))} were deleted before they were read")
@@ -267,11 +267,12 @@ class StreamPlanner:
                 self._lose(f"{name}: the offset went back from {start} to {end}")
             elif not self._options.may_start_at_latest:  # else it is the empty micro-batch, after a restart
                 self._lose(
-                    f"{name}: what the first micro-batch was to read up to {end} is gone, its start is {start} now"
+                    f"{name}: the records before {end} that the first micro-batch was to read no longer exist, the"
+                    f" log now starts at {start}"
                 )
             return end, end
         if start < end and (start < earliest or end > latest):
-            self._lose(f"{name}: {start}..{end} is to be read, the log holds {earliest}..{latest}")
+            self._lose(f"{name}: {start}..{end} was to be read, but the log holds {earliest}..{latest}")
             start, end = min(max(start, earliest), end), min(end, latest)
         return start, max(start, end)
 

@@ -27,7 +27,7 @@ class HeadraceStreamWriter(DataSourceStreamArrowWriter):
 
     def __init__(self, options: SinkOptions) -> None:
         if options.txn_app_id:
-            raise ValueError(f"option {TXN_APP_ID} is for batches, as in foreachBatch: a stream has an id of its own")
+            raise ValueError(f"option {TXN_APP_ID} is for batches, as in foreachBatch: a stream has its own id")
         self._options = options
         self._ends = Ends({}, {})
         if options.is_exactly_once:

@@ -52,7 +52,7 @@ def _program(environment: Mapping[str, str]) -> str:
             return str(place / PROGRAM)
     found = shutil.which(PROGRAM, path=environment.get("PATH"))
     if found is None:
-        raise ConfigError("SPARK_HOME", home or "", f"no {PROGRAM} there, beside {sys.executable}, or in PATH")
+        raise ConfigError("SPARK_HOME", home or "", f"{PROGRAM} not found there, beside {sys.executable}, or in PATH")
     return found
 
 

@@ -155,7 +155,7 @@ class KafkaCluster:
             raise ConfigError("kill", what, f"must be one of {', '.join((*ROLES, NODE))}")
         pids = [pid for pid in children_of(one.pid) if title_of(pid).startswith(f"hr-{what[:9]}-")]
         if not pids:
-            raise TestingFailed(f"node {node} has no {what} process that runs")
+            raise TestingFailed(f"node {node} has no running {what} process")
         for pid in pids:
             os.kill(pid, signal.SIGKILL)
         _wait(lambda: not any(is_alive(pid) for pid in pids), f"processes {pids} to end")
@@ -234,7 +234,7 @@ class KafkaCluster:
     def _running(self) -> list[Node]:
         """raises   TestingFailed"""
         if self._directory is None:
-            raise TestingFailed("the cluster does not run: start it first")
+            raise TestingFailed("the cluster is not running: start it first")
         return self._nodes
 
     def _node(self, node: int, must_run: bool = True) -> Node:
@@ -243,7 +243,7 @@ class KafkaCluster:
         if not 0 <= node < len(nodes):
             raise ConfigError("node", node, f"must be 0 to {len(nodes) - 1}")
         if must_run and not nodes[node].pid:
-            raise TestingFailed(f"node {node} does not run: restart it first")
+            raise TestingFailed(f"node {node} is not running: restart it first")
         return nodes[node]
 
     def _start(self, indexes: range | list[int]) -> None:

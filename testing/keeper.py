@@ -74,7 +74,7 @@ class Keeper:
         self._unread = b""
 
     def run(self) -> int:
-        """Carry out commands until the test process is gone; returns the exit code."""
+        """Carry out commands until the test process has exited; returns the exit code."""
         self._entry_points = load_entry_points()
         self._answer({"ready": True})
         poll = select.poll()
@@ -121,7 +121,7 @@ class Keeper:
         cluster = self._clusters.get(name)
         if cluster is None:
             if len(self._clusters) >= TESTING_CLUSTERS_MAX:
-                raise KeeperFailed(f"{TESTING_CLUSTERS_MAX} clusters run already: stop one")
+                raise KeeperFailed(f"{TESTING_CLUSTERS_MAX} clusters are already running: stop one")
             cluster = self._clusters[name] = KeptCluster(ForkedZooKeeper(), directory)
             cluster.zookeeper.start()
         own = {"zookeeper.connect": cluster.zookeeper.connect, "headrace.testing.zookeeper": "true"}
@@ -152,11 +152,11 @@ class Keeper:
                     poll.unregister(node.reading)
                     node.take_address()
                     if not node.bootstrap:
-                        self._fail(nodes, node, "ended before it served")
+                        self._fail(nodes, node, "exited before it became ready")
             if _now_ms() > deadline_ms:
-                self._fail(nodes, waiting[0], f"does not serve after {TESTING_START_MS_MAX} ms")
+                self._fail(nodes, waiting[0], f"is not ready after {TESTING_START_MS_MAX} ms")
             if self._is_ended or os.getppid() != self._parent:
-                raise KeeperFailed("the test process is gone")
+                raise KeeperFailed("the test process has exited")
 
     def _fail(self, nodes: list[NodeProcess], failed: NodeProcess, reason: str) -> None:
         self._stop(nodes, signal.SIGKILL)
@@ -215,7 +215,7 @@ def main() -> int:
     signal.signal(signal.SIGTERM, keeper.stop)
     try:
         return keeper.run()
-    except BrokenPipeError:  # the test process is gone
+    except BrokenPipeError:  # the test process has exited
         return exit_codes.CLEAN
 
 

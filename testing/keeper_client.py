@@ -48,7 +48,7 @@ class KeeperClient:
     def pid(self) -> int:
         """raises   TestingFailed, where it does not run"""
         if self._process is None:
-            raise TestingFailed("the keeper of the nodes does not run")
+            raise TestingFailed("the keeper of the nodes is not running")
         return self._process.pid
 
     def begin(self) -> None:
@@ -107,7 +107,7 @@ class KeeperClient:
                 raise TestingFailed(f"the keeper of the nodes did not answer within {TESTING_ANSWER_MS_MAX} ms")
             data = output.read(TESTING_COMMAND_BYTES_MAX)
             if not data:
-                raise TestingFailed("the keeper of the nodes has ended, its standard error says why")
+                raise TestingFailed("the keeper of the nodes has exited, see its standard error")
             self._unread += data
         line, _, self._unread = self._unread.partition(b"\n")
         answer: dict[str, Any] = json.loads(line)

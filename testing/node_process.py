@@ -149,5 +149,5 @@ class NodeProcess:
         try:
             return supervisor.run()
         except HeadraceError as failure:
-            os.write(2, f"node ends: {failure}\n".encode())
+            os.write(2, f"node exits: {failure}\n".encode())
             return exit_codes.CONFIG if isinstance(failure, ConfigError) else exit_codes.FAILED

@@ -36,7 +36,7 @@ def settings_of(directory: Path, count: int, given: Mapping[str, str]) -> list[d
         raise ConfigError("nodes", count, f"must be 1 to {LOCAL_NODES_MAX}")
     for key in KEEPERS:
         if key in given:
-            raise ConfigError(key, given[key], "can't be set: each node of a test has its own")
+            raise ConfigError(key, given[key], "can't be set: it differs between the nodes of a test")
     return [
         {
             "broker.id": str(node_id),

@@ -35,7 +35,7 @@ def test_what_a_request_passes_is_in_the_core():
     for name in (
         "protocol.frames", "shm.ring", "runtime.duty_cycle", "workers.network.loop", "workers.network.handlers.a00_produce",
         "workers.network.handlers.a01_fetch", "workers.partition.append", "workers.partition.replication.fetcher",
-        "log.writing.leader_append", "log.writing.follower_append", "log.reading.reader", "workers.coordinators.group_coordinator",
+        "log.writing.leader_append", "log.writing.follower_append", "log.reading.reader", "workers.coordinators.group.group_coordinator",
     ):  # fmt: skip
         assert f"headrace.{name}" in inside
     assert not set(inside) & set(compiled_build.LEFT_OUT)

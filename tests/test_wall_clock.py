@@ -38,11 +38,16 @@ USES = {
     "shm/fabric.py": (2, "the steady date of a life begins with it"),
     "shm/observer.py": (1, "the newest of several nodes: compared, never subtracted"),
     "workers/expiry_clock.py": (1, "retention, delete horizons and lags: they count from record timestamps"),
-    "workers/network/epoch_files.py": (1, "whether a file has changed: compared, never subtracted"),
+    "workers/network/fetch/epoch_files.py": (1, "whether a file has changed: compared, never subtracted"),
     "workers/network/handlers/a00_produce.py": (2, "bounds of record timestamps"),
     "workers/network/handlers/a02_list_offsets.py": (1, "the oldest form of ListOffsets asks for dates of files"),
-    "workers/partition/log_opener.py": (1, "what dates in producers' snapshots are compared with: they only rank"),
-    "workers/partition/replica_moves.py": (2, "record timestamps"),
+    "workers/partition/replicas/log_opener.py": (
+        1,
+        "what dates in producers' snapshots are compared with: they only rank",
+    ),
+    "workers/partition/replicas/log_dir_moves.py": (2, "record timestamps"),
+    "workers/partition/coordination/marker_writes.py": (1, "record timestamps"),
+    "workers/partition/coordination/transaction_host.py": (1, "dates of transactions"),
     "workers/partition/worker.py": (3, "record timestamps, dates of commits"),
 }
 

@@ -43,8 +43,8 @@ class ExpiryClock:
         self._is_ahead = not self._is_ahead
         if self._is_ahead:
             _log.warning(
-                "the date was set forward, retention follows at half the pace of time; a stop and a start of the node believe it"
+                "the system clock was set forward, retention follows at half speed; restart the node to accept the new time"
                 " ahead_ms=%d", ahead_ms,
             )  # fmt: skip
         else:
-            _log.info("retention goes by the date again")
+            _log.info("retention follows the system clock again")

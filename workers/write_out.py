@@ -7,7 +7,7 @@ knows better it holds up who writes, 10 to 200 ms at a time, and with a partitio
 a process the kernel keeps up by itself, and nothing is done: what lives for a few seconds may never see the disk.
 
 A thread, since the call waits while the disk's queue is full. It ends when it has nothing to do. What it is late with is left out: the
-next part of that file says it again. Nothing depends on it: what is synced is not told from here.
+next part of that file says it again. Nothing depends on it: what is synced is not reported from here.
 
 Runs in: partition workers. Source: docs/decisions/007.
 """

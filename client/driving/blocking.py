@@ -91,9 +91,7 @@ class BlockingDriver:
     def check(self) -> None:
         """raises   Interrupted"""
         if self.is_half_done:
-            raise Interrupted(
-                "a KeyboardInterrupt came in the middle of a step of this client: close it, and make a new one"
-            )
+            raise Interrupted("a KeyboardInterrupt interrupted a step of this client: close it and create a new one")
 
     def note_interruption(self, failure: BaseException) -> None:
         """What leaves a step of this client: only while it waits for the sockets nothing is half done."""
@@ -138,7 +136,7 @@ class BlockingDriver:
         while not task.is_done:
             left_s = deadline_s - self.clock_s()
             if left_s <= 0:
-                raise WaitTimedOut(f"{task.what}: not done within {timeout_s:g} s; waits for {self.describe()}")
+                raise WaitTimedOut(f"{task.what}: not done within {timeout_s:g} s; waiting for {self.describe()}")
             self.turn(min(left_s, WAIT_MAX_S))
         return task.value()
 
@@ -150,7 +148,7 @@ class BlockingDriver:
             if left_s <= 0:
                 if not what:
                     return False
-                raise WaitTimedOut(f"{what}: not done within {timeout_s:g} s; waits for {self.describe()}")
+                raise WaitTimedOut(f"{what}: not done within {timeout_s:g} s; waiting for {self.describe()}")
             self.turn(min(left_s, WAIT_MAX_S))
         return True
 
@@ -207,7 +205,7 @@ class BlockingDriver:
             os.close(self._wake_fd)
 
     def abandon(self) -> None:
-        """In a forked child: the sockets are the parent's; let go of our copies of them, say nothing to anyone."""
+        """In a forked child: the sockets are the parent's; release our copies of them, say nothing to anyone."""
         if self.is_closed:
             return
         self.is_closed = True

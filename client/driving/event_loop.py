@@ -245,7 +245,7 @@ class EventLoopDriver:
             if timer is not None:
                 timer.cancel()
         if not is_done and what:
-            raise WaitTimedOut(f"{what}: not done within {timeout_s:g} s; waits for {self.describe()}")
+            raise WaitTimedOut(f"{what}: not done within {timeout_s:g} s; waiting for {self.describe()}")
         return is_done
 
     async def _heard(self, step: Heard) -> Any:
@@ -266,7 +266,7 @@ class EventLoopDriver:
         if running is None:
             running = self._wholes[step.steps] = self.loop.create_task(self.run(step.steps()))
         elif running is asyncio.current_task():
-            raise RuntimeError("a callback of a rebalance asks for records: it has to return first")
+            raise RuntimeError("a rebalance callback asked for records: it must return first")
         done, _pending = await asyncio.wait([running], timeout=step.timeout_s)
         if not done:
             return False

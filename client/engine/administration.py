@@ -155,8 +155,8 @@ class Administration:
         def lost(failure: ConnectionFailed) -> None:
             if version_sent < VERSION_OF_DELETED_IDS or not ids.keys() >= set(names):
                 raise OutcomeUnknown(
-                    f"deletion of {', '.join(names)}: the controller may have begun it ({failure}). It is not asked again: by its name a "
-                    "topic can't be told from one that was created since"
+                    f"deletion of {', '.join(names)}: the controller may have started it ({failure}). It is not"
+                    " retried: the name may belong to a topic created since then"
                 ) from None
 
         answer = yield from ask_controller(
@@ -302,7 +302,7 @@ def _deleted(row: Any, names_by_id: Mapping[bytes, str], is_repeated: bool) -> t
     name = names_by_id.get(bytes(row.topic_id)) or row.name or ""
     if row.error_code == ErrorCode.UNKNOWN_TOPIC_ID:
         code = 0 if is_repeated else int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        return name, code, f"topic {name} was deleted meanwhile"
+        return name, code, f"topic {name} was deleted in the meantime"
     return name, row.error_code, row.error_message
 
 

@@ -15,7 +15,6 @@ Source: Kafka `ProducerBatch`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from struct import Struct
 from typing import Final
 
 from headrace.client.engine.builders import Builders
@@ -25,23 +24,20 @@ from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.ids import NO_PRODUCER_ID, TopicPartition
 from headrace.protocol.batch_builder import BatchBuilder
 from headrace.protocol.record_batch import (
-    ATTRIBUTES_POSITION,
-    CRC_POSITION,
     HEADER_BYTES,
     NO_SEQUENCE,
     SEQUENCE_MASK,
     Record,
-    compute_crc,
     iterate_records,
+    parse_header,
+    producer_of,
+    store_crc,
+    store_header,
 )
 
-PRODUCER_POSITION: Final = 43
 NO_OFFSET: Final = -1
 RECORD_OVERHEAD_BYTES: Final = 36  # at most: six varints and the attributes of a record
-_PRODUCER: Final = Struct(">qhi")
 VERSION_OF_BATCHES: Final = 3  # of Produce, from which on a request has batches of v2; sets of v1 before
-
-assert _PRODUCER.size + PRODUCER_POSITION <= HEADER_BYTES
 
 
 class Batch:
@@ -104,12 +100,16 @@ class Batch:
             else:
                 self._encoded = self.builder.seal_in_place(0, identity.producer_id, identity.epoch, self.sequence)
             return self._encoded
-        stamp = _PRODUCER.pack(identity.producer_id, identity.epoch, self.sequence)
-        if self._encoded[PRODUCER_POSITION : PRODUCER_POSITION + len(stamp)] != stamp:
+        producer = (identity.producer_id, identity.epoch, self.sequence)
+        if producer_of(self._encoded) != producer:
             # a new object: the socket may still have the old bytes
             self._encoded = renewed = bytearray(self._encoded)
-            renewed[PRODUCER_POSITION : PRODUCER_POSITION + len(stamp)] = stamp
-            renewed[CRC_POSITION:ATTRIBUTES_POSITION] = compute_crc(renewed).to_bytes(4, "big")
+            producer_id, producer_epoch, sequence = producer
+            header = parse_header(renewed)._replace(
+                producer_id=producer_id, producer_epoch=producer_epoch, base_sequence=sequence
+            )
+            store_header(renewed, header)
+            store_crc(renewed)
         return self._encoded
 
     def records(self) -> list[Record]:
@@ -127,7 +127,7 @@ class Batch:
         if any(record.headers for record in records):
             raise KafkaError(
                 ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT,
-                f"records of {self.name} have headers: the broker is older than Kafka 0.11",
+                f"records of {self.name} have headers, which brokers before Kafka 0.11 don't support",
             )
         return build_message_set(records, MAGIC_V1, codec)
 

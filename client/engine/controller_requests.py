@@ -1,6 +1,6 @@
 """Requests for the active controller: asked again where it has moved, or could not be reached.
 
-Brokers in KRaft take them, whichever is asked; those with ZooKeeper only as controller. A broker that is not the controller any more
+Brokers in KRaft take them, whichever is asked; those with ZooKeeper only as controller. A broker that is no longer the controller
 refuses the whole request: nothing was done. One whose answer was lost may have been carried out, which the caller hears of.
 
 Source: Kafka `KafkaAdminClient`.

@@ -40,7 +40,6 @@ from headrace.client.engine.subjects import (
     OffsetReset,
     Subject,
     SubjectState,
-    whole_entries,
 )
 from headrace.client.engine.tasks import Procedure, Tasks
 from headrace.client.failures import ConnectionFailed, error_of, is_retriable
@@ -50,6 +49,7 @@ from headrace.limits import CLIENT_CHUNKS_MAX, CLIENT_FETCH_BYTES_MAX
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.messages import ZERO_UUID
+from headrace.protocol.record_batch import whole_entries
 
 FETCH_VERSIONS: Final = (2, 16)
 SESSION_VERSION: Final = 7

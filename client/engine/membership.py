@@ -70,7 +70,7 @@ class MembershipOptions:
             protocol_named(name)
         if self.heartbeat_interval_ms >= self.session_timeout_ms:
             raise ValueError(
-                f"heartbeat.interval.ms: {self.heartbeat_interval_ms}: has to be below session.timeout.ms ({self.session_timeout_ms})"
+                f"heartbeat.interval.ms: {self.heartbeat_interval_ms}: must be below session.timeout.ms ({self.session_timeout_ms})"
             )
 
 
@@ -306,7 +306,7 @@ class Membership:
                     yield from self._leave("the consumer did not poll within max.poll.interval.ms")
                 yield from self._lose()
                 yield acknowledged
-                raise ConnectionFailed("the consumer was silent in a rebalance")
+                raise ConnectionFailed("the consumer did not respond to a rebalance")
 
     def _forget_generation(self) -> None:
         self.generation = NO_GENERATION
@@ -387,7 +387,7 @@ class Membership:
         if protocol is None:
             raise KafkaError(
                 ErrorCode.INCONSISTENT_GROUP_PROTOCOL,
-                f"assignor {joined.protocol_name!r} was not among those we offered",
+                f"assignor {joined.protocol_name!r} was not offered by this client",
             )
         members = [(one.member_id, one.group_instance_id, bytes(one.metadata)) for one in joined.members]
         topics = protocol.topics(members)
@@ -455,7 +455,7 @@ class Membership:
         if self.generation == NO_GENERATION:
             raise KafkaError(
                 ErrorCode.UNKNOWN_MEMBER_ID,
-                f"group {options.group_id} has removed this consumer; it joins again when it polls",
+                f"group {options.group_id} has removed this consumer; it rejoins at the next poll",
             )
         code = yield from store_committed(
             self.coordinator, offsets, self.generation, self.member_id, options.instance_id

@@ -211,7 +211,7 @@ class Metadata:
             self._requests, ApiKey.METADATA, VERSIONS, lambda version: _request(wanted, version), has_version=True
         )
         if not answer.brokers:  # one that has just started: what is known is better than nothing
-            raise ConnectionFailed("metadata of the cluster: a broker that knows no brokers responded")
+            raise ConnectionFailed("metadata of the cluster: the response lists no brokers")
         self._take(answer, wanted, version >= EPOCHS_VERSION)
         in_use = self.topics if self.wanted is None else self.wanted
         if any(self._is_wrong(topic) for topic in in_use):  # a new topic, or one that is not ready: soon again

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from headrace.backoff import jittered, pause_after
 from headrace.client.engine.link import (
     NO_VERSION,
     Answer,
@@ -164,7 +165,7 @@ class Requests:
     def describe(self) -> str:
         """What every request waits for."""
         busy = [repr(link) for link in list(self._links.values()) if len(link)]  # another thread may ask
-        busy += [f"broker {node} can't be reached, retried soon" for (node, _lane) in list(self._delayed)]
+        busy += [f"broker {node} can't be reached, retrying soon" for (node, _lane) in list(self._delayed)]
         return "; ".join(busy) or "nothing"
 
     # What happens to links
@@ -200,8 +201,8 @@ class Requests:
         pause = self._pauses.setdefault(link.key[0], _Pause())
         if not was_ready or pause.failed:
             pause.failed += 1
-        wait_s = min(RECONNECT_FIRST_S * 2 ** min(pause.failed, 10), RECONNECT_MAX_S)
-        pause.until_s = now_s + wait_s * (1 + JITTER * (2 * self.chance() - 1))
+        wait_s = pause_after(pause.failed + 1, RECONNECT_FIRST_S, RECONNECT_MAX_S)
+        pause.until_s = now_s + jittered(wait_s, JITTER, self.chance)
         link.close(failure)
 
     def turn(self, now_s: float) -> None:
@@ -278,7 +279,7 @@ class Requests:
         delayed = self._delayed.pop(key)
         if self.address_of(key[0]) is None:
             for pending in delayed:
-                pending.on_answer(Answer(NO_VERSION, None, NotSent(f"broker {key[0]} is not known any more")))
+                pending.on_answer(Answer(NO_VERSION, None, NotSent(f"broker {key[0]} is no longer known")))
             return
         link = self._links.get(key) or self._open(key)
         for pending in delayed:

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 from headrace.errors import HeadraceError
 from headrace.ids import NO_EPOCH, TopicPartition
 from headrace.protocol.messages import ZERO_UUID
-from headrace.protocol.record_batch import LOG_OVERHEAD_BYTES, MAGIC_POSITION, MAGIC_V2
 
 
 class OffsetReset(Enum):
@@ -32,9 +31,9 @@ class LogTruncation(HeadraceError):
     """
 
     def __init__(self, partition: TopicPartition, offset: int, diverged: int, why: str) -> None:
-        at = f"from offset {diverged} on" if diverged >= 0 else "at an offset that is not known"
+        at = f"from offset {diverged} on" if diverged >= 0 else "at an unknown offset"
         super().__init__(
-            f"{partition}: {why}: it was read up to offset {offset}, and is another log {at}; seek to continue"
+            f"{partition}: {why}: it was read up to offset {offset}, but the log differs {at}; seek to continue"
         )
         self.partition = partition
         self.offset = offset
@@ -116,18 +115,3 @@ class Subject:
             "paused": self.is_paused,
             "failure": None if self.failure is None else str(self.failure),
         }
-
-
-def whole_entries(data: memoryview) -> tuple[int, int, int]:
-    """(bytes of whole entries, offset after the last of them, its leader epoch; -1: not known) of fetched bytes."""
-    position, next_offset, epoch, total = 0, -1, NO_EPOCH, len(data)
-    while total - position > MAGIC_POSITION:
-        size = int.from_bytes(data[position + 8 : position + 12], "big") + LOG_OVERHEAD_BYTES
-        if size <= LOG_OVERHEAD_BYTES or size > total - position:
-            break
-        next_offset = int.from_bytes(data[position : position + 8], "big") + 1
-        if data[position + MAGIC_POSITION] >= MAGIC_V2:  # an old entry names the offset of its last record
-            next_offset += int.from_bytes(data[position + 23 : position + 27], "big")
-            epoch = int.from_bytes(data[position + 12 : position + 16], "big", signed=True)
-        position += size
-    return position, next_offset, epoch

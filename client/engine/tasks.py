@@ -17,6 +17,7 @@ import itertools
 from collections.abc import Callable, Generator
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
+from headrace.backoff import pause_after
 from headrace.client.engine.link import Answer, Lane, Message, Versions
 from headrace.client.engine.requests import Requests
 from headrace.client.failures import ConnectionFailed
@@ -200,7 +201,7 @@ class Tasks:
 
 def retry_pause_s(tries: int, first_s: float = 0.05, most_s: float = 1.0) -> float:
     """How long to wait after this number of failed tries (retry.backoff.ms, retry.backoff.max.ms)."""
-    return min(first_s * 2.0 ** min(tries - 1, 10), most_s)
+    return pause_after(tries, first_s, most_s)
 
 
 def first_to_answer(

@@ -79,7 +79,7 @@ def reader_of(writer: Any, reader: Any = None, skipped_bytes: int = 0) -> Callab
             said = str(failure).partition(" from <")[0]  # the name of a stream, with its address
             raise BadRecord(f"not a record of the schema: {type(failure).__name__} {said}".rstrip()) from None
         if source.tell() != len(record):
-            raise BadRecord(f"not a record of the schema: bytes left over after it: {len(record) - source.tell()}")
+            raise BadRecord(f"not a record of the schema: trailing bytes after it: {len(record) - source.tell()}")
         return found
 
     return read

@@ -166,9 +166,7 @@ class Registered(Generic[T]):
                 raise UnknownSchema(f"subject {subject!r}: {failure}") from None
             return latest.id, latest
         if form.text is None:
-            raise ValueError(
-                f"subject {subject!r}: without a schema records are only read: give a schema, or use_latest"
-            )
+            raise ValueError(f"subject {subject!r}: writing records needs a schema: give a schema, or use_latest")
         references = self._references(form.imports)
         if self._writing.auto_register:
             return self._registry.register(subject, form.kind, form.text, references), None

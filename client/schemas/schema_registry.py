@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from http.client import HTTPException
 from typing import Any, NamedTuple
 
+from headrace.backoff import pause_after
 from headrace.client.schemas.failures import RegistryUnavailable, SchemaRefused, UnknownSchema
 from headrace.limits import (
     DECODE_REASON_CHARS_MAX,
@@ -31,6 +32,7 @@ from headrace.limits import (
 TIMEOUT_S = 10.0
 ATTEMPTS = 3
 PAUSE_FIRST_S = 0.2
+PAUSE_MAX_S = 0.4
 NOT_FOUND = 404
 REFUSALS = (409, 422)  # not compatible; invalid
 TOO_MANY_REQUESTS = 429
@@ -194,7 +196,7 @@ def _asked(
     reason = ""
     for attempt in range(ATTEMPTS):
         if attempt:
-            sleep(PAUSE_FIRST_S * 2 ** (attempt - 1))
+            sleep(pause_after(attempt, PAUSE_FIRST_S, PAUSE_MAX_S))
         try:
             with urllib.request.urlopen(request, timeout=registry.timeout_s, context=registry.context) as response:
                 data = response.read(REGISTRY_RESPONSE_BYTES_MAX + 1)
@@ -213,7 +215,9 @@ def _asked(
             if isinstance(found, dict):
                 return found
             reason = "not a JSON object"
-    raise RegistryUnavailable(f"schema registry {registry.shown}{path} did not respond {ATTEMPTS} times: {reason}")
+    raise RegistryUnavailable(
+        f"schema registry {registry.shown}{path} did not respond after {ATTEMPTS} attempts: {reason}"
+    )
 
 
 def _refusal(registry: SchemaRegistry, path: str, failure: urllib.error.HTTPError, is_post: bool) -> Exception:
@@ -224,7 +228,7 @@ def _refusal(registry: SchemaRegistry, path: str, failure: urllib.error.HTTPErro
             f"schema registry {registry.shown} has no {path.partition('?')[0]}{said if is_post else ''}"
         )
     if is_post and failure.code in REFUSALS:
-        return SchemaRefused(f"schema registry {registry.shown} refuses the schema{said or f': {failure}'}")
+        return SchemaRefused(f"schema registry {registry.shown} rejected the schema{said or f': {failure}'}")
     return RegistryUnavailable(f"schema registry {registry.shown}{path}: {failure}{said}")
 
 

@@ -27,7 +27,7 @@ def header_of(schema_id: int) -> bytes:
 def schema_id_of(record: bytes) -> int:
     """raises   BadRecord"""
     if len(record) < HEADER_BYTES:
-        raise BadRecord(f"not the Confluent wire format: {len(record)} bytes, at least {HEADER_BYTES} are its header")
+        raise BadRecord(f"not the Confluent wire format: {len(record)} bytes, but the header alone has {HEADER_BYTES}")
     if record[0]:
         raise BadRecord(f"not the Confluent wire format: begins with {record[0]:#04x}, not with 0x00")
     return int.from_bytes(record[1:HEADER_BYTES], "big")
@@ -58,7 +58,7 @@ def _zigzag(record: bytes, position: int) -> tuple[int, int]:
     value = shift = 0
     while True:
         if position >= len(record) or shift > 28:
-            raise BadRecord("not the Confluent wire format: its message indexes are cut off")
+            raise BadRecord("not the Confluent wire format: its message indexes are truncated")
         byte = record[position]
         position += 1
         value |= (byte & 0x7F) << shift

@@ -2,7 +2,7 @@
 
 Runs in: the controller process of the active node, from Elected to Resigned. It reads the known cluster, decides by pure functions
 (`reconciliation.py`, `topic_creation.py`, `topic_growth.py`, `assignment.py`), writes transactions that each check the controller
-epoch, tells the agent what is written, and then the brokers (`notices.py`). What it does by itself are the parts of a term
+epoch, notifies the agent what is written, and then the brokers (`notices.py`). What it does by itself are the parts of a term
 (`term.py`), in the order of PARTS; what requests ask for is here: creation, growth, marks. Each is a task, and none waits for another.
 
 Source: Kafka `KafkaController`.
@@ -14,20 +14,20 @@ import random
 from collections.abc import Callable, Collection, Iterator
 from typing import TypeVar
 
-from headrace.controller.active.deletions import Deletions
-from headrace.controller.active.isr_notifications import IsrNotifications
-from headrace.controller.active.leaders import Leaders
-from headrace.controller.active.log_dir_events import LogDirEvents
+from headrace.controller.active.leaders.isr_notifications import IsrNotifications
+from headrace.controller.active.leaders.leaders import Leaders
+from headrace.controller.active.leaders.log_dir_events import LogDirEvents
+from headrace.controller.active.leaders.preferred_leaders import PreferredLeaders
 from headrace.controller.active.node_notes import NodeNotes
 from headrace.controller.active.notices import Channels
-from headrace.controller.active.preferred_leaders import PreferredLeaders
-from headrace.controller.active.reassignments import Reassignments
-from headrace.controller.active.reconciliation import Step
+from headrace.controller.active.reassignment.reassignments import Reassignments
 from headrace.controller.active.reservations import Reservations
 from headrace.controller.active.term import Part, Term
-from headrace.controller.active.topic_creation import creation_steps, encode_assignment
-from headrace.controller.active.topic_growth import check_growable, growth_steps
-from headrace.controller.active.topic_ids import TopicIds
+from headrace.controller.active.topics.deletions import Deletions
+from headrace.controller.active.topics.reconciliation import Step
+from headrace.controller.active.topics.topic_creation import creation_steps, encode_assignment
+from headrace.controller.active.topics.topic_growth import check_growable, growth_steps
+from headrace.controller.active.topics.topic_ids import TopicIds
 from headrace.controller.cluster import events
 from headrace.controller.cluster.events import Replicas
 from headrace.controller.cluster.known_cluster import KnownCluster, Topic, is_another
@@ -36,10 +36,10 @@ from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.epoch_guard import EpochGuard
 from headrace.controller.zookeeper.errors import ControllerMoved, ZkConflict
 from headrace.controller.zookeeper.session import ZkSession
-from headrace.controller.zookeeper.tasks import Tasks
 from headrace.controller.zookeeper.znodes import PartitionState
 from headrace.errors import ErrorCode, KafkaError
 from headrace.protocol.broker_versions import inter_broker
+from headrace.runtime.tasks import Tasks
 from headrace.settings import Settings
 
 AnyPart = TypeVar("AnyPart", bound=Part)
@@ -181,7 +181,7 @@ class ActiveController:
         """Write new partitions of a topic. Call after `wait_free`.
 
         raises   KafkaError REASSIGNMENT_IN_PROGRESS, POLICY_VIOLATION (no room here), UNKNOWN_TOPIC_OR_PARTITION;
-                 ControllerMoved; ZkConflict, where somebody else changed the topic; ZkLost, where it may have happened or not
+                 ControllerMoved; ZkConflict, where another client changed the topic; ZkLost, where it may have happened or not
         """
         term = self.require_term()
         guard = term.guard
@@ -222,16 +222,16 @@ class ActiveController:
             self._deletions.marks_read([name])
 
     def require_term(self) -> Term:
-        """raises   ControllerMoved, where we are not active any more"""
+        """raises   ControllerMoved, where we are no longer active"""
         if self.term is None:
-            raise ControllerMoved(znodes.CONTROLLER_EPOCH, "this node is not the active controller any more")
+            raise ControllerMoved(znodes.CONTROLLER_EPOCH, "this node is no longer the active controller")
         return self.term
 
     def _part(self, kind: type[AnyPart]) -> AnyPart:
         for part in self.require_term().parts():
             if isinstance(part, kind):
                 return part
-        raise KafkaError(ErrorCode.NOT_CONTROLLER, "the active controller begins its term, ask again")
+        raise KafkaError(ErrorCode.NOT_CONTROLLER, "the active controller is starting, retry")
 
     # Names
 

@@ -33,13 +33,13 @@ from headrace.controller.active.broker_requests import (
 from headrace.controller.active.notices import OnStopped
 from headrace.controller.active.term import RETRY_MS, Term
 from headrace.controller.cluster.known_cluster import Topic
-from headrace.controller.zookeeper.tasks import Future
 from headrace.controller.zookeeper.znodes import Registration
 from headrace.errors import BadFrame, ErrorCode, error_of
 from headrace.limits import NOTICE_PARTITIONS_MAX
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.broker_versions import InterBroker
 from headrace.protocol.codec import decode_response
+from headrace.runtime.tasks import Future
 
 Replica = tuple[str, int]  # topic, partition
 Stops = dict[Replica, tuple[StoppedReplica, list[OnStopped]]]
@@ -66,7 +66,7 @@ class Line(Protocol):
 
 
 class Waiting:
-    """Names of what a broker is to be told."""
+    """Names of what a broker is to be sent."""
 
     __slots__ = ("first", "is_first", "leaders", "left", "metadata", "stops", "stops_before")
 
@@ -75,7 +75,7 @@ class Waiting:
         self.first: dict[str, set[int] | None] = {}  # partitions with them; None: all of the topic
         self.leaders: dict[str, dict[int, bool]] = {}  # topic -> partition -> is new
         self.metadata: dict[str, set[int] | None] = {}
-        self.left: dict[str, Topic] = {}  # of these, topics that were being deleted: they may be gone when it is told
+        self.left: dict[str, Topic] = {}  # of these, topics that were being deleted: they may be gone when it is sent
         self.stops: Stops = {}
         self.stops_before: Stops = {}
 
@@ -130,7 +130,7 @@ class BrokerChannel:
         return not self._is_running
 
     def heard(self) -> Callable[[], bool]:
-        """Whether all was told that waits now, or the broker is gone: asked later."""
+        """Whether everything that waits now was sent, or the broker is gone: asked later."""
         last = self._rounds + bool(self._waiting)
         return lambda: self._is_closed or self._rounds > last or not self._is_running
 
@@ -181,7 +181,7 @@ class BrokerChannel:
             await self._exchange(ApiKey.UPDATE_METADATA, version, make)
 
     async def _tell_gone(self, left: Mapping[str, Topic]) -> None:
-        """Topics that are deleted, as they were then: some may be gone by now, or become so while others are told.
+        """Topics that are deleted, as they were then: some may be gone by now, or become so while others are sent.
 
         Without ids the name of one that was made again would be taken for the old one.
         """
@@ -224,7 +224,7 @@ class BrokerChannel:
         """Ask until it is answered. Who did not answer is knocked at, before a request of many partitions is made again.
 
         make      the request, as things are now; None: there is nothing to be told any more
-        returns   the request and the answer; None, where there is none: nothing to be told, or the end
+        returns   the request and the answer; None, where there is none: nothing to send, or the end
         """
         while not self._is_closed:
             if self._is_away and not await self._knock():
@@ -254,18 +254,20 @@ class BrokerChannel:
             answer = decode_response(api_key, version, memoryview(body))
         except BadFrame as failure:
             _log.warning(
-                "answer of a broker refused broker=%d api=%d reason=%s", self._broker.node_id, api_key, failure
+                "response of a broker rejected broker=%d api=%d reason=%s", self._broker.node_id, api_key, failure
             )
             return None
         code = error_of(answer.error_code)
         if code not in _TOLD:
             _log.warning(
-                "a broker refuses what the controller tells it, it is told again broker=%d api=%d error=%s",
+                "broker refused a request of the controller, retrying broker=%d api=%d error=%s",
                 self._broker.node_id, api_key, code.name,
             )  # fmt: skip
             return None
         if code:
-            _log.info("a broker knows better broker=%d api=%d error=%s", self._broker.node_id, api_key, code.name)
+            _log.info(
+                "broker reports a newer epoch broker=%d api=%d error=%s", self._broker.node_id, api_key, code.name
+            )
         return answer
 
     def _partitions_of(self, name: str) -> Collection[int]:

@@ -37,7 +37,7 @@ class BrokerChannels:
         found = self._term.known.topics.get(topic)
         if found is None or not indexes:
             return
-        for index in indexes:
+        for index in found.known_of(indexes):
             for broker in found.replicas[index] if brokers is None else brokers:
                 channel = self._channels.get(broker)
                 if channel is not None:

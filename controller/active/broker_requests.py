@@ -50,7 +50,7 @@ def leaders_request(term: Term, broker_epoch: int, wanted: Mapping[str, Mapping[
             continue
         rows = []
         for index, is_new in indexes.items():
-            state = _state(topic, index)
+            state = topic.state_of(index)
             if state is not None:
                 rows.append(_leader_row(topic, index, state, is_new))
                 leaders.add(state.leader)
@@ -90,8 +90,8 @@ def metadata_request(
         is_leaving = name in gone or name not in term.known.topics
         rows = [
             _metadata_row(term, topic, index, state, is_leaving)
-            for index in indexes
-            if (state := _state(topic, index) or (NO_STATE if is_leaving else None)) is not None
+            for index in topic.known_of(indexes)
+            if (state := topic.states[index] or (NO_STATE if is_leaving else None)) is not None
         ]
         if rows:
             topics.append(
@@ -124,10 +124,6 @@ def stop_request(term: Term, broker_epoch: int, stops: Mapping[tuple[str, int], 
             _Stop.StopReplicaTopicState(topic_name=name, partition_states=rows) for name, rows in topics.items()
         ],
     )
-
-
-def _state(topic: Topic, index: int) -> PartitionState | None:
-    return topic.states[index] if index < len(topic.states) else None
 
 
 def _leader_row(topic: Topic, index: int, state: PartitionState, is_new: bool) -> Any:

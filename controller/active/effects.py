@@ -1,4 +1,4 @@
-"""What a step of a replica or partition does, as data: a state to write, then what brokers are told (`notices.py`).
+"""What a step of a replica or partition does, as data: a state to write, then what brokers are sent (`notices.py`).
 
 Runs in: the controller process of the active node. The tables say it, `state_changes.py` carries it out.
 """
@@ -15,7 +15,7 @@ class Refusal(Enum):
     """Why a step is not made: what it is about stays as it is."""
 
     NEVER = "no such step"  # a cell without a function
-    NOBODY = "nobody may lead"  # an election that found none
+    NOBODY = "no replica may lead"  # an election that found none
 
 
 NEVER, NOBODY = Refusal.NEVER, Refusal.NOBODY

@@ -3,7 +3,7 @@
 Runs in: the controller process of the active node, one object a term. What a broker of ours finds so it holds, and says so in its
 nodes (`zookeeper/held_znodes.py`) before it answers a LeaderAndIsr. They are read before any election, and any step of a reassignment:
 
-    a live broker has a log ahead of the state     nobody is elected, who leads goes on: it compares all logs, and raises the leader
+    a live broker has a log ahead of the state     no leader is elected, who leads goes on: it compares all logs, and raises the leader
                                                    epoch itself, by now or once an operator has said which history counts
     any election                                   its leader epoch is above all that was heard of for this partition
     a live broker holds its replica, in sync       the replica is offline, as if it had answered so: all that are held at once,
@@ -72,7 +72,7 @@ class HeardEpochs:
         for name, failure in failures.items():
             if failure is None:
                 continue
-            _log.error("replicas stay held as they were, those in sync at the least reason=%s", failure)
+            _log.error("held replicas not read, in-sync replicas of the topic count as held reason=%s", failure)
             topic = held_znodes.topic_of_held(name)
             before = self._found.get(broker, {}).items()
             found.update((place, held) for place, held in before if place[0] == topic and place not in found)

@@ -57,7 +57,7 @@ class NodeNotes(Part):
             except ControllerMoved:
                 raise
             except ZkError as failure:
-                _log.debug("notes of nodes are looked at later reason=%s", failure)
+                _log.debug("notes of nodes not read, retrying later reason=%s", failure)
                 await term.tasks.sleep(RETRY_MS)
 
     async def _remove_of(self, epochs: Mapping[int, int]) -> None:
@@ -83,4 +83,4 @@ class NodeNotes(Part):
                 raise
             except ZkConflict:
                 continue  # a node has the id again
-            _log.warning("broker is no node any more, its note is removed broker=%d", broker)
+            _log.warning("broker is no longer a Headrace node, its note was removed broker=%d", broker)

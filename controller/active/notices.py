@@ -1,10 +1,10 @@
-"""What the active controller tells brokers, as the rooms that decide see it: `broker_channels.py` carries it out.
+"""What the active controller notifies brokers, as the rooms that decide see it: `broker_channels.py` carries it out.
 
 Runs in: the controller process of the active node. A notice names partitions, not states: what is sent is what the known cluster
 has of them when the request leaves, so that a newer state replaces an older one that still waits. Notices are queued, and
 batched for each broker: one LeaderAndIsr, then one UpdateMetadata, then one StopReplica in flight, in that order.
 
-Call after the write in ZooKeeper was told to the agent (`cluster/events.py`), in the same step: then the known cluster has it.
+Call after the write in ZooKeeper was reported to the agent (`cluster/events.py`), in the same step: then the known cluster has it.
 
 Source: Kafka `AbstractControllerBrokerRequestBatch`.
 """
@@ -21,7 +21,7 @@ OnStopped = Callable[[int, str, int, ErrorCode], None]
 
 
 class Notices(Protocol):
-    """To brokers of this term. Of brokers that are not alive nothing is kept: when they start they are told everything."""
+    """To brokers of this term. Of brokers that are not alive nothing is kept: when they start they are sent everything."""
 
     def tell_leaders(
         self, topic: str, indexes: Collection[int], brokers: Collection[int] | None = None, *, is_new: bool = False
@@ -65,10 +65,11 @@ class Channels(Notices, Protocol):
     """What the term itself does with them."""
 
     def take_brokers(self, gone: Collection[int], come: Collection[int]) -> None:
-        """Brokers went, and came: one that is in both was restarted. Who came is told everything, the others who is alive."""
+        """Brokers went, and came: one that is in both was restarted. Those that came are sent everything, the others
+        are sent which brokers are alive."""
 
     def move_brokers(self, brokers: Collection[int]) -> None:
         """Brokers listen elsewhere: they are told there what waits, and all are told who is where."""
 
     def close(self) -> None:
-        """The term is over: nothing is sent any more, and nothing of what was asked is told."""
+        """The term is over: nothing is sent any more, and nothing of what was asked is reported."""

@@ -25,7 +25,7 @@ class NumberedNotes(Part):
     def __init__(self, term: Term) -> None:
         self._term = term
         self._is_following = False
-        self._has_more = False  # it was told of more meanwhile
+        self._has_more = False  # it was notified of more meanwhile
 
     async def begin(self) -> None:
         """What came since everything was read."""
@@ -55,7 +55,7 @@ class NumberedNotes(Part):
                 raise
             except ZkError as failure:
                 self._has_more = True
-                _log.debug("notes are followed later parent=%s reason=%s", self.watched, failure)
+                _log.debug("notes not processed, retrying later parent=%s reason=%s", self.watched, failure)
                 await self._term.tasks.sleep(RETRY_MS)
 
     async def _follow(self) -> None:

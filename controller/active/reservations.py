@@ -1,4 +1,4 @@
-"""Names of topics that a task writes in several steps: nobody else writes, reads or deletes them meanwhile.
+"""Names of topics that a task writes in several steps: nothing else writes, reads or deletes them meanwhile.
 
 Runs in: the controller process of the active node, over all of its terms: what a task of an earlier one writes still is reserved.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from headrace.controller.cluster import events
-from headrace.controller.zookeeper.tasks import Future
+from headrace.runtime.tasks import Future
 
 
 class Reservations:
@@ -16,7 +16,7 @@ class Reservations:
 
     tell         takes what the agent has to know
     is_marked    whether a topic of this name is marked for deletion
-    on_written   told a name that is free again, where all that was written was told
+    on_written   called with a name that is free again, where all that was written was reported
     """
 
     def __init__(

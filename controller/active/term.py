@@ -21,19 +21,20 @@ from functools import partial
 from typing import Any
 
 from headrace.controller.active.heard_epochs import HeardEpochs
-from headrace.controller.active.liveness import Liveness
+from headrace.controller.active.leaders.liveness import Liveness
+from headrace.controller.active.leaders.state_changes import StateChanges
 from headrace.controller.active.notices import Channels
 from headrace.controller.active.reservations import Reservations
-from headrace.controller.active.state_changes import StateChanges
 from headrace.controller.cluster import events
 from headrace.controller.cluster.known_cluster import KnownCluster, Topic
 from headrace.controller.zookeeper.epoch_guard import EpochGuard
 from headrace.controller.zookeeper.errors import ControllerMoved, ZkError
 from headrace.controller.zookeeper.session import ZkSession
-from headrace.controller.zookeeper.tasks import Task, Tasks
 from headrace.controller.zookeeper.transaction import Transaction
 from headrace.errors import ErrorCode
+from headrace.log_rate_limit import is_worth_a_line
 from headrace.protocol.broker_versions import inter_broker
+from headrace.runtime.tasks import Task, Tasks
 from headrace.settings import Settings
 
 FAILURES_UNTOLD = 8  # a lost connection and its recovery
@@ -57,7 +58,7 @@ class Part:
         """Its turn in the failover. raises   ZkError: it is called again; ControllerMoved"""
 
     def brokers_changed(self, gone: frozenset[int], come: frozenset[int]) -> None:
-        """Brokers went, and came. The channels know: those that came were told everything, the others who is alive."""
+        """Brokers went, and came. The channels know: those that came were sent everything, the others were sent which brokers are alive."""
 
     async def settle(self) -> None:
         """Wait until what `brokers_changed` began is over."""
@@ -69,7 +70,7 @@ class Part:
         """A topic that was written in several steps is whole, and may be written by others again."""
 
     def leaders_told(self, name: str, indexes: Collection[int]) -> None:
-        """Whoever wrote first states has told them to brokers."""
+        """Whoever wrote first states has sent them to brokers."""
 
     def isrs_changed(self, name: str, indexes: Collection[int]) -> None:
         """Leaders changed in-sync replicas, by AlterPartition or by themselves."""
@@ -99,7 +100,7 @@ class Term:
     epoch      of the controller
     brokers    those that the parts know to be alive, and their epochs
     marked     names in /admin/delete_topics, as they were read last
-    leaving    topics that are being deleted: no longer known, and still told to brokers, without a leader
+    leaving    topics that are being deleted: no longer known, and still sent to brokers, without a leader
     failed     by broker, replicas in log directories that failed
     liveness   which replicas can serve, with those
     heard      leader epochs that brokers have and states don't
@@ -151,7 +152,7 @@ class Term:
         return iter(self._parts[: self._begun])
 
     def find(self, name: str) -> Topic | None:
-        """A topic that brokers may be told of."""
+        """A topic that brokers may be notified of."""
         return self.known.topics.get(name) or self.leaving.get(name)
 
     async def commit(self, transaction: Transaction) -> None:
@@ -160,7 +161,7 @@ class Term:
             await self.guard.commit(transaction)
         except ControllerMoved as failure:
             if not self.is_over:
-                _log.warning("not the active controller any more reason=%s", failure)
+                _log.warning("no longer the active controller reason=%s", failure)
                 self.tell(events.SteppedDown())
             raise
 
@@ -235,7 +236,7 @@ class Term:
         def tell() -> None:
             if not has_begun and not self.is_over:
                 _log.warning(
-                    "a part of the controller has not begun part=%s waited_ms=%d", type(part).__name__, SLOW_MS
+                    "a part of the controller has not started part=%s waited_ms=%d", type(part).__name__, SLOW_MS
                 )
 
         self.tasks.later(SLOW_MS, tell)
@@ -250,7 +251,7 @@ class Term:
                 failures += 1
                 level = logging.WARNING if is_told(failures) else logging.DEBUG
                 _log.log(
-                    level, "a part of the controller begins later part=%s failures=%d reason=%s",
+                    level, "a part of the controller failed to start, retrying later part=%s failures=%d reason=%s",
                     type(part).__name__, failures, failure,
                 )  # fmt: skip
                 await self.tasks.sleep(RETRY_MS)
@@ -258,7 +259,7 @@ class Term:
 
 def is_told(failures: int) -> bool:
     """Whether a step that failed so often in a row is an operator's matter by now: from FAILURES_UNTOLD on, ever more rarely."""
-    return failures >= FAILURES_UNTOLD and not failures & (failures - 1)
+    return is_worth_a_line(failures, FAILURES_UNTOLD)
 
 
 def _ended(on_end: Callable[[], None], task: Task[None]) -> None:

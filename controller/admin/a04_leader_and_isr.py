@@ -1,6 +1,7 @@
 """LeaderAndIsr (key 4), v0 to v7: this node's replicas lead or follow as the active controller says.
 
-Runs in: the controller process of the node that is told. Answered when the rows of the partition table say role and epoch, or that a
+Runs in: the controller process of the node that gets the request. Answered when the rows of the partition table say
+role and epoch, or that a
 log is out of service, or held back (decision 013); REQUEST_TIMED_OUT says that an owner has not come so far, and will. From v5
 on answers go by topic id.
 

@@ -1,6 +1,7 @@
 """StopReplica (key 5), v0 to v4: replicas of this node that go, as the active controller says.
 
-Runs in: the controller process of the node that is told. A replica that is deleted is answered when its owner has put the files away,
+Runs in: the controller process of the node that gets the request. A replica that is deleted is answered when its
+owner has put the files away,
 or can't: KAFKA_STORAGE_ERROR, as of one that was out of service before.
 With the leader epoch -2 the topic is being deleted, else it stays, and other brokers have its replicas. Before v3 there is no
 leader epoch. Files go only where ZooKeeper says the same (decision 009):
@@ -105,7 +106,7 @@ def _is_kept(known: KnownCluster, name: str, index: int, stopped: StoppedReplica
     if held is None or not held.is_ahead:
         return False
     _log.error(
-        "replica not deleted, it is held: its log may have what was acknowledged partition=%s-%d log_end=%d parted_at=%d; see headrace"
+        "replica not deleted, it is held: its log may contain acknowledged records partition=%s-%d log_end=%d parted_at=%d; see headrace"
         " cluster describe --held",
         name, index, held.end_offset, held.parted_at,
     )  # fmt: skip
@@ -158,9 +159,9 @@ async def _unproven_of(
         await context.tasks.sleep(LEARN_PAUSE_MS)  # ours may be a server of ZooKeeper that is behind the controller's
     for name in sorted({name for name, _index in left}):
         if known.has(name):
-            reason = "ZooKeeper has neither a mark nor another assignment: a late request"
+            reason = "ZooKeeper has neither a deletion mark nor another assignment, the request is stale"
         else:
-            reason = "ZooKeeper has the topic, and it could not be read here"
+            reason = "the topic is in ZooKeeper, but could not be read"
         _log.warning("replicas not deleted, %s topic=%s", reason, name)
     return set(left), all_marked
 

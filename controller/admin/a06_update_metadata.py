@@ -1,6 +1,7 @@
 """UpdateMetadata (key 6), v0 to v8: what every broker tells clients of the cluster, as the active controller says.
 
-Runs in: the controller process of the node that is told. Answered when the view has it. Leaders, in-sync, assigned and offline replicas
+Runs in: the controller process of the node that gets the request. Answered when the view has it. Leaders, in-sync,
+assigned and offline replicas
 are taken; a partition whose leader is -2 says that its topic is being deleted: it leaves the metadata where it is marked, and no file goes
 by that (decision 009). The live brokers of the request are not taken: this node
 follows /brokers/ids, which has their epochs too; where the request names others, that is read again.

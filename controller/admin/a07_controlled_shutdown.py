@@ -1,14 +1,14 @@
 """ControlledShutdown (key 7), v0 to v3, from a broker that is about to go: what it leads is led by others first.
 
 Runs in: the controller process of the active node. Answered when everything is written and told; what it leads still is in the
-answer, and the broker asks again. From v2 on it names its epoch. What is done: `active/controlled_shutdown.py`.
+answer, and the broker asks again. From v2 on it names its epoch. What is done: `active/leaders/controlled_shutdown.py`.
 
 Source: Kafka `KafkaApis.handleControlledShutdownRequest`; KIP-380.
 """
 
 from __future__ import annotations
 
-from headrace.controller.active.controlled_shutdown import shut_down
+from headrace.controller.active.leaders.controlled_shutdown import shut_down
 from headrace.controller.admin.context import AdminContext
 from headrace.controller.admin.failures import answer_to
 from headrace.controller.agent.pending_response import PendingResponse

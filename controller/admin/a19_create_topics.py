@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from headrace.controller.active.internal_topics import plan_internal_topic
-from headrace.controller.active.placement import Racks, has_all_racks, without_racks
-from headrace.controller.active.topic_creation import check_assignment, check_total, place
+from headrace.controller.active.topics.internal_topics import plan_internal_topic
+from headrace.controller.active.topics.placement import Racks, has_all_racks, without_racks
+from headrace.controller.active.topics.topic_creation import check_assignment, check_total, place
 from headrace.controller.admin.context import AdminContext
 from headrace.controller.admin.failures import answer_to
 from headrace.controller.agent.pending_response import PendingResponse
@@ -53,7 +53,9 @@ async def handle(context: AdminContext, version: int, body: memoryview) -> Pendi
         for topic in left:
             try:
                 if counts[topic.name] > 1:
-                    raise KafkaError(ErrorCode.INVALID_REQUEST, f"topic {topic.name} stands {counts[topic.name]} times")
+                    raise KafkaError(
+                        ErrorCode.INVALID_REQUEST, f"topic {topic.name} appears {counts[topic.name]} times"
+                    )
                 results[topic.name] = await creation.create(topic)
                 if not request.validate_only:
                     created.append(topic.name)
@@ -70,7 +72,7 @@ async def handle(context: AdminContext, version: int, body: memoryview) -> Pendi
     else:
         try:
             await context.tasks.share(min(CREATIONS_IN_FLIGHT_MAX, len(wanted)), create_some)
-        except ZkError as failure:  # the session is over, and every task of it
+        except ZkError as failure:  # the session has ended, and every task of it
             code, message = answer_to(failure)
             for name in wanted:
                 results.setdefault(name, _Result(name=name, error_code=int(code), error_message=message, configs=None))
@@ -110,8 +112,8 @@ class _Creation:
         if topic.name in cluster.released:
             raise KafkaError(
                 ErrorCode.TOPIC_ALREADY_EXISTS,
-                f"Topic '{topic.name}' is missing in ZooKeeper without having been deleted, its records are kept: put its"
-                f" node back, or delete it first",
+                f"Topic '{topic.name}' is missing in ZooKeeper without having been deleted, its records are kept:"
+                " restore its znode, or delete the topic first",
             )
         cluster.names.check(topic.name)
         configs = check_configs({config.name: config.value for config in topic.configs})
@@ -124,7 +126,7 @@ class _Creation:
             if topic.num_partitions != -1 or topic.replication_factor != -1:
                 raise KafkaError(
                     ErrorCode.INVALID_REQUEST,
-                    "an assignment goes with num_partitions -1 and replication_factor -1 only",
+                    "an assignment requires num_partitions -1 and replication_factor -1",
                 )
             wanted = {row.partition_index: list(row.broker_ids) for row in topic.assignments}
             replicas = check_assignment(wanted, cluster.live())

@@ -82,10 +82,10 @@ def _name_of(place: _Place, names: dict[bytes, str]) -> str:
     """raises   KafkaError, for a topic that is named by nothing, by both, or by an id that none has"""
     name, topic_id = place
     if (name is None) == (topic_id == ZERO_UUID):
-        raise KafkaError(ErrorCode.INVALID_REQUEST, "a topic is named either by its name or by its id")
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "a topic must be given either by name or by id")
     name = names.get(topic_id) if name is None else name
     if name is None:
-        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID, "no topic has this id")
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID, "unknown topic id")
     return name
 
 
@@ -100,9 +100,9 @@ async def _mark(context: AdminContext, name: str, topic_id: bytes) -> _Marked:
     context.agent.check_active()
     topic = context.known.topics.get(name) or context.known.released.get(name)
     if topic is None:
-        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {name}")
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {name} does not exist")
     if topic_id not in (ZERO_UUID, bytes.fromhex(topic.topic_id)):  # it was created again while we waited for the name
-        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID, "no topic has this id")
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID, "unknown topic id")
     found = (name, topic.topic_id)
     await context.active.mark(name)
     return found

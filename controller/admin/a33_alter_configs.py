@@ -1,4 +1,4 @@
-"""AlterConfigs (key 33), v0 to v2: the configs of a topic or broker, all of them anew; what is not named goes back to its default.
+"""AlterConfigs (key 33), v0 to v2: the configs of a topic or broker, all of them replaced; what is not named goes back to its default.
 
 Runs in: the controller process of the node that was asked, active or not.
 

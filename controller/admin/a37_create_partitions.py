@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from headrace.controller.active.topic_creation import check_total
-from headrace.controller.active.topic_growth import placed
+from headrace.controller.active.topics.topic_creation import check_total
+from headrace.controller.active.topics.topic_growth import placed
 from headrace.controller.admin.context import AdminContext
 from headrace.controller.admin.failures import answer_to
 from headrace.controller.agent.pending_response import PendingResponse
@@ -37,7 +37,7 @@ async def handle(context: AdminContext, version: int, body: memoryview) -> Pendi
         await context.tasks.pause()
         try:
             if counts[topic.name] > 1:
-                raise KafkaError(ErrorCode.INVALID_REQUEST, f"topic {topic.name} stands {counts[topic.name]} times")
+                raise KafkaError(ErrorCode.INVALID_REQUEST, f"topic {topic.name} appears {counts[topic.name]} times")
             context.agent.check_active()
             check_time()
             if 0 < topic.count <= PARTITIONS_PER_TOPIC_MAX and topic.name in context.known.topics:
@@ -69,7 +69,7 @@ async def _grow_one(
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"topic {wanted.name} is being deleted")
     topic = cluster.topics.get(wanted.name)
     if topic is None:
-        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {wanted.name}")
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {wanted.name} does not exist")
     rows = None if wanted.assignments is None else [row.broker_ids for row in wanted.assignments]
     replicas = placed(topic, wanted.count, rows, cluster.racks())
     if not is_trial:

@@ -7,7 +7,7 @@ Source: Kafka `KafkaApis.handleElectLeaders`, `KafkaController.processReplicaLea
 
 from __future__ import annotations
 
-from headrace.controller.active.preferred_leaders import Election
+from headrace.controller.active.leaders.preferred_leaders import Election
 from headrace.controller.admin.context import AdminContext
 from headrace.controller.admin.failures import answer_to
 from headrace.controller.agent.pending_response import PendingResponse

@@ -1,7 +1,7 @@
 """AlterPartition (key 56), v0 to v3, from a leader: in-sync replicas as it wants them.
 
 Runs in: the controller process of the active node; a leader of this node asks by the same call. What is accepted:
-`active/isr_alterations.py`. Up to v1 topics go by name, from v2 on by id; v3 has the broker epochs of the ISR.
+`active/leaders/isr_alterations.py`. Up to v1 topics go by name, from v2 on by id; v3 has the broker epochs of the ISR.
 
 Source: Kafka `KafkaApis.handleAlterPartitionRequest`, `KafkaController.processAlterPartition`.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.controller.active.isr_alterations import Outcome, Partition, WantedIsr, alter
+from headrace.controller.active.leaders.isr_alterations import Outcome, Partition, WantedIsr, alter
 from headrace.controller.admin.context import AdminContext
 from headrace.controller.admin.failures import answer_to
 from headrace.controller.agent.pending_response import PendingResponse
@@ -61,7 +61,7 @@ async def _alter(context: AdminContext, version: int, request: Any) -> Any:
 
 
 def _name_of(context: AdminContext, version: int, topic: Any) -> str | None:
-    """None: no topic has this id."""
+    """None: unknown topic id."""
     if version < VERSION_OF_IDS:
         return str(topic.topic_name)
     return context.known.name_of(topic.topic_id.hex())

@@ -37,6 +37,6 @@ async def _claim(context: AdminContext, broker_id: int, broker_epoch: int) -> in
         raise KafkaError(ErrorCode.BROKER_ID_NOT_REGISTERED, f"broker {broker_id}")
     if broker.epoch != broker_epoch:
         raise KafkaError(
-            ErrorCode.STALE_BROKER_EPOCH, f"broker {broker_id} epoch {broker_epoch}, known is {broker.epoch}"
+            ErrorCode.STALE_BROKER_EPOCH, f"broker {broker_id} epoch {broker_epoch} is stale, expected {broker.epoch}"
         )
     return await context.agent.producer_ids.claim_block(broker_id)

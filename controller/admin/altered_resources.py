@@ -1,7 +1,7 @@
 """What AlterConfigs and IncrementalAlterConfigs have in common: resources one by one, topics and brokers.
 
 Runs in: the controller process of the node that was asked, active or not. Of a broker's settings those may change that
-topics inherit (`DYNAMIC_KEYS`), for this node or for all: the change stands in ZooKeeper, and in the cluster view for
+topics inherit (`DYNAMIC_KEYS`), for this node or for all: the change is in ZooKeeper, and in the cluster view for
 every process. Whatever else stands there, of Kafka's brokers, stays.
 
 Source: Kafka `ConfigAdminManager.preprocess`, `ZkAdminManager.alterConfigs`.
@@ -40,7 +40,7 @@ async def alter_all(context: AdminContext, request: Any, change: Change) -> list
         await context.tasks.pause()
         try:
             if counts[resource.resource_type, resource.resource_name] > 1:
-                raise KafkaError(ErrorCode.INVALID_REQUEST, f"{resource.resource_name} stands more than once")
+                raise KafkaError(ErrorCode.INVALID_REQUEST, f"{resource.resource_name} appears more than once")
             check_time()
             context.agent.check_loaded()
             await _alter_one(context, resource, change, request.validate_only)
@@ -63,10 +63,10 @@ async def _alter_one(context: AdminContext, resource: Any, change: Change, is_tr
             "log levels can't be changed while the node runs: set HEADRACE_LOG_LEVEL and restart it",
         )
     if resource.resource_type != RESOURCE_TOPIC:
-        raise KafkaError(ErrorCode.INVALID_REQUEST, f"resource type {resource.resource_type} has no configuration here")
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"resource type {resource.resource_type} has no configuration")
     topic = context.known.topics.get(name)
     if topic is None:
-        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {name}")
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {name} does not exist")
 
     def checked(current: dict[str, str]) -> dict[str, str]:
         wanted = change(resource, current, check_configs)
@@ -91,7 +91,8 @@ async def _alter_broker(context: AdminContext, resource: Any, change: Change, is
     name = resource.resource_name
     if name not in ("", str(cluster.node_id)):
         raise KafkaError(
-            ErrorCode.INVALID_REQUEST, f"broker {name!r} was named to broker {cluster.node_id}: ask that broker itself"
+            ErrorCode.INVALID_REQUEST,
+            f"broker {name!r} can't be configured by broker {cluster.node_id}: send the request to that broker",
         )
 
     def check(configs: dict[str, str | None]) -> dict[str, str]:
@@ -117,7 +118,7 @@ def _checked_settings(context: AdminContext, configs: dict[str, str | None]) -> 
                 cut(f"{key} can't be changed while a node runs: set it in server.properties and restart the node"),
             )
         if value is None:
-            raise KafkaError(ErrorCode.INVALID_REQUEST, f"{key}: null is no value")
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"{key}: null is not a valid value")
         try:
             check_dynamic_value(key, value)
             context.settings.with_values({key: value})  # pairs with the settings of this node's file

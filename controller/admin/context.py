@@ -13,9 +13,9 @@ from headrace.controller.agent.agent import Agent
 from headrace.controller.agent.new_replicas import Replica
 from headrace.controller.cluster.known_cluster import KnownCluster
 from headrace.controller.zookeeper.session import ZkSession
-from headrace.controller.zookeeper.tasks import Tasks
 from headrace.errors import ErrorCode, KafkaError
 from headrace.limits import LOAD_WAIT_MS_MAX, REQUEST_WORK_MS_MAX
+from headrace.runtime.tasks import Tasks
 from headrace.settings import Settings
 
 LOAD_POLL_MS = 20  # between two checks whether everything was read
@@ -64,7 +64,7 @@ class AdminContext(NamedTuple):
             if self.agent.monotonic_ms() >= end_ms:
                 raise KafkaError(
                     ErrorCode.REQUEST_TIMED_OUT,
-                    f"not begun: what stands before it in the request took {REQUEST_WORK_MS_MAX} ms",
+                    f"not started: earlier entries of the request took {REQUEST_WORK_MS_MAX} ms",
                 )
 
         return check

@@ -1,6 +1,6 @@
 """What LeaderAndIsr, StopReplica and UpdateMetadata have in common: who sent them, and which states they name.
 
-Runs in: the controller process of the node that is told. They come from the active controller of another node through a network
+Runs in: the controller process of the node that gets the request. They come from the active controller of another node through a network
 worker, or from that of this node by a call.
 
 Only controllers of ZooKeeper mode are believed: a request of a KRaft controller, or of a migration, is refused.
@@ -56,7 +56,7 @@ def hex_of(topic_id: bytes) -> str:
 
 
 def gathered(states: Iterator[tuple[str, bytes, int, ToldPartition]]) -> dict[str, ToldTopic]:
-    """By topic and partition; of one that stands twice the later state."""
+    """By topic and partition; of one that appears twice the later state."""
     told: dict[str, ToldTopic] = {}
     for name, topic_id, index, partition in states:
         topic = told.get(name)

@@ -69,7 +69,7 @@ class AcceptedLosses:
         if node is None:
             return
         if not held_znodes.is_readable(node.data):
-            _log.error("accepted loss left as it is, it can't be read path=%s bytes=%d", path, len(node.data))
+            _log.error("accepted loss ignored, it can't be read path=%s bytes=%d", path, len(node.data))
             return
         ends = held_znodes.accepted_ends(node.data)
         ends.pop(self._known.node_id, None)

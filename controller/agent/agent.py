@@ -42,12 +42,12 @@ from headrace.controller.cluster.view_room import ViewRoom
 from headrace.controller.zookeeper import features, notifications, znodes
 from headrace.controller.zookeeper.epoch_guard import EpochGuard
 from headrace.controller.zookeeper.errors import ZkError
-from headrace.controller.zookeeper.outage import Reminder
 from headrace.controller.zookeeper.session import ZkSession
-from headrace.controller.zookeeper.tasks import Task, Tasks
 from headrace.controller.zookeeper.znodes import BadZnode, Registration
 from headrace.errors import ErrorCode, KafkaError
 from headrace.limits import READS_IN_FLIGHT_MAX
+from headrace.log_rate_limit import GrowingInterval
+from headrace.runtime.tasks import Task, Tasks
 from headrace.settings import Settings, kafka_version
 from headrace.shm.counters import TOPICS_RELEASED
 from headrace.shm.seat import Seat
@@ -102,7 +102,7 @@ class Agent:
         self._last_change = -1  # number of the last entry in /config/changes that was followed
         self._departures = Departures(self.known, self.rows)
         self._states_watched: set[str] = set()  # topics of which a missing state is watched
-        self._complaint = Reminder()  # of what ZooKeeper has and we can't follow
+        self._complaint = GrowingInterval()  # of what ZooKeeper has and we can't follow
         follow = {
             znodes.CONTROLLER: self._follow_controller,
             znodes.BROKER_IDS: self._follow_brokers,
@@ -117,14 +117,14 @@ class Agent:
     def check_loaded(self) -> None:
         """raises   KafkaError NOT_CONTROLLER, which clients try again: what we know of the cluster may be of another session"""
         if not self.is_loaded:
-            raise KafkaError(ErrorCode.NOT_CONTROLLER, "the cluster's state is being read from ZooKeeper, ask again")
+            raise KafkaError(ErrorCode.NOT_CONTROLLER, "the cluster state is being read from ZooKeeper, retry")
 
     def check_active(self) -> None:
         """raises   KafkaError NOT_CONTROLLER"""
         self.check_loaded()
         if not self.election.is_active:
             holder = self.known.controller_id
-            raise KafkaError(ErrorCode.NOT_CONTROLLER, f"the active controller is node {holder}, ask there")
+            raise KafkaError(ErrorCode.NOT_CONTROLLER, f"the active controller is node {holder}")
 
     def hurry(self) -> None:
         """Somebody waits for what is known and not published yet."""
@@ -272,7 +272,7 @@ class Agent:
         if failure is None:
             self._complaint.reset()
         elif isinstance(failure, Unregistered):
-            _log.warning("registered again reason=%s", failure)
+            _log.warning("broker registered again reason=%s", failure)
             self.is_unregistered = True
         else:
             self._complain(failure)
@@ -282,7 +282,7 @@ class Agent:
         if not isinstance(failure, (ZkError, BadZnode)):
             raise failure
         if self._complaint.is_due(self.monotonic_ms() * 1_000_000) and not isinstance(failure, Superseded):
-            _log.warning("ZooKeeper not followed, again every %d ms reason=%s", RETRY_MS, failure)
+            _log.warning("changes in ZooKeeper not read, retrying every %d ms reason=%s", RETRY_MS, failure)
 
     async def _follow_controller(self, _paths: list[str]) -> None:
         controller_id = await self._run_election()
@@ -297,7 +297,7 @@ class Agent:
         known = self.known
         ids = await self._reader.read_broker_ids()
         if known.node_id not in ids:
-            raise Unregistered(f"{znodes.broker_path(known.node_id)} is gone, this node lives")
+            raise Unregistered(f"{znodes.broker_path(known.node_id)} was removed while this node is running")
         self._take_brokers({node_id: known.brokers[node_id] for node_id in ids if node_id in known.brokers})
         brokers = await self._reader.read_brokers(ids)
         if known.node_id in brokers:  # else the watch has fired again
@@ -522,7 +522,7 @@ class Agent:
 
     def _replicas_assigned(self, event: events.ReplicasAssigned) -> None:
         topic = self._topic(event.name, event.topic_id)
-        if topic is not None:
+        if topic is not None and len(event.replicas) >= len(topic.states):
             topic.adding, topic.removing = event.adding, event.removing
             if event.others is not None:
                 topic.others = event.others

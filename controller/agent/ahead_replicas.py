@@ -28,16 +28,17 @@ Place = tuple[str, int]  # topic and partition
 
 NOTHING_HELD = HeldReplica("")
 CONFLICT = (
-    "these brokers have records of another history: headrace cluster accept-loss has this replica follow the first of them, and lose its"
-    " own from parted_at on; to have another replica lead, headrace cluster accept-loss --keep BROKER"
+    "these brokers have records of another history: headrace cluster accept-loss makes this replica follow"
+    " the first of them and lose its own records from parted_at on; to choose another leader: headrace cluster accept-loss --keep BROKER"
 )
 
 HAS_MORE = (
-    "the first of these brokers has the best log, which may lack what another one has: it compares the logs itself"
+    "the first of these brokers has the best log, which may lack records of another one: it compares the logs itself"
 )
 NAMELESS = (
-    "its directory had no topic id, it may be of an earlier topic of this name: headrace cluster accept-loss has that broker lead, and"
-    " this replica lose what it has; to have this one lead, headrace cluster accept-loss --keep BROKER"
+    "its directory had no topic id and may belong to an earlier topic of this name: headrace cluster"
+    " accept-loss makes that broker the leader, and this replica loses its records; to make this one the leader:"
+    " headrace cluster accept-loss --keep BROKER"
 )
 
 _log = logging.getLogger(__name__)
@@ -137,7 +138,7 @@ class AheadReplicas:
                 continue
             if self._is_decided(place, _Ended(topic.topic_id, end_offset, epoch, parted_at, leader, leader_epoch)):
                 _log.warning(
-                    "replica not held again, it was decided that another history counts partition=%s-%d log_end=%d log_epoch=%d"
+                    "replica no longer held, another history was chosen partition=%s-%d log_end=%d log_epoch=%d"
                     " parted_at=%d leader=%d leader_epoch=%d",
                     *place, end_offset, epoch, parted_at, leader, leader_epoch,
                 )  # fmt: skip
@@ -154,7 +155,7 @@ class AheadReplicas:
                 log_epoch=latest_epoch,
             )  # fmt: skip
             _log.error(
-                "replica held, its log is ahead of its partition's state: ZooKeeper has a state of the past partition=%s-%d"
+                "replica held, its log is ahead of its partition's state: ZooKeeper has an old state partition=%s-%d"
                 " log_end=%d log_epoch=%d state_leader=%d state_leader_epoch=%d parted_at=%d; it is compared with the other"
                 " replicas, see headrace cluster describe --held",
                 *place, end_offset, epoch, leader, leader_epoch, parted_at,
@@ -174,9 +175,9 @@ class AheadReplicas:
         held, topic = self._known.held[place], self._known.topics.get(place[0])
         is_there = topic is not None and place[1] < len(topic.states)
         _log.error(
-            "replica held on, %s: its log may have what was acknowledged, and is kept partition=%s-%d log_end=%d parted_at=%d; to have"
-            " it counted %s; to let it go: headrace cluster accept-loss %s:%d",
-            "its partition was reassigned to other brokers" if is_there else "its topic has no such partition now",
+            "replica still held, %s: its log may contain acknowledged records and is kept partition=%s-%d"
+            " log_end=%d parted_at=%d; to use it, %s; to discard it: headrace cluster accept-loss %s:%d",
+            "its partition was reassigned to other brokers" if is_there else "its topic no longer has this partition",
             *place, held.end_offset, held.parted_at,
             "reassign the partition to this broker again" if is_there else "add the partition again, with a replica on this broker",
             *place,
@@ -205,7 +206,7 @@ class AheadReplicas:
         """Whether ZooKeeper says who is to lead; False: it is held on, and says for whom. raises ZkError
 
         compared   our hold; one whose log can't be opened as missing
-        accepted   None: nobody accepts the loss; else the broker whose log is to lead, NO_LEADER: that was not said
+        accepted   None: no operator accepts the loss; else the broker whose log is to lead, NO_LEADER: that was not said
         """
         known = self._known
         held = known.held[place]
@@ -215,12 +216,12 @@ class AheadReplicas:
             high_watermark=facts.high_watermark, is_compacted=facts.is_compacted,
         )  # fmt: skip
         if verdict.best == known.node_id and compared is not held and verdict.act is OldAct.RAISE:
-            return False  # nobody else is known, and we can't serve it
+            return False  # nothing else is known, and we can't serve it
         if verdict.act is OldAct.WAIT:
             changed_hold = _waiting(held, verdict)
             if changed_hold != held:
                 held = known.held[place] = changed_hold
-                why = "other replicas may have more, and are not known"
+                why = "other replicas may have more records, and are unknown"
                 if (
                     verdict.best != known.node_id
                     and not verdict.is_conflict
@@ -228,7 +229,7 @@ class AheadReplicas:
                 ):
                     why = HAS_MORE
                 if others.conflicts and not verdict.is_conflict:
-                    why = "these brokers' logs are another history, an operator says which one counts: headrace cluster accept-loss"
+                    why = "these brokers' logs have another history, an operator must choose one: headrace cluster accept-loss"
                 elif verdict.is_conflict:
                     why = NAMELESS if held.is_nameless else CONFLICT
                     brokers = (known.node_id, *verdict.waits_for)
@@ -242,7 +243,7 @@ class AheadReplicas:
                 )  # fmt: skip
             return False
         if verdict.first_offset >= 0:  # first, for a process that is killed
-            why = f"broker {verdict.best} is to lead, the state was of the past, of other replicas: {ends_of(others.ends)}"
+            why = f"broker {verdict.best} will lead, the state was old; other replicas: {ends_of(others.ends)}"
             report_loss(place, verdict.first_offset, held, why)
         epochs = [
             held.known_epoch,
@@ -278,7 +279,7 @@ async def write_state(
 ) -> bool:
     """Write a state by the version that was read, and the note as of a leader that changed its ISR, or neither.
 
-    False: somebody else wrote it, and it is read again. raises ZkError
+    False: another client wrote it, and it is read again. raises ZkError
     """
     transaction = Transaction()
     transaction.set(znodes.state_path(*place), znodes.encode_state(changed), state.version)

@@ -10,22 +10,22 @@ from functools import partial
 from typing import Any
 
 from headrace.controller.zookeeper.errors import ZkError
-from headrace.controller.zookeeper.tasks import Task, Tasks
 from headrace.limits import FOLLOW_PAUSE_MS_MAX
+from headrace.runtime.tasks import Task, Tasks
 
 RETRY_MS = 200  # between two tries of what ZooKeeper did not answer
 PAUSE_FACTOR = 4  # an area that took so long rests for so many times that
 
 
 class Superseded(ZkError):
-    """Everything is read anew: what this task was about to find is found by that."""
+    """Everything is read again: what this task was about to find is found by that."""
 
 
 class Area:
     """One area.
 
     follow   the procedure, given the paths that changed
-    on_end   told of a failure, None: it went through
+    on_end   called with of a failure, None: it went through
     paces    whether it rests in proportion to what it took: its watch may fire for each of thousands
     """
 
@@ -66,7 +66,7 @@ class Area:
         forget   also what is to be followed
         """
         if self._task is not None:
-            self._task.cancel(Superseded("everything is read anew"))
+            self._task.cancel(Superseded("everything is read again"))
             self._task = None
         self.due_ms = 0
         if forget:

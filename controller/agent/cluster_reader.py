@@ -14,10 +14,10 @@ from headrace.controller.cluster.known_cluster import KnownCluster, Topic, is_an
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import Node
 from headrace.controller.zookeeper.session import ZkSession
-from headrace.controller.zookeeper.tasks import Tasks
 from headrace.controller.zookeeper.znodes import BadZnode, PartitionState, Registration
 from headrace.errors import ConfigError
 from headrace.limits import READS_IN_FLIGHT_MAX
+from headrace.runtime.tasks import Tasks
 from headrace.settings import DYNAMIC_KEYS, TOPIC_SETTINGS, check_dynamic_value, check_topic_value
 
 # Of a topic with an override of one of these that can't be read. Its policy stays, if that can be read: one that is compacted and says
@@ -85,7 +85,7 @@ class ClusterReader:
             try:
                 topic = self._topic_of(name, node.data, config.data if config else None)
             except BadZnode as failure:
-                _log.error("topic not served, its files stay reason=%s", failure)
+                _log.error("topic not served, its files are kept reason=%s", failure)
                 continue
             topic.is_watched = True
             found[name] = topic
@@ -100,7 +100,7 @@ class ClusterReader:
         except BadZnode as failure:
             if known is None:
                 raise
-            _log.error("topic kept as it was reason=%s", failure)
+            _log.error("topic left unchanged reason=%s", failure)
             assignment = known.assignment
         topic_id, replicas, adding, removing, others = assignment
         if known is not None and is_another(known.topic_id, topic_id):
@@ -112,7 +112,7 @@ class ClusterReader:
         return Topic(name, topic_id, replicas, overrides, states, adding, removing, others)
 
     async def _read_states(self, topics: Sequence[Topic]) -> None:
-        """Of topics that nobody else has yet."""
+        """Of topics that no other process has yet."""
         for topic, states in (await self._states_of(topics)).items():
             for index, state in states.items():
                 known = topic.states[index]
@@ -152,7 +152,7 @@ class ClusterReader:
                     assert node is not None
                     known = topic.states[index] if index < len(topic.states) else None
                     state = (known or NO_STATE)._replace(version=node.version)
-                    _log.error("partition state kept as it was leader=%d reason=%s", state.leader, failure)
+                    _log.error("partition state left unchanged leader=%d reason=%s", state.leader, failure)
                 found[topic][index] = state
             await self._tasks.pause()
         return found
@@ -165,7 +165,7 @@ class ClusterReader:
         try:
             topic_id, replicas, adding, removing, others = znodes.decode_topic(topic.name, node.data)
         except BadZnode as failure:
-            _log.warning("assignment kept as it was reason=%s", failure)
+            _log.warning("assignment left unchanged reason=%s", failure)
             return True
         if topic_id and topic_id != topic.topic_id:  # or it was given one
             return False
@@ -199,7 +199,7 @@ class ClusterReader:
                 usable_settings(znodes.decode_config(paths[1], node.data) if node else {}),
             )
         except BadZnode as failure:
-            _log.warning("changed settings kept as they were reason=%s", failure)
+            _log.warning("changed settings not applied reason=%s", failure)
 
 
 def usable_settings(changed: dict[str, str]) -> dict[str, str]:
@@ -221,19 +221,19 @@ def _overrides(name: str, path: str, data: bytes | None, known: dict[str, str] |
     """
     if data is None:
         if known:  # the node goes with its topic; without overrides it stays
-            _log.warning("overrides kept as they were reason=%s is gone", path)
+            _log.warning("overrides left unchanged reason=%s does not exist", path)
         return known or {}
     try:
         return _usable(name, znodes.decode_config(path, data), known or {})
     except BadZnode as failure:
         if known is None:
             raise
-        _log.error("overrides kept as they were reason=%s", failure)
+        _log.error("overrides left unchanged reason=%s", failure)
         return known
 
 
 def _usable(name: str, overrides: dict[str, str], known: Mapping[str, str]) -> dict[str, str]:
-    """Overrides; what this node can't read of them is as it was known, or left out: somebody with a shell may have written it.
+    """Overrides; what this node can't read of them is as it was known, or left out: an operator with a shell may have written it.
 
     Left out, one that says what is deleted might have kept what the defaults don't: nothing is deleted then.
     """
@@ -250,7 +250,7 @@ def _usable(name: str, overrides: dict[str, str], known: Mapping[str, str]) -> d
                 kept[key] = known[key]
             elif key in KEEP_ALL:
                 _log.error(
-                    "no record of the topic is deleted by retention, an override can't be read topic=%s key=%s",
+                    "retention is off for the topic, an override can't be read topic=%s key=%s",
                     name,
                     key,
                 )

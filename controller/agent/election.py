@@ -41,7 +41,7 @@ class Election:
             holder = await self._zk.get(znodes.CONTROLLER, watch=True)
             if holder is not None:
                 return await self._follow(holder.ephemeral_owner, znodes.decode_controller(holder.data))
-            self.step_down()  # nobody is elected, we neither: where our election's reply is lost, its epoch is read
+            self.step_down()  # no leader is elected, we neither: where our election's reply is lost, its epoch is read
             if await self._elect(now_ms, seen_epoch):
                 return self._node_id
         self.step_down()
@@ -63,7 +63,7 @@ class Election:
     async def _resume(self) -> None:
         epoch = await self._zk.get(znodes.CONTROLLER_EPOCH)
         if epoch is None:  # written together with /controller
-            raise znodes.BadZnode(f"{znodes.CONTROLLER_EPOCH} is not there, {znodes.CONTROLLER} is")
+            raise znodes.BadZnode(f"{znodes.CONTROLLER_EPOCH} does not exist, but {znodes.CONTROLLER} does")
         self.epoch, self.epoch_version = znodes.decode_controller_epoch(epoch.data), epoch.version
         self.is_active = True
 

@@ -121,7 +121,8 @@ class HeldComparison:
                 awaited.update(self._known.held[place].waits_for)
         if waiting:
             _log.warning(
-                "replicas held: others may have more partitions=%d waits_for=%s some=%s; see headrace cluster describe --held",
+                "replicas held: other replicas may have more records partitions=%d waits_for=%s some=%s; see"
+                " headrace cluster describe --held",
                 len(waiting), sorted(awaited), some_of(waiting),
             )  # fmt: skip
 
@@ -157,7 +158,7 @@ class HeldComparison:
         if self._failed.get(place) != reason:
             self._failed[place] = reason
             _log.error(
-                "replica still held, comparing it failed and is retried with each check partition=%s-%d reason=%s",
+                "replica still held, comparison failed, retrying at each check partition=%s-%d reason=%s",
                 *place, reason, exc_info=failure,
             )  # fmt: skip
 
@@ -281,7 +282,7 @@ class HeldComparison:
             isr_then=held.isr,
         )  # fmt: skip
         if verdict.best == known.node_id and self._is_unknown(place, known.held[place]):
-            return False  # nobody else is known: we can't serve it
+            return False  # nothing else is known: we can't serve it
         if verdict.act is Act.WAIT:
             if awaited:
                 self._say_awaited(place, awaited, now_ms)
@@ -305,8 +306,8 @@ class HeldComparison:
             return
         self._said_ms[place] = now_ms
         _log.warning(
-            "replica held on: brokers are registered, and have not said yet where their logs end; they may be recovering them"
-            " partition=%s-%d waits_for=%s waiting_s=%d; to wait no longer: headrace cluster accept-loss %s:%d",
+            "replica still held: registered brokers have not reported their log ends yet, they may be recovering"
+            " partition=%s-%d waits_for=%s waiting_s=%d; to stop waiting: headrace cluster accept-loss %s:%d",
             *place, sorted(awaited), (now_ms - since_ms) // 1_000, *place,
         )  # fmt: skip
 
@@ -348,7 +349,9 @@ class HeldComparison:
                 is_led = state.leader != NO_LEADER and not is_kept
                 if not is_led and not await write_state(self._zk, known, place, topic, state, elected):
                     return
-            report_loss(place, offset, held, f"no other replica has more: {ends_of(others)}" if not is_kept else KEPT)
+            report_loss(
+                place, offset, held, f"no other replica has more records: {ends_of(others)}" if not is_kept else KEPT
+            )
             owners.drop(place)
         elif state.leader == NO_LEADER:
             best = others[verdict.best]
@@ -360,7 +363,7 @@ class HeldComparison:
                 may_begin_at = own.offset if verdict.best in state.isr else 0  # where the parting is not known
                 parted = [partings.get(verdict.best, may_begin_at)]
                 offset = min(lowest, first_lost(own, best, others, state.isr, parted))
-            report_loss(place, offset, held, f"broker {verdict.best} has more than this one, and is to lead")
+            report_loss(place, offset, held, f"broker {verdict.best} has more records than this one and will lead")
             leader_epoch = first_of_history(state.leader_epoch)
             elected = state._replace(isr=(verdict.best,), leader_epoch=leader_epoch)
             if not await write_state(self._zk, known, place, topic, state, elected):
@@ -385,7 +388,7 @@ class HeldComparison:
         return self._settings.value(broker_key)
 
 
-KEPT = "an operator says that the log of this one counts"
+KEPT = "an operator chose the log of this replica"
 
 
 def _replicas(topic: Topic, index: int) -> tuple[int, ...]:
@@ -426,4 +429,4 @@ async def read_held_states(zk: ZkSession, known: KnownCluster, places: Collectio
         try:
             known.set_states(topic, {index: znodes.decode_state(path, node.data, node.version)})
         except BadZnode as failure:
-            _log.error("partition state kept as it was reason=%s", failure)
+            _log.error("partition state left unchanged reason=%s", failure)

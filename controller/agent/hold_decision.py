@@ -9,7 +9,7 @@ acknowledged (decision 013). Among the in-sync logs the rank chooses: what is co
     another's log is ahead of the state, and nobody has accepted a loss                     WAIT: it compares all, or has a conflict
     our log is missing, we alone are in the ISR, and all that were in it before are known   HAND_OVER to the best of these
     all that are registered have told, unclean election is allowed, none contains ours      RELEASE
-    our log is missing, and no other in-sync one is known, nor unclean election allowed     WAIT, until somebody accepts the loss
+    our log is missing, and no other in-sync one is known, nor unclean election allowed     WAIT, until an operator accepts the loss
     another log is not known: its node is away, or does not say                             WAIT for it, and for a better one
     the best is in the ISR: it is elected before us, or holds itself                        WAIT for it
     a later one has parted from ours, and it is proven that ours has lost something         WAIT for an operator
@@ -32,7 +32,8 @@ Apache's brokers don't tell the last epoch of a log. In the ISR theirs is compar
 one may be the tail of a leader of before, which nobody acknowledged: nothing is given away to it, it counts as not known. So does one of
 another epoch, where it is not known up to where it is the same as ours.
 
-A log that is not known counts until somebody accepts the loss; or, where nothing proves one and its broker is not registered, the time is
+A log that is not known counts until an operator accepts the loss; or, where nothing proves one and its broker is not
+registered, the time is
 over. A registered broker is not away: it recovers its log, and says soon where that ends.
 """
 
@@ -111,7 +112,7 @@ def decide(
     is_proven        whether it is known that our log lost something
     is_missing       whether there was no log at all here: its disk may come back
     is_late          whether unclean.recovery.timeout.ms is over
-    is_accepted      whether somebody accepts the loss
+    is_accepted      whether an operator accepts the loss
     may_be_unclean   unclean.leader.election.enable of the topic
     awaited          brokers that are registered, and have not said yet where their logs end
     disputed_by      brokers whose logs are ahead of the partition's state
@@ -223,7 +224,7 @@ def _kept(node_id: int, others: Mapping[int, LogEnd | None], keep: int) -> Verdi
 def may_part(own: LogEnd, others: Mapping[int, LogEnd | None]) -> bool:
     """Whether another replica may have committed records that ours, the best one, lacks. One of the same last epoch has none.
 
-    Those of Apache's brokers don't count: they follow whoever leads.
+    Those of Apache's brokers don't count: they follow the current leader.
     """
     return any(end is None or end.epoch not in (own.epoch, EPOCH_UNKNOWN) for end in others.values())
 

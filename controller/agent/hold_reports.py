@@ -22,7 +22,7 @@ def report_loss(place: Place, offset: int, held: HeldReplica, why: str) -> None:
     """Records may be lost from an offset on."""
     _log.error(
         "acknowledged records may be lost partition=%s-%d first_offset=%d checkpointed_high_watermark=%s"
-        " reason=%s; compare what its consumers have seen from that offset on, and send again what is missing",
+        " reason=%s; compare what its consumers have read from that offset on, and produce missing records again",
         *place, offset, held.high_watermark if held.high_watermark > offset else "unknown", why,
     )  # fmt: skip
 
@@ -73,7 +73,7 @@ def choices_of(
 def report_choices(place: Place, choices: Sequence[Choice]) -> None:
     """No log has all that the others have, and an operator has to say which one counts."""
     _log.error(
-        "replica held: logs have parted, and none has all that the others have; an operator says which one counts partition=%s-%d: %s",
+        "replica held: the logs have diverged and none has all records; an operator must choose one partition=%s-%d: %s",
         *place, said_choices(place, choices),
     )  # fmt: skip
 
@@ -83,7 +83,7 @@ def said_choices(place: Place, choices: Sequence[Choice]) -> str:
     return "; ".join(
         f"headrace cluster accept-loss {place[0]}:{place[1]} --keep {one.broker} keeps log_end={one.end.offset}"
         f" log_epoch={one.end.epoch} high_watermark={_offset(one.end.high_watermark)}"
-        f" and loses what the others have from offset {_offset(one.loses_from)} on"
+        f" and loses the records of the others from offset {_offset(one.loses_from)} on"
         for one in choices
     )
 
@@ -95,7 +95,7 @@ def _offset(offset: int) -> str:
 def ends_of(others: Mapping[int, LogEnd | None]) -> str:
     """Where the logs of other brokers end."""
     return ", ".join(
-        f"{broker} {'is not known' if end is None else f'ends at {end.offset} in epoch {end.epoch}'}"
+        f"{broker} {'is unknown' if end is None else f'ends at {end.offset} in epoch {end.epoch}'}"
         for broker, end in others.items()
     )
 

@@ -50,7 +50,6 @@ from headrace.controller.zookeeper.errors import ZkConflict, ZkError
 from headrace.controller.zookeeper.held_reader import read_znodes, unread_in
 from headrace.controller.zookeeper.held_znodes import NO_OFFSET, HeldReplica
 from headrace.controller.zookeeper.session import ZkSession
-from headrace.controller.zookeeper.tasks import Task, Tasks
 from headrace.controller.zookeeper.transaction import Transaction
 from headrace.controller.zookeeper.znodes import BadZnode
 from headrace.errors import ErrorCode
@@ -62,6 +61,7 @@ from headrace.limits import (
     ISR_WRITES_IN_FLIGHT_MAX,
     OPENED_LOGS_WAITING_MAX,
 )
+from headrace.runtime.tasks import Task, Tasks
 from headrace.settings import Settings
 from headrace.shm.cluster_view import DeletedTopic
 from headrace.shm.messages import (
@@ -160,8 +160,8 @@ class Holds:
         waiting = sorted(held.keys() - set(sole))
         if waiting:
             _log.warning(
-                "the machine went down, or a log directory is another: replicas that are in sync still are held until it is known that"
-                " no other one has more partitions=%d some=%s", len(waiting), some_of(waiting),
+                "the machine went down or a log directory was replaced: in-sync replicas are held until it is known"
+                " that no other replica has more partitions=%d some=%s", len(waiting), some_of(waiting),
             )  # fmt: skip
 
     async def load(self) -> None:
@@ -195,7 +195,7 @@ class Holds:
         self._unread.add(name)
         self._known.unread_holds.add(held_znodes.topic_of_held(name))
         _log.error(
-            "it is not known what is held: files of the topic stay until it is deleted, and the znode stays as it is name=%s reason=%s",
+            "held replicas of a topic are unknown: its files are kept until it is deleted, its znode is left unchanged name=%s reason=%s",
             name, failure,
         )  # fmt: skip
 
@@ -221,7 +221,7 @@ class Holds:
         elif len(self._early) < OPENED_LOGS_WAITING_MAX:
             self._early.append((token, bytes(body), take))
         else:
-            raise struct.error("too many logs were opened before it was known what is held")
+            raise struct.error("too many logs were opened before held replicas were known")
 
         def respond(is_done: bool) -> bytes:
             return OPENED_RESULT.pack(ErrorCode.NONE if is_done else ErrorCode.REQUEST_TIMED_OUT)
@@ -323,7 +323,7 @@ class Holds:
         await begin_epochs(self._zk, self._tasks, self._known.node_id, lost)  # offsets begin again
         for place in self._missing.take(lost):
             if found[place] is Absence.LOST:
-                why = "its log is not found, no log directory is new, and it has no other replica"
+                why = "its log was not found, no log directory is new, and the partition has no other replica"
                 report_loss(place, 0, self._known.held.get(place, NOTHING_HELD), why)
             self._drop(place)
 
@@ -396,9 +396,7 @@ class Holds:
                 self._drop(place)
         if over:
             self._next_ms = 0  # ZooKeeper is to say so
-            _log.info(
-                "replicas are not held any more, others are in sync partitions=%d some=%s", len(over), some_of(over)
-            )
+            _log.info("replicas no longer held, others are in sync partitions=%d some=%s", len(over), some_of(over))
 
     def _drop(self, place: Place) -> None:
         held = self._known.held.pop(place, None)
@@ -494,7 +492,9 @@ class Holds:
             self._unsure.discard(name)
             self._stored.add(name)
             return name
-        raise ZkError(f"{self._path_of(name)} was changed by others {HELD_WRITE_TRIES_MAX} times while it was written")
+        raise ZkError(
+            f"{self._path_of(name)} was changed by other clients {HELD_WRITE_TRIES_MAX} times while it was being written"
+        )
 
     async def _look_at(self, name: str) -> None:
         """What a znode of ours is now: its create may have had no reply. raises ZkError"""

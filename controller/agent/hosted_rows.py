@@ -30,7 +30,7 @@ class HostedRows:
         """Whether the owner has taken its role in a partition, or the topic was deleted meanwhile: nobody will."""
         topic, index = replica
         now = self._known.topics.get(topic.name)
-        if now is None or now.topic_id != topic.topic_id:
+        if now is None or now.topic_id != topic.topic_id or index >= len(now.states):
             return True
         state, slot = now.states[index], self._known.slots.get(topic.name, index)
         row = self._seat.partitions.read(slot) if state is not None and slot >= 0 else None
@@ -69,18 +69,20 @@ class HostedRows:
         return is_held or self.is_offline(topic, index)
 
     def outcome(self, topic: Topic, index: int, leader_epoch: int) -> ErrorCode | None:
-        """What became of a role that the controller told; None: nothing yet.
+        """What became of a role that the controller assigned; None: nothing yet.
 
         topic          as it was then
         leader_epoch   of the role
         """
         now = self._known.topics.get(topic.name)
-        if now is None or is_another(now.topic_id, topic.topic_id) or self._known.node_id not in now.replicas[index]:
+        if now is None or is_another(now.topic_id, topic.topic_id) or index >= len(now.states):
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        if self._known.node_id not in now.replicas[index]:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         if self.cannot_serve(now, index):
             return ErrorCode.KAFKA_STORAGE_ERROR
         if self._known.is_held(now, index):
-            return None  # who is told of it may ask ZooKeeper why
+            return None  # who is notified of it may ask ZooKeeper why
         slot = self._known.slots.get(now.name, index)
         row = self._seat.partitions.read(slot) if slot >= 0 else None
         if row is None or row.key != partition_key(now.name, index, now.topic_id) or row.state not in _SERVING:

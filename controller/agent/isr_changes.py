@@ -8,13 +8,13 @@ Runs in: the controller process of every node. A partition worker asks by ALTER_
 The view is published before the answer, so whoever was answered acts on what came of it. An answer is an error code: NONE, what
 the controller said, or why it was not asked. INELIGIBLE_REPLICA and OPERATION_NOT_ATTEMPTED alone say that nothing was done and
 that what is known is what is; after any other the leader asks again, and an equal state is answered with NONE. A second change
-of a partition waits for the first, whoever asked that one.
+of a partition waits for the first, regardless of the process that asked.
 
 Who makes them is passed in: the active controller (AlterPartition), or from inter.broker.protocol.version 2.6 ZooKeeper itself
 (`isr_writer.py`). Where either has another state than we know, it is read again (KAFKA-2729).
 
 A change may have waited here while this process was stopped, and a broker that would join have started again, with another log. Before
-AlterPartition v3 nobody else would see that: its registration is read again before the change leaves.
+AlterPartition v3 no other process would see that: its registration is read again before the change leaves.
 
 A change to the ISR that is there already comes from a partition worker whose predecessor died: what that one asked for may still wait at
 a controller that was stopped. The controller would answer it without a write, and carry out the older one later. So the state is written
@@ -36,11 +36,11 @@ from headrace.controller.cluster.topic import is_older
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ZkError
 from headrace.controller.zookeeper.session import ZkSession
-from headrace.controller.zookeeper.tasks import Task, Tasks
 from headrace.controller.zookeeper.znodes import BadZnode, PartitionState
 from headrace.errors import ErrorCode
 from headrace.ids import NO_EPOCH, partition_key
 from headrace.limits import ISR_ALTERATIONS_IN_FLIGHT_MAX, ISR_ANSWER_MS_MAX
+from headrace.runtime.tasks import Task, Tasks
 from headrace.shm.messages import ALTER_ISR_HEADER, ALTER_ISR_KNOWN, ALTER_ISR_RESULT, ALTER_ISR_WANTED
 
 _log = logging.getLogger(__name__)
@@ -206,7 +206,7 @@ class IsrChanges:
         topic = known.topics.get(asked.name)
         if topic is None or asked.key != partition_key(asked.name, asked.index, topic.topic_id):
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        state = topic.states[asked.index]
+        state = topic.state_of(asked.index)
         if state is None or state.leader != known.node_id:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         if state.leader_epoch != asked.leader_epoch:
@@ -232,7 +232,7 @@ class IsrChanges:
                     stale.append((topic, asked.index))
             else:
                 asked.error = ErrorCode.NONE
-                state = topic.states[asked.index] if topic is not None and is_current else None
+                state = topic.state_of(asked.index) if topic is not None and is_current else None
                 if topic is not None and state is not None and not is_older(outcome, state):
                     topic.revision += 1
                     self._known.set_states(topic, {asked.index: outcome})
@@ -247,7 +247,7 @@ class IsrChanges:
             try:
                 self._known.set_states(topic, {index: znodes.decode_state(path, node.data, node.version)})
             except BadZnode as failure:
-                _log.error("partition state kept as it was reason=%s", failure)
+                _log.error("partition state left unchanged reason=%s", failure)
 
 
 _STALE = (ErrorCode.INVALID_UPDATE_VERSION, ErrorCode.FENCED_LEADER_EPOCH)

@@ -1,6 +1,6 @@
 """In-sync replicas written into ZooKeeper by their leader, as at an inter.broker.protocol.version below 2.7.
 
-Runs in: the controller process of a node that leads. The write expects the version that we know. Where that is another, somebody wrote
+Runs in: the controller process of a node that leads. The write expects the version that we know. Where that is another, a client wrote
 it, or we did and got no reply: what is there now tells. The controller hears of it by a node of its own, which names
 many partitions: once nothing changed for LINGER_MS, or after ISR_NOTICE_MS_MAX. What a process that was killed has not told, the next one
 owes: it doesn't know what that is, and tells all that the node leads (`owe`).
@@ -21,11 +21,11 @@ from headrace.controller.cluster.known_cluster import KnownCluster
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ZkConflict, ZkError
 from headrace.controller.zookeeper.session import ZkSession
-from headrace.controller.zookeeper.tasks import Task, Tasks
 from headrace.controller.zookeeper.transaction import Transaction
 from headrace.controller.zookeeper.znodes import BadZnode
 from headrace.errors import ErrorCode
 from headrace.limits import ISR_NOTICE_MS_MAX, ISR_NOTICE_PARTITIONS_MAX, ISR_WRITES_IN_FLIGHT_MAX
+from headrace.runtime.tasks import Task, Tasks
 
 LINGER_MS = 5_000  # Kafka's
 
@@ -76,14 +76,14 @@ class IsrWriter:
         return outcomes
 
     def owe(self, known: KnownCluster) -> None:
-        """A process before this one may have changed ISRs of what the node leads, and not told the controller."""
+        """A process before this one may have changed ISRs of what the node leads, and not notified the controller."""
         for name in known.topics_on([known.node_id]):
             for index, state in enumerate(known.topics[name].states):
                 if state is not None and state.leader == known.node_id:
                     self._note((name, index))
 
     def tell(self) -> int:
-        """Tell the controller, where it is time; returns what was begun."""
+        """Notify the controller, where it is time; returns what was begun."""
         next_ms = self.next_ms
         if next_ms is None or self._monotonic_ms() < next_ms:
             return 0
@@ -92,7 +92,7 @@ class IsrWriter:
         return 1
 
     async def _write(self, change: IsrChange) -> Outcome:
-        """raises   ZkConflict, where somebody else wrote it; ZkError; BadZnode"""
+        """raises   ZkConflict, where another client wrote it; ZkError; BadZnode"""
         path = znodes.state_path(change.topic, change.index)
         state = change.state
         try:

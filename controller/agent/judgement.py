@@ -1,4 +1,4 @@
-"""Whether a node does what a controller tells it. Pure: what was told, what is known, the answer.
+"""Whether a node does what a controller tells it. Pure: the request, what is known, the answer.
 
 Runs in: the controller process of every node. The order is Kafka's; what comes first decides:
 
@@ -14,7 +14,8 @@ Runs in: the controller process of every node. The order is Kafka's; what comes 
                       its leader epoch is below that of the role           FENCED_LEADER_EPOCH
                       equal or above; -1: not said                         done
 
-A node reads ZooKeeper as well, so a leader epoch may be known before it is told: it is stale only when it was told before. A stop
+A node reads ZooKeeper as well, so a leader epoch may be known before a request names it: it is stale only if a
+request named it before. A stop
 counts with an equal epoch: a cancelled reassignment left strays otherwise (KAFKA-13972). A log that is out of service is said
 first: a controller that has just been elected learns of it by telling what was told before.
 
@@ -59,7 +60,7 @@ def judge_role(
 
     topic         as it is known, None: ZooKeeper does not have it
     topic_id      that the request names, '': none
-    is_replica    whether this node is among the replicas that were told
+    is_replica    whether this node is among the replicas in the request
     is_offline    whether its log is out of service here
     """
     if topic is None or index >= len(topic.states):

@@ -4,7 +4,7 @@ Runs in: the controller process of every node. A process that finds a directory 
 replicas follow that, and their rows turn OFFLINE. Only then the node tells, for the controller asks at once which replicas
 they are. While a directory is away all rows are scanned each SCAN_PAUSE_MS: an owner may take its time.
 
-A replica is lost without its directory as well: its files contradict its offsets, or its owner, begun anew, can't open them. That may come
+A replica is lost without its directory as well: its files contradict its offsets, or its owner, restarted, can't open them. That may come
 after a LeaderAndIsr was answered. So OFFLINE_ROWS_PER_SCAN_MAX rows are scanned each SCAN_PAUSE_MS, all the time.
 
 And a log that could not be opened may be opened later, as soon as there is room: replicas that a LeaderAndIsr was refused for, or that were
@@ -12,7 +12,7 @@ offline as this process began, are looked at in the same way until they serve. E
 
     /log_dir_event_notification/log_dir_event_N
 
-Any broker writes that, whoever the controller is. A new controller asks by itself.
+Any broker writes that, regardless of the controller. A new controller asks by itself.
 
 Source: Kafka `KafkaZkClient.propagateLogDirEvent`; KIP-112.
 """
@@ -27,9 +27,9 @@ from headrace.controller.cluster.known_cluster import KnownCluster
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ZkError
 from headrace.controller.zookeeper.session import ZkSession
-from headrace.controller.zookeeper.tasks import Task, Tasks
 from headrace.controller.zookeeper.transaction import Transaction
 from headrace.limits import OFFLINE_ROWS_PER_SCAN_MAX
+from headrace.runtime.tasks import Task, Tasks
 
 SCAN_PAUSE_MS = 1_000
 
@@ -77,7 +77,7 @@ class LogDirFailures:
         return 1
 
     def _scan_some(self) -> set[Place]:
-        """Replicas that are offline, of the next ones of all. One that is in service again is told of when it is lost the next time."""
+        """Replicas that are offline, of the next ones of all. One that is in service again is notified of when it is lost the next time."""
         found = set()
         if not self._left:
             self._left = list(self._hosted())
@@ -93,7 +93,7 @@ class LogDirFailures:
         return found
 
     def _is_back(self, place: Place) -> bool:
-        """Whether a replica that was refused serves now, or is not known any more."""
+        """Whether a replica that was refused serves now, or is no longer known."""
         topic = self._known.topics.get(place[0])
         return topic is None or place[1] >= len(topic.states) or self._rows.is_in_service(topic, place[1])
 
@@ -109,15 +109,15 @@ class LogDirFailures:
                     yield name, index
 
     async def _tell(self, offline: set[Place], back: set[Place]) -> None:
-        """raises   ZkError: it is told again"""
+        """raises   ZkError: it is reported again"""
         transaction = Transaction()
         data = znodes.encode_log_dir_event(self._known.node_id)
         transaction.create(znodes.LOG_DIR_EVENT_PREFIX, data, is_sequential=True)
         await self._zk.commit(transaction)
         if offline - self._told:
-            _log.warning("replicas that are offline are reported to the controller replicas=%d", len(offline))
+            _log.warning("reporting offline replicas to the controller replicas=%d", len(offline))
         if back:
-            _log.info("replicas that were offline serve again, the controller is notified replicas=%d", len(back))
+            _log.info("offline replicas are back, notifying the controller replicas=%d", len(back))
         self._rows.refused -= back
         self._found -= back
         self._told = (self._told | offline) - back

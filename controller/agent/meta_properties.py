@@ -39,8 +39,8 @@ def check_or_write(log_dir: Path, cluster_id: str, node_id: int) -> None:
         raise ConfigError(
             "log.dirs",
             str(log_dir),
-            f"{path} has version {found['version']}: Kafka in KRaft mode wrote it, only ZooKeeper mode can be "
-            f"opened; use another directory",
+            f"{path} has version {found['version']}, written by Kafka in KRaft mode; only ZooKeeper mode is"
+            " supported: use another directory",
         )
     held_by = found.get("cluster.id", cluster_id)
     if held_by != cluster_id:

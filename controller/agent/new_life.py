@@ -17,7 +17,7 @@ session of the life before. A controller process that is restarted alone keeps i
     register                                     a follower like any that was away
 
 Without that a new controller, which has not seen the old registration, would have us lead on in the same leader epoch. Where all members
-of an ISR were lost at once nobody is waited for: these replicas are held back, if they may have lost something.
+of an ISR were lost at once nothing is waited for: these replicas are held back, if they may have lost something.
 
 Source: Kafka, where a restart always is a new session; KIP-380; KIP-966, as far as it needs nothing of the controller (decisions 013, 014).
 """
@@ -32,13 +32,13 @@ from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import Node, ZkConflict
 from headrace.controller.zookeeper.held_reader import read_held_by
 from headrace.controller.zookeeper.held_znodes import HeldReplica
-from headrace.controller.zookeeper.outage import Reminder
 from headrace.controller.zookeeper.session import ZkSession
-from headrace.controller.zookeeper.tasks import Tasks
 from headrace.controller.zookeeper.transaction import Transaction
 from headrace.controller.zookeeper.znodes import BadZnode, PartitionState
 from headrace.ids import NO_LEADER
 from headrace.limits import ISR_WRITES_IN_FLIGHT_MAX, NEW_LIFE_WAIT_MS_MAX, READS_IN_FLIGHT_MAX
+from headrace.log_rate_limit import GrowingInterval
+from headrace.runtime.tasks import Tasks
 
 WAIT_INTERVAL_MS = 100
 LEADERLESS_MS = 30_000  # a controller elects in less, also one that has to be elected first
@@ -59,7 +59,7 @@ async def end_life_before(
     await _remove_registration(zk, node_id)
     others = {int(name) for name in await zk.children(znodes.BROKER_IDS) if name.isdecimal()} - {node_id}
     if not others:
-        return []  # nobody has more, and nobody holds back a request of ours
+        return []  # nobody has more, and nothing holds back a request of ours
     hosted = await _hosted(zk, tasks, node_id)
     left = await _wait_out_of_isrs(zk, tasks, node_id, list(hosted), wait_ms_max)
     await _fence(zk, tasks, node_id, [place for place, one in hosted.items() if not one.is_sole])
@@ -71,9 +71,9 @@ async def _wait_out_of_isrs(
 ) -> Collection[Partition]:
     """Wait until no ISR that has a living member has this node; those that have it still at the end.
 
-    Where nobody leads for LEADERLESS_MS, the living members can't: their directory failed. Nothing comes of waiting for them.
+    Where there is no leader for LEADERLESS_MS, the living members can't: their directory failed. Nothing comes of waiting for them.
     """
-    reminder = Reminder()
+    reminder = GrowingInterval()
     deadline = time.monotonic() + wait_ms_max / 1000
     leaderless: dict[Partition, float] = {}  # since when
     while found := await _in_sync_beside_others(zk, tasks, node_id, partitions):
@@ -146,7 +146,7 @@ async def _rewrite(zk: ZkSession, tasks: Tasks, led: Sequence[tuple[Partition, s
             try:
                 await zk.set(path, node.data, node.version)
             except ZkConflict:
-                pass  # somebody else wrote it: its version has moved
+                pass  # another client wrote it: its version has moved
 
     await tasks.share(min(ISR_WRITES_IN_FLIGHT_MAX, len(led)), write_some)
     transaction = Transaction()
@@ -198,7 +198,7 @@ async def _hosted(zk: ZkSession, tasks: Tasks, node_id: int) -> dict[Partition, 
             try:
                 topic = znodes.decode_topic(name, node.data)
             except BadZnode as failure:
-                _log.warning("topic not waited for reason=%s", failure)
+                _log.warning("not waiting for a topic reason=%s", failure)
                 continue
             for index, ids in enumerate(topic.replicas):
                 if node_id in ids:

@@ -1,4 +1,4 @@
-"""Replicas that the active controller says are new (LeaderAndIsr, `isNew`): their owners are told, before the role is taken.
+"""Replicas that the active controller says are new (LeaderAndIsr, `isNew`): their owners are notified, before the role is taken.
 
 Runs in: the controller process of every node. Where a log directory has failed, an owner makes no empty log of a partition that it
 does not find, for it may lie there. A new replica lies nowhere: only the controller knows which one is (KAFKA-10314). On a node
@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from headrace.controller.zookeeper.tasks import Future, Tasks
 from headrace.ids import PartitionKey, owner_of
 from headrace.limits import NEW_REPLICAS_WAIT_MS_MAX
+from headrace.runtime.tasks import Future, Tasks
 from headrace.shm.messages import NEW_REPLICA, ReplyStatus, RequestKind
 from headrace.shm.seat import Seat
 
@@ -37,7 +37,7 @@ class NewReplicas:
         self._ask = ask
 
     async def tell(self, replicas: Iterable[Replica]) -> None:
-        """Tell the owners of these, and wait until they have heard it; they are not visited where no directory has failed.
+        """Notify the owners of these, and wait until they have heard it; they are not visited where no directory has failed.
 
         An owner that dies meanwhile, or is asked too much, makes none of them: the role is answered KAFKA_STORAGE_ERROR, as if nobody
         had said that it is new.

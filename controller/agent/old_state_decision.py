@@ -1,4 +1,4 @@
-"""Replicas whose logs are ahead of their partition's state: ZooKeeper was put back to a state of the past (decision 015).
+"""Replicas whose logs are ahead of their partition's state: ZooKeeper was put back to an old state (decision 015).
 
 Runs in: the controller process of the node that holds such a replica. What is decided is pure; what is written is the state, by the
 version that was read. Another log is the same as ours up to where they parted (`log_parting.py`). It has more where it goes on from there,
@@ -7,13 +7,13 @@ rank (the leader epoch of the last record, then the end) chooses among these, an
 
     an operator says whose log counts                                    RAISE that one
     another broker has a conflict about this partition                   WAIT for an operator
-    another log is not known: its node is away, or does not say          WAIT for it, unless somebody accepts the loss
-    it is not known where another log parted from ours                   WAIT for it, unless somebody accepts the loss
-    another is longer, and its last epoch not told (Apache's brokers)    WAIT for it, unless somebody accepts the loss
-    ours is missing: its disk may be mounted again                       WAIT, unless somebody accepts the loss
-    ours had no topic id, and another has records                        WAIT for somebody who says which counts; accepted: RAISE,
+    another log is not known: its node is away, or does not say          WAIT for it, unless an operator accepts the loss
+    it is not known where another log parted from ours                   WAIT for it, unless an operator accepts the loss
+    another is longer, and its last epoch not told (Apache's brokers)    WAIT for it, unless an operator accepts the loss
+    ours is missing: its disk may be mounted again                       WAIT, unless an operator accepts the loss
+    ours had no topic id, and another has records                        WAIT for an operator who says which counts; accepted: RAISE,
                                                                          the other leads
-    another is another history, and both may be acknowledged             WAIT for somebody who says which counts: a conflict; accepted:
+    another is another history, and both may be acknowledged             WAIT for an operator who says which counts: a conflict; accepted:
                                                                          RAISE, the other leads, the state's leader first
     the best lacks what ours has, or what another has                    WAIT for it: it compares the logs itself
     else                                                                 RAISE: the best leads, in an epoch above all
@@ -24,7 +24,7 @@ rank (the leader epoch of the last record, then the end) chooses among these, an
                    its leader may have acknowledged it. A log that nothing but `headrace cluster restored` has held proves no such thing
 
     raised    leader -1, the ISR is the best one, the leader epoch begins a later era (`leader_eras.py`) than any that was heard of:
-              whoever was away, and knows epochs that nobody else does, finds its log below it all the same
+              whoever was away, and knows epochs that no other process does, finds its log below it all the same
 
 A log without a topic id may be of an earlier topic of the name: its epochs say nothing of what is acknowledged now.
 
@@ -58,8 +58,8 @@ class OldVerdict(NamedTuple):
     """What is decided.
 
     best             the replica with the best log
-    waits_for        brokers; with `is_conflict` those of the other history, the state's leader first, for somebody who decides
-    is_conflict      there are two histories: that is remembered, whoever leads and whoever is away, until somebody decides
+    waits_for        brokers; with `is_conflict` those of the other history, the state's leader first, for an operator who decides
+    is_conflict      there are two histories: that is remembered, regardless of the leader and whoever is away, until an operator decides
     first_offset     from which on records that were acknowledged may be lost; -1: none are
     parted_at        where our log has parted from the others at the least, -1: nowhere, as far as is known
     """
@@ -103,7 +103,7 @@ def decide_old(
 ) -> OldVerdict:
     """One held replica whose log is ahead.
 
-    is_accepted      whether somebody accepts the loss
+    is_accepted      whether an operator accepts the loss
     keep             whose log is to lead, as they say; NO_LEADER: that was not said
     high_watermark   of our log, -1: not known
     is_compacted     a topic whose epochs may have no record left, so that they end elsewhere in each log
@@ -188,7 +188,7 @@ def _partings(
 
 
 def is_doubted(held: HeldReplica, broker: int, end: LogEnd, state: PartitionState, ahead: Collection[int]) -> bool:
-    """Whether an epoch that another log and ours both have may have been given twice, by a state of the past: where it ends says nothing.
+    """Whether an epoch that another log and ours both have may have been given twice, by an old state: where it ends says nothing.
 
     The logs have parted at `parted_at` at the latest. Where the epoch before that ended there, its broker is asked.
     """
@@ -241,7 +241,7 @@ def _rivals(
 
 
 def _best(node_id: int, own: LogEnd, ends: Mapping[int, LogEnd | None], partings: Mapping[int, int]) -> int:
-    """Who has the best log: a later epoch without a record that we lack is not better, nor one that is not told."""
+    """Who has the best log: a later epoch without a record that we lack is not better, nor one that is not reported."""
     best, rank = node_id, own.rank
     for broker, end in ends.items():
         if end is None:

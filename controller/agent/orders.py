@@ -4,10 +4,10 @@ Runs in: the controller process of every node. The handlers (`controller/admin/a
 events; here they are carried out, without a look into ZooKeeper:
 
     LeadersTold       states that are newer than what is known; a LeaderAndIsr has replicas take their roles
-    ReplicasStopped   a replica that is kept follows nobody; one that is deleted goes by itself; with the leader epoch -2 its whole
+    ReplicasStopped   a replica that is kept follows no leader; one that is deleted goes by itself; with the leader epoch -2 its whole
                       topic does
 
-A topic that is not known is read first (`learn`): its overrides stand in ZooKeeper alone. Brokers and the controller are not taken
+A topic that is not known is read first (`learn`): its overrides are in ZooKeeper alone. Brokers and the controller are not taken
 from requests: /brokers/ids and /controller are followed, they have the epochs, and a request may be older than they are. Where
 a request names others than are known, they are read again.
 
@@ -26,8 +26,8 @@ from headrace.controller.agent.judgement import EPOCH_DURING_DELETE
 from headrace.controller.cluster import events
 from headrace.controller.cluster.known_cluster import KnownCluster, is_another
 from headrace.controller.zookeeper import znodes
-from headrace.controller.zookeeper.tasks import Tasks
 from headrace.limits import LEARN_TRIES_MAX, REQUEST_WORK_MS_MAX
+from headrace.runtime.tasks import Tasks
 from headrace.shm.cluster_view import DoomedReplica
 
 LEARN_PAUSE_MS = 50  # ours may be a server of ZooKeeper that is behind the controller's
@@ -60,7 +60,7 @@ class Orders:
         self._marked = marked
 
     async def learn(self, told: Mapping[str, events.ToldTopic]) -> None:
-        """Read topics that are not known as they were told: new ones, grown ones, others of the same name. raises ZkError
+        """Read topics that are not known as they were sent: new ones, grown ones, others of the same name. raises ZkError
 
         With all their states: a LeaderAndIsr names those of this node alone, and clients want to know the other leaders, too.
         What a request of very many names takes longer for is read when the names of all are followed.

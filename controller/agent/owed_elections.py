@@ -57,7 +57,7 @@ class OwedElections:
         self._owed[place] = _Owed(self._monotonic_ms() + ELECT_MS)
 
     async def settle(self) -> None:
-        """Register again, where nobody leads yet after a while. raises ZkError"""
+        """Register again, where there is no leader yet after a while. raises ZkError"""
         known, now_ms = self._known, self._monotonic_ms()
         for place, owed in list(self._owed.items()):
             topic = known.topics.get(place[0])

@@ -49,7 +49,7 @@ class ProducerIdFile:
                 self._refused.discard(log_dir)
             except OSError as failure:
                 if log_dir not in self._refused:
-                    _log.warning("producer ids not noted in a log directory path=%s reason=%s", path, failure)
+                    _log.warning("producer ids not recorded in a log directory path=%s reason=%s", path, failure)
                 self._refused.add(log_dir)
 
 

@@ -20,9 +20,9 @@ from headrace.controller.agent.producer_id_file import PRODUCER_ID_MAX, Producer
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ZkConflict, ZkError
 from headrace.controller.zookeeper.session import ZkSession
-from headrace.controller.zookeeper.tasks import Future
 from headrace.controller.zookeeper.znodes import BadZnode
 from headrace.limits import PRODUCER_ID_TRIES_MAX, PRODUCER_IDS_SKIPPED
+from headrace.runtime.tasks import Future
 
 BLOCK = 1000
 
@@ -44,7 +44,7 @@ class ProducerIds:
         """Have a block at hand, so that producers start in a short outage of ZooKeeper. raises ZkError"""
         while self._next >= self._end:
             if self._claimed is not None:
-                await self._claimed  # somebody else's claim; the ids of its block may be gone by the time we go on
+                await self._claimed  # another client's claim; the ids of its block may be gone by the time we go on
                 continue
             claimed = self._claimed = Future()
             try:
@@ -76,7 +76,7 @@ class ProducerIds:
             counted = znodes.decode_producer_id_block(node.data)
             first = self._unused_from(counted)
             if first > PRODUCER_ID_MAX - BLOCK:
-                raise ZkError(f"producer ids are used up: the next block would begin at {first}")
+                raise ZkError(f"producer ids are exhausted: the next block would begin at {first}")
             data = znodes.encode_producer_id_block(broker_id, first, first + BLOCK - 1)
             try:
                 await self._zk.set(znodes.PRODUCER_ID_BLOCK, data, node.version)
@@ -97,7 +97,7 @@ class ProducerIds:
             try:
                 counted = 0 if node is None else znodes.decode_producer_id_block(node.data)
             except BadZnode as failure:
-                _log.error("producer ids are not given out reason=%s", failure)
+                _log.error("producer ids not allocated reason=%s", failure)
                 return
             first = self._unused_from(counted)
             if first == counted:
@@ -115,7 +115,7 @@ class ProducerIds:
             self._given.note(first)
             return
         raise ZkError(
-            f"the counter of producer ids was changed by others {PRODUCER_ID_TRIES_MAX} times while it was compared"
+            f"the counter of producer ids was changed by other clients {PRODUCER_ID_TRIES_MAX} times while it was being compared"
         )
 
     def _unused_from(self, counted: int) -> int:
@@ -126,7 +126,7 @@ class ProducerIds:
         if first == counted:
             return
         _log.error(
-            "ZooKeeper counts producer ids from the past, as after a restored backup: ids are skipped counted=%d given=%d next=%d",
+            "producer id counter in ZooKeeper is too low, as after a restored backup, skipping ids counted=%d given=%d next=%d",
             counted,
             self._given.next,
             first,

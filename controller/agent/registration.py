@@ -15,11 +15,11 @@ import time
 
 from headrace.controller.zookeeper import held_znodes, znodes
 from headrace.controller.zookeeper.errors import Node, ZkConflict, ZkError
-from headrace.controller.zookeeper.outage import Reminder
 from headrace.controller.zookeeper.session import ZkSession
-from headrace.controller.zookeeper.tasks import Tasks
 from headrace.controller.zookeeper.transaction import Transaction
 from headrace.errors import HeadraceError
+from headrace.log_rate_limit import GrowingInterval
+from headrace.runtime.tasks import Tasks
 
 WAIT_INTERVAL_MS = 100
 
@@ -31,7 +31,7 @@ class IdHeld(HeadraceError):
 
 
 class Unregistered(ZkError):
-    """Our node in /brokers/ids is gone, and our session is not: somebody removed it."""
+    """Our node in /brokers/ids is gone, and our session is not: an operator removed it."""
 
 
 class ForeignCluster(ZkError):
@@ -49,13 +49,13 @@ async def cluster_id(zk: ZkSession, known: str = "") -> str:
         found = znodes.decode_cluster_id(node.data) if node is not None else ""
         if known and found != known:
             raise ForeignCluster(
-                f"{znodes.CLUSTER_ID} is {found or 'not there'}, this node serves in cluster {known}: it goes on with what"
-                " it knows and makes no changes; put ZooKeeper's data back, or stop the node to begin anew"
+                f"{znodes.CLUSTER_ID} is {found or 'missing'}, but this node belongs to cluster {known}: it"
+                " continues with its last known state and makes no changes; restore ZooKeeper's data, or stop the node to start over"
             )
         if node is not None:
             return found
         made = znodes.encode_cluster_id(znodes.encode_uuid(znodes.new_uuid()))
-        await zk.ensure(znodes.CLUSTER_ID, made)  # another node may be first: read what stands there
+        await zk.ensure(znodes.CLUSTER_ID, made)  # another node may be first: read what is there
 
 
 async def register(zk: ZkSession, tasks: Tasks, node_id: int, data: bytes, wait_s: float) -> bool:
@@ -67,7 +67,7 @@ async def register(zk: ZkSession, tasks: Tasks, node_id: int, data: bytes, wait_
     """
     path = znodes.broker_path(node_id)
     deadline = time.monotonic() + wait_s
-    reminder = Reminder()
+    reminder = GrowingInterval()
     while True:
         try:
             await zk.create(path, data, is_ephemeral=True)
@@ -86,7 +86,7 @@ async def register(zk: ZkSession, tasks: Tasks, node_id: int, data: bytes, wait_
             continue
         holder = _holder(node_id, node)
         if time.monotonic() > deadline:
-            raise IdHeld(f"broker.id {node_id} is held by {holder}: end that node, or choose another id")
+            raise IdHeld(f"broker.id {node_id} is held by {holder}: stop that node, or choose another id")
         if reminder.is_due(time.monotonic_ns()):
             _log.warning("waiting for a broker id that another session holds broker_id=%d holder=%s", node_id, holder)
         await tasks.sleep(WAIT_INTERVAL_MS)
@@ -95,7 +95,7 @@ async def register(zk: ZkSession, tasks: Tasks, node_id: int, data: bytes, wait_
 async def register_again(zk: ZkSession, node_id: int) -> None:
     """Another registration of the same session, with another broker epoch: any controller takes the node for one that went and came.
 
-    raises   ZkConflict, where somebody else writes the node; ZkError
+    raises   ZkConflict, where another client writes the node; ZkError
     """
     path = znodes.broker_path(node_id)
     node = await zk.get(path)

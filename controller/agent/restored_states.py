@@ -23,9 +23,9 @@ from headrace.controller.cluster.topic import Topic, is_another, is_older
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ZkError
 from headrace.controller.zookeeper.session import ZkSession
-from headrace.controller.zookeeper.tasks import Task, Tasks
 from headrace.controller.zookeeper.znodes import BadZnode
 from headrace.limits import READS_IN_FLIGHT_MAX
+from headrace.runtime.tasks import Task, Tasks
 
 RETRY_MS = 1_000
 
@@ -133,7 +133,7 @@ def _epoch_in(data: bytes, controller_epoch: int) -> int:
     try:
         return znodes.decode_controller_epoch(data)
     except BadZnode as failure:
-        _log.error("the epoch of controllers is not compared reason=%s", failure)
+        _log.error("controller epoch not compared reason=%s", failure)
         return controller_epoch
 
 

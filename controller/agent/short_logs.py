@@ -20,10 +20,10 @@ from headrace.controller.agent.new_life import begin_epochs
 from headrace.controller.cluster.known_cluster import KnownCluster
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.session import ZkSession
-from headrace.controller.zookeeper.tasks import Tasks
 from headrace.controller.zookeeper.znodes import BadZnode
 from headrace.ids import NO_EPOCH
 from headrace.limits import READS_IN_FLIGHT_MAX
+from headrace.runtime.tasks import Tasks
 
 _log = logging.getLogger(__name__)
 
@@ -78,12 +78,12 @@ class ShortLogs:
                 except BadZnode as failure:
                     reason = str(failure)
                 _log.error(
-                    "leader epoch not begun for a log that lost its end, readers may not notice records that are written in place of"
-                    " those lost partition=%s-%d leader_epoch=%d reason=%s", *place, self._epochs.pop(place, NO_EPOCH), reason,
+                    "leader epoch not started for a log that lost its end, readers may not notice that lost records"
+                    " were replaced partition=%s-%d leader_epoch=%d reason=%s", *place, self._epochs.pop(place, NO_EPOCH), reason,
                 )  # fmt: skip
 
     def _forget_settled(self) -> None:
-        """An epoch after the one that was known, or no leader here: whoever leads next begins one."""
+        """An epoch after the one that was known, or no leader here: the next leader begins one."""
         for place, epoch in list(self._epochs.items()):
             led = self._epoch_led(place)
             if led == NO_EPOCH or led > epoch:

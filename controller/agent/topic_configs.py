@@ -5,7 +5,7 @@ is one transaction that expects the overrides as they were read:
 
     check   /brokers/topics/T                  the topic is still there
     set     /config/topics/T                   all overrides of the topic
-    create  /config/changes/config_change_N    tells every broker to read them again
+    create  /config/changes/config_change_N    notifies every broker to read them again
 
 Source: Kafka `ZkAdminManager.alterConfigs`, `AdminZkClient.changeTopicConfig`, `ZkNodeChangeNotificationListener` (purge).
 """
@@ -94,14 +94,14 @@ def _short(value: str) -> str:
 
 
 def replaced(wanted: Sequence[tuple[str, str | None]], check: Check = check_configs) -> dict[str, str]:
-    """All overrides anew.
+    """Replace all overrides.
 
-    raises   KafkaError INVALID_REQUEST for a key that stands twice or a null, INVALID_CONFIG for a key or value that can't be
+    raises   KafkaError INVALID_REQUEST for a key that appears twice or a null, INVALID_CONFIG for a key or value that can't be
     """
     _check_keys([key for key, _value in wanted])
     for key, value in wanted:
         if value is None:
-            raise KafkaError(ErrorCode.INVALID_REQUEST, f"{key}: null is no value")
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"{key}: null is not a valid value")
     return check(dict(wanted))
 
 
@@ -111,9 +111,9 @@ def changed(
     settings: Settings,
     check: Check = check_configs,
 ) -> dict[str, str]:
-    """`current` with (key, operation, value) applied. What stands there already is not looked at: another broker may know more keys.
+    """`current` with (key, operation, value) applied. What is there already is not looked at: another broker may know more keys.
 
-    raises   KafkaError INVALID_REQUEST for a key that stands twice, an operation that is none, or a null;
+    raises   KafkaError INVALID_REQUEST for a key that appears twice, an operation that is none, or a null;
              INVALID_CONFIG for a key or value that can't be, and for APPEND and SUBTRACT of a key that is no list
     """
     _check_keys([key for key, _operation, _value in changes])
@@ -122,12 +122,12 @@ def changed(
         try:
             operation = Operation(code)
         except ValueError:
-            raise KafkaError(ErrorCode.INVALID_REQUEST, f"{key}: operation {code} is none of 0 to 3") from None
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"{key}: operation {code} is not within 0 to 3") from None
         if operation is Operation.DELETE:
             overrides.pop(key, None)  # Kafka refuses no key here, not even one that it doesn't know
             continue
         if value is None:
-            raise KafkaError(ErrorCode.INVALID_REQUEST, f"{key}: null is no value")
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"{key}: null is not a valid value")
         if operation is not Operation.SET:
             value = _edited(key, operation, value, overrides, settings)
         overrides.update(check({key: value}))
@@ -197,7 +197,7 @@ async def purge(zk: ZkSession) -> int:
 def _check_keys(keys: Sequence[str]) -> None:
     twice = sorted(key for key, count in Counter(keys).items() if count > 1)
     if twice:
-        raise KafkaError(ErrorCode.INVALID_REQUEST, f"stands more than once: {', '.join(twice)}")
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"listed more than once: {', '.join(twice)}")
 
 
 def _edited(key: str, operation: Operation, value: str, overrides: Mapping[str, str], settings: Settings) -> str:
@@ -206,7 +206,7 @@ def _edited(key: str, operation: Operation, value: str, overrides: Mapping[str, 
     if broker_key is None:
         raise KafkaError(ErrorCode.INVALID_CONFIG, f"Unknown config name: {key}, with value {_short(value)!r}")
     if broker_setting(broker_key).kind is not Kind.LIST:
-        raise KafkaError(ErrorCode.INVALID_CONFIG, f"{key} is no list: {operation.name.lower()} can't be")
+        raise KafkaError(ErrorCode.INVALID_CONFIG, f"{key} is not a list: {operation.name.lower()} does not apply")
     inherited = settings.text(broker_key) or ""
     elements = _elements(overrides.get(key, inherited))
     named = _elements(value)

@@ -1,9 +1,9 @@
-"""The cluster view made of what is known: only what changed is made anew.
+"""The cluster view made of what is known: only what changed is rebuilt.
 
 Runs in: the controller process, in each duty cycle. The view is the only way in which other processes learn of the cluster.
 
     changed   at once: leaders, brokers, settings, topics that go. All that goes is in the first view that says any of it
-    added     topics that are new: PARTITIONS_PER_PUBLICATION_MAX at a time, each ADDED_PAUSE_MS or when somebody asks (`hurry`).
+    added     topics that are new: PARTITIONS_PER_PUBLICATION_MAX at a time, each ADDED_PAUSE_MS or on request (`hurry`).
               A view wakes every process of the node, and where topics come by the thousand, one each is too many
     first     everything at once: a topic that comes in a later view is new to a partition worker, which would make an empty
               log of one whose directory failed; and network workers let clients in
@@ -56,7 +56,7 @@ class ViewPublisher:
         self._is_new = False  # whether a view was published
 
     def hurry(self) -> None:
-        """Somebody waits for what is new."""
+        """A request waits for what is new."""
         self._changed_next_ms = self._added_next_ms = 0
 
     def next_ms(self) -> int | None:
@@ -66,7 +66,7 @@ class ViewPublisher:
         return self._added_next_ms if self._known.added else None
 
     def publish(self, now_ms: int) -> bool:
-        """Say what is new; False where nothing is, or it may wait, or it does not fit (the last view stands then)."""
+        """Say what is new; False where nothing is, or it may wait, or it does not fit (the last view stays valid then)."""
         known = self._known
         if not self._published.version:
             return self._publish_first(now_ms)
@@ -129,7 +129,7 @@ class ViewPublisher:
             except ViewError as failure:
                 self._put(before, changes)
                 if not self._is_told:
-                    _log.error("cluster view not published, the last one stands reason=%s", failure)
+                    _log.error("cluster view not published, the previous one stays in use reason=%s", failure)
                 self._is_told = True
                 return False
             self._is_new = True

@@ -71,11 +71,11 @@ class NameReleased(NamedTuple):
     """It is written, or was given up: what ZooKeeper has of it is to be read, where nothing else said so."""
 
     name: str
-    is_known: bool  # whether all that was written was told
+    is_known: bool  # whether all that was written was reported
 
 
 class TopicWritten(NamedTuple):
-    """A topic stands in ZooKeeper, whole; or its node does, of one that is marked for deletion.
+    """A topic is in ZooKeeper as a whole; or only its node is, if it is marked for deletion.
 
     others   fields of its node that we don't know
     """
@@ -109,7 +109,7 @@ class StatesWritten(NamedTuple):
 
 
 class StatesStale(NamedTuple):
-    """Somebody else wrote states of these topics: they are to be read again."""
+    """Another client wrote states of these topics: they are to be read again."""
 
     names: tuple[str, ...]
 

@@ -263,8 +263,8 @@ class KnownCluster:
         A node that is not there is unknown, too, where this one is not active. That ZooKeeper was put back `past_states.py` finds.
         """
         moved = set()
-        for index, state in states.items():
-            known = topic.states[index]
+        for index in topic.known_of(states):
+            state, known = states[index], topic.states[index]
             if known is not None and (not self.is_authority if state is None else is_older(state, known)):
                 continue
             if state is None and known is not None:
@@ -382,7 +382,7 @@ class KnownCluster:
                 self._let_go(now)
                 self._say_deleted(DeletedTopic(name, now.topic_id))
                 _log.error(
-                    "another topic has taken a name, the old one's files are kept as *-stray topic=%s topic_id=%s"
+                    "topic name reused by another topic, files of the old one are kept as *-stray topic=%s topic_id=%s"
                     " now=%s",
                     name, now.topic_id, topic.topic_id,
                 )  # fmt: skip
@@ -411,7 +411,7 @@ class KnownCluster:
                 replicas[self._doomed(topic, index)] = None
             else:
                 _log.error(
-                    "replica of a deleted topic stays, headrace.partitions.max leaves no row for it partition=%s-%d"
+                    "replica of a deleted topic not removed, headrace.partitions.max leaves no row for it partition=%s-%d"
                     " topic_id=%s", name, index, topic.topic_id,
                 )  # fmt: skip
         if replicas:
@@ -522,7 +522,7 @@ class KnownCluster:
             return
         known = self.changed.setdefault(name, set())
         if known is not None:
-            known |= indexes
+            known.update(self.topics[name].known_of(indexes))
 
     def _note_states(self, topic: Topic) -> None:
         if any(state is None for state in topic.states):

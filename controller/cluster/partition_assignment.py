@@ -56,7 +56,7 @@ def assignment_of(topic: Topic | TopicAssignment, index: int) -> PartitionAssign
 
 
 def told_assignment(assignment: PartitionAssignment, state: PartitionState) -> PartitionAssignment:
-    """What brokers are told: the target alone, once the ISR is the target.
+    """What brokers are sent: the target alone, once the ISR is the target.
 
     From then on a leader must not add a replica that goes to the ISR again, and the topic's node still has it: the
     node is written last, so that a successor knows which replicas are to be deleted.

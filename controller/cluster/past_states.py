@@ -35,7 +35,7 @@ def take(known: KnownCluster, found: Mapping[str, Topic], revisions: Mapping[str
                 past.append((name, index))
     if past:
         _log.error(
-            "ZooKeeper has states of the past, as after a restored backup: they count, and logs that are ahead of them are compared"
+            "ZooKeeper has old partition states, as after a restored backup: they are used, and logs ahead of them are compared"
             " partitions=%d some=%s",
             len(past), ", ".join(f"{name}-{index}" for name, index in past[:HELD_TOLD_MAX]),
         )  # fmt: skip
@@ -45,7 +45,5 @@ def take(known: KnownCluster, found: Mapping[str, Topic], revisions: Mapping[str
 def controller_epoch(epoch: int, seen: int) -> int:
     """The epoch that controllers are judged by: what ZooKeeper has, also below what was seen, for it gives no later one by itself."""
     if epoch < seen:
-        _log.error(
-            "ZooKeeper has a controller epoch of the past, as after a restored backup epoch=%d seen=%d", epoch, seen
-        )
+        _log.error("ZooKeeper has an old controller epoch, as after a restored backup epoch=%d seen=%d", epoch, seen)
     return epoch

@@ -5,7 +5,7 @@ Runs in: the controller process.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from headrace.controller.zookeeper.znodes import (
@@ -31,7 +31,7 @@ class Topic:
     past         states that were there once: what is written in their place goes on from them
     told         leader epochs of the last LeaderAndIsr that was accepted, of replicas here
     stopped      partitions whose replica here was deleted, whatever the assignment says, until a LeaderAndIsr names it
-    halted       partitions whose replica here follows nobody, whoever leads, until a LeaderAndIsr names it
+    halted       partitions whose replica here follows no leader at all, until a LeaderAndIsr names it
     offline      replicas that can't be served by brokers that are alive, as told by the active controller
     is_watched   whether its node in ZooKeeper is
     added        which addition to the known cluster this was, 0: none yet
@@ -89,6 +89,15 @@ class Topic:
     def assignment(self) -> TopicAssignment:
         """As its node has it."""
         return TopicAssignment(self.topic_id, self.replicas, self.adding, self.removing, self.others)
+
+    def state_of(self, index: int) -> PartitionState | None:
+        """Of a partition that was named some time ago: the topic may have fewer by now. None: no partition, or no state."""
+        return self.states[index] if index < len(self.states) else None
+
+    def known_of(self, indexes: Iterable[int]) -> list[int]:
+        """Of partitions that were named some time ago, those that the topic has."""
+        count = len(self.states)
+        return [index for index in indexes if index < count]
 
     @property
     def missing(self) -> list[int]:

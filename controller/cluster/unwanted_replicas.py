@@ -1,4 +1,4 @@
-"""Replicas that a reassignment made and does not want any more, until they are deleted: a field of ours in the topic's node. Pure.
+"""Replicas that a reassignment made and no longer wants, until they are deleted: a field of ours in the topic's node. Pure.
 
 Runs in: the controller process of the active node. Where a reassignment is cancelled, or another one takes its place, the replicas that
 it had added leave `partitions` in the same write that begins this, and no node names them: a controller that dies before

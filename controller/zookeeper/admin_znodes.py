@@ -59,7 +59,7 @@ def _place(row: Mapping[str, Any]) -> Place:
 
 def _id(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 31:
-        raise ValueError(f"{value!r} is no id")
+        raise ValueError(f"{value!r} is not an id")
     return value
 
 

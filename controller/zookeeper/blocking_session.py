@@ -10,9 +10,10 @@ import time
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
+from headrace.controller.zookeeper.errors import ZkLost
 from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.session_file import SessionFile
-from headrace.controller.zookeeper.tasks import Tasks
+from headrace.runtime.tasks import Tasks
 
 READY_PATH = "/headrace-ready"
 STEP_MS = 50
@@ -25,7 +26,7 @@ class BlockingSession:
 
     def __init__(self, connect: str, timeout_ms: int, session_file: SessionFile | None = None) -> None:
         self._event = threading.Event()
-        self.tasks = Tasks(lambda: time.monotonic_ns() // 1_000_000)
+        self.tasks = Tasks(lambda: time.monotonic_ns() // 1_000_000, ZkLost)
         self.zk = ZkSession(connect, timeout_ms, session_file, self.tasks, self._event.set)
 
     def start(self, timeout_s: float) -> None:

@@ -24,7 +24,7 @@ class EpochGuard:
     """One term as the active controller.
 
     epoch          of the controller
-    epoch_version  zkVersion of /controller_epoch, which nobody else may have written since
+    epoch_version  zkVersion of /controller_epoch, which no other process may have written since
     is_over        another one was elected, or we resigned: nothing is written any more
     """
 
@@ -42,7 +42,7 @@ class EpochGuard:
     async def commit(self, transaction: Transaction) -> None:
         """Commit what `begin` began; raises ControllerMoved, or ZkConflict of the caller's own operations."""
         if self.is_over:
-            raise ControllerMoved(znodes.CONTROLLER_EPOCH, "this term is over")
+            raise ControllerMoved(znodes.CONTROLLER_EPOCH, "this term has ended")
         try:
             await self._zk.commit(transaction)
         except ZkConflict as conflict:

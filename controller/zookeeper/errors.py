@@ -19,7 +19,7 @@ class ZkLost(ZkError):
 
 
 class ZkConflict(ZkError):
-    """A check of version or existence failed: somebody else wrote."""
+    """A check of version or existence failed: another client wrote."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(f"{path}: {reason}")

@@ -31,4 +31,4 @@ async def ensure(zk: ZkSession, guard: EpochGuard, version: tuple[int, int]) -> 
     except ControllerMoved:
         raise
     except ZkConflict:
-        pass  # somebody else was faster
+        pass  # another client was faster

@@ -3,7 +3,7 @@
 Runs in: the controller process, before it registers; the tools of `headrace cluster`.
 
 A znode that can't be read says nothing of its replicas. The controller that is about to elect goes on by what it read of them before.
-Nobody deletes it, or writes over it: another version of ours may be able to read it (decision 013).
+No process deletes it, or writes over it: another version of ours may be able to read it (decision 013).
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ Runs in: the controller process of every node; tools read and ask.
     /headrace/held/N/T:K:B        the same, beside one that can't be read: that one is left as it is
     /headrace/nodes/N             broker N is a node of ours, and not one of Apache Kafka: which brokers hold replicas, and which do not;
                                   and the session in which it is registered: {"version":1,"session":"0x1f"}
-    /headrace/accept_loss/T:P     somebody wants the hold of a partition to end; the broker that held it removes the node
+    /headrace/accept_loss/T:P     an operator wants the hold of a partition to end; the broker that held it removes the node
 
     {"version":1,"topic_id":"0f..","partitions":{"3":{"sole":false,"proven":true,"end_offset":88,"end_epoch":4,"log_epoch":5,
                                                       "high_watermark":120,"waits_for":[2],"missing":false}}}
@@ -87,7 +87,7 @@ class HeldReplica(NamedTuple):
     def is_over(self, leader_epoch: int) -> bool:
         """Whether a state of this leader epoch ends the hold of a log that is ahead: somebody has compared the logs, and begun another era.
 
-        Within an era leader epochs count on, whoever is elected: one above the log's says nothing of the records before.
+        Within an era leader epochs count on, regardless of which broker is elected: one above the log's says nothing of the records before.
         """
         return era_of(leader_epoch) > era_of(self.latest_epoch)
 
@@ -97,7 +97,7 @@ class HeldReplica(NamedTuple):
         return max(self.end_epoch, self.log_epoch)
 
 
-# What stands for the replicas of a znode that can't be read: nobody knows whether they have what was acknowledged.
+# What stands for the replicas of a znode that can't be read: it is unknown whether they have what was acknowledged.
 UNREADABLE = HeldReplica("", is_proven=True, parted_at=0, parted_in=(1 << 31) - 1)
 
 
@@ -132,7 +132,7 @@ def order_of(name: str) -> tuple[str, int, int]:
 
 
 def _number(part: str) -> int:
-    """Of a name that somebody else wrote, maybe."""
+    """Of a name that another client wrote, maybe."""
     return int(part) if part.isdecimal() else 0
 
 

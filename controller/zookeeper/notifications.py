@@ -18,7 +18,7 @@ from headrace.limits import NOTIFICATIONS_REMOVED_MAX
 
 
 async def clear(zk: ZkSession, guard: EpochGuard) -> None:
-    """Remove what was told to the controller before; raises ControllerMoved, ZkError"""
+    """Remove what was reported to the controller before; raises ControllerMoved, ZkError"""
     for parent in (znodes.ISR_CHANGES, znodes.LOG_DIR_EVENTS):
         names = await zk.children(parent, watch=True)
         await remove(guard, [f"{parent}/{name}" for name in names])

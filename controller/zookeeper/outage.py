@@ -10,32 +10,12 @@ import logging
 import time
 from collections.abc import Callable
 
-REMINDER_FIRST_S = 10
-REMINDER_MAX_S = 600
+from headrace.log_rate_limit import GrowingInterval
+
 START_PATIENCE_S = 1  # a first connection takes a moment
 _NS = 1_000_000_000
 
 _log = logging.getLogger(__name__)
-
-
-class Reminder:
-    """When to say again what goes on: at once, then at intervals that double."""
-
-    def __init__(self) -> None:
-        self.reset()
-
-    def reset(self) -> None:
-        """It is over."""
-        self._due_ns = 0
-        self._interval_s = REMINDER_FIRST_S
-
-    def is_due(self, now_ns: int) -> bool:
-        """Whether to say it now; it counts as said then."""
-        if now_ns < self._due_ns:
-            return False
-        self._due_ns = now_ns + self._interval_s * _NS
-        self._interval_s = min(2 * self._interval_s, REMINDER_MAX_S)
-        return True
 
 
 class Outage:
@@ -47,7 +27,7 @@ class Outage:
     def __init__(self, connect: str, set_away: Callable[[int], None], now_ns: int, now_ms: int) -> None:
         self._connect = connect
         self._set_away = set_away
-        self._reminder = Reminder()
+        self._reminder = GrowingInterval()
         self._drops = 0
         self._has_served = False  # by a connection of this process
         self._begin(now_ns, now_ms)
@@ -70,14 +50,14 @@ class Outage:
             if self.is_on:
                 self._end(now_ns)
             elif lost:
-                _log.warning("connection to ZooKeeper lost and found again at=%s times=%d", self._connect, lost)
+                _log.warning("connection to ZooKeeper lost and restored at=%s times=%d", self._connect, lost)
             return
         if not self.is_on:
             self._begin(now_ns, now_ms)
         if (self._has_served or self.away_s(now_ns) >= START_PATIENCE_S) and self._reminder.is_due(now_ns):
             if self._has_served:
                 _log.warning(
-                    "connection to ZooKeeper lost, the node serves by what it knows; topics and producer ids wait at=%s"
+                    "connection to ZooKeeper lost, the node serves its last known state; topic changes and producer ids wait at=%s"
                     " since=%s",
                     self._connect, clock_text(self._since_ms),
                 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The ZooKeeper session: the only place of a node that imports kazoo. No call blocks: what has come is awaited (`tasks.py`).
+"""The ZooKeeper session: the only place of a node that imports kazoo. No call blocks: what has come is awaited (`runtime/tasks.py`).
 
 Runs in: the controller process. kazoo has threads of its own: they put what has come on a queue, note what changed, and ring
 our doorbell, nothing else (KAFKA-6879: work inside of session callbacks deadlocks).
@@ -47,10 +47,10 @@ from headrace.controller.zookeeper.errors import Node, ZkConflict, ZkLost
 from headrace.controller.zookeeper.handshake import is_behind
 from headrace.controller.zookeeper.multi_read import read_many
 from headrace.controller.zookeeper.session_file import SessionFile
-from headrace.controller.zookeeper.tasks import Future, Tasks
 from headrace.controller.zookeeper.transaction import Action, Transaction
 from headrace.errors import ConfigError
 from headrace.limits import READS_IN_FLIGHT_MAX
+from headrace.runtime.tasks import Future, Tasks
 from headrace.testing_marker import TESTING_MARKER
 
 CALL_TIMEOUT_MS = 10_000
@@ -141,7 +141,7 @@ class ZkSession:
             alive()
             if time.monotonic() >= deadline:
                 self._end()
-                raise ZkLost(f"no ZooKeeper answers at {self._hosts} within {timeout_s:.0f} s")
+                raise ZkLost(f"no ZooKeeper responds at {self._hosts} within {timeout_s:.0f} s")
         self.save_session()
 
     def save_session(self) -> None:
@@ -303,7 +303,7 @@ class ZkSession:
                 try:
                     await future
                 except NodeExistsError:
-                    pass  # somebody else was faster
+                    pass  # another client was faster
 
     async def set(self, path: str, data: bytes, version: int = -1) -> int:
         """returns the new version; raises ZkConflict, where the version is another or the node is gone"""
@@ -384,7 +384,7 @@ class ZkSession:
             self._client.stop()
             self._client.close()
         except (KazooException, OSError) as failure:
-            _log.warning("ZooKeeper session not closed in order reason=%s", type(failure).__name__)
+            _log.warning("ZooKeeper session not closed cleanly reason=%s", type(failure).__name__)
             return False
         return True
 

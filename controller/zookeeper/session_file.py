@@ -101,7 +101,7 @@ class SessionFile:
             except OSError as failure:
                 if log_dir not in self._refused:
                     path = log_dir / SESSION_FILE
-                    _log.warning("ZooKeeper session not kept in a log directory path=%s reason=%s", path, failure)
+                    _log.warning("ZooKeeper session not saved in a log directory path=%s reason=%s", path, failure)
                 self._refused.add(log_dir)
                 continue
             self._refused.discard(log_dir)

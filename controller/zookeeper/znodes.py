@@ -1,4 +1,4 @@
-"""Paths and JSON of what stands in ZooKeeper, as Kafka 2.7 to 3.9 write it.
+"""Paths and JSON of what is in ZooKeeper, as Kafka 2.7 to 3.9 write it.
 
 Runs in: the controller process. Kafka brokers, their tools and people with a shell write these nodes too, so
 every `decode_*` raises `BadZnode` for what it can't use, and fields that it does not know pass.
@@ -6,7 +6,7 @@ every `decode_*` raises `BadZnode` for what it can't use, and fields that it doe
     /brokers/ids/N                        ephemeral   where a broker listens
     /brokers/topics/T                                 replicas by partition, topic id
     /brokers/topics/T/partitions/P/state              leader, leader epoch, in-sync replicas
-    /controller                           ephemeral   who is the controller
+    /controller                           ephemeral   which broker is the controller
     /controller_epoch                                 how many there have been
     /cluster/id                                       the cluster's id
     /feature                                          features that all brokers have
@@ -258,7 +258,7 @@ def decode_topic(name: str, data: bytes) -> TopicAssignment:
     """Partitions are numbered from 0 without a gap; the name will be a directory's."""
     with _reading(topic_path(name)):
         if not is_topic_name(name):
-            raise ValueError("no name of a topic")
+            raise ValueError("not a topic name")
         fields = json.loads(data)
         partitions = {int(index): tuple(map(_int32, replicas)) for index, replicas in fields["partitions"].items()}
         replicas = tuple(partitions[index] for index in range(len(partitions)))
@@ -321,7 +321,7 @@ def decode_config(path: str, data: bytes) -> dict[str, str]:
 
 
 def encode_config_change(config_path: str) -> bytes:
-    """What tells brokers to read a node below /config again."""
+    """What notifies brokers to read a node below /config again."""
     return _dump({"version": 2, "entity_path": config_path.removeprefix("/config/")})
 
 
@@ -416,7 +416,7 @@ def decode_uuid(text: str) -> str:
     """32 hex digits of 22 characters; '' of nothing."""
     digits = base64.urlsafe_b64decode(text + "==").hex() if text else ""
     if len(digits) not in (0, 32):
-        raise ValueError(f"{text!r} is no uuid")
+        raise ValueError(f"{text!r} is not a UUID")
     return digits
 
 
@@ -429,7 +429,7 @@ def _int32(value: object) -> int:
     """A broker id or an epoch; -1 is none."""
     number = int(value)  # type: ignore[call-overload]
     if not -1 <= number < 1 << 31:
-        raise ValueError(f"{number} is no int32 from -1 on")
+        raise ValueError(f"{number} is not an int32 of -1 or more")
     return int(number)
 
 

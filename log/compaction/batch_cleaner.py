@@ -21,7 +21,6 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from headrace.checksum import crc32c
 from headrace.ids import NO_TIMESTAMP_MS
 from headrace.limits import COMPACTED_RECORDS_MAX
 from headrace.log.compaction.offset_map import OffsetMap
@@ -31,24 +30,21 @@ from headrace.log.compaction.transaction_scan import Outcome, TransactionScan, i
 from headrace.protocol import record_kernel
 from headrace.protocol.compression import compress, decompress
 from headrace.protocol.record_batch import (
-    ATTRIBUTES_POSITION,
     CODEC_MASK,
     CONTROL_BIT,
-    CRC_POSITION,
     DELETE_HORIZON_BIT,
-    HEADER,
     HEADER_BYTES,
-    LOG_OVERHEAD_BYTES,
     NO_SEQUENCE,
     TRANSACTIONAL_BIT,
     CorruptRecord,
     RecordBatchHeader,
+    parse_header,
+    seal_batch,
 )
 from headrace.protocol.varint import encode_varlong
 
 NO_HORIZON_MS = -1
 RECORD_BYTES_USUAL = 64  # columns and what is computed from them take some 200 bytes a record
-_BODY_CRC_START = ATTRIBUTES_POSITION
 _INT64 = np.iinfo(np.int64)
 _kept_records: Final = record_kernel.kept_records
 
@@ -82,8 +78,8 @@ def decode(batches: list[Batch], plain_bytes_max: int) -> Iterator[Lanes]:
     for index, (header, batch) in enumerate(batches):
         if header.record_count > COMPACTED_RECORDS_MAX:
             raise CorruptRecord(
-                f"batch at offset {header.base_offset} with {header.record_count} records: at most "
-                f"{COMPACTED_RECORDS_MAX} are compacted"
+                f"batch at offset {header.base_offset} with {header.record_count} records: the limit of compaction"
+                f" is {COMPACTED_RECORDS_MAX}"
             )
         codec = header.attributes & CODEC_MASK
         body = decompress(codec, batch[HEADER_BYTES:]) if codec else batch[HEADER_BYTES:]
@@ -281,15 +277,9 @@ def _rebuilt(header: RecordBatchHeader, body: bytes, count: int, largest_ms: int
     """A batch of the same identity with other records."""
     if count:
         body = compress(header.codec, body)
-    header = header._replace(
-        batch_length=HEADER_BYTES - LOG_OVERHEAD_BYTES + len(body), max_timestamp=largest_ms, record_count=count
-    )
-    batch = bytearray(HEADER.pack(*header))
-    batch += body
-    crc = crc32c(memoryview(batch)[_BODY_CRC_START:])
-    batch[CRC_POSITION:ATTRIBUTES_POSITION] = crc.to_bytes(4, "big")
+    batch = seal_batch(header._replace(max_timestamp=largest_ms, record_count=count), body)
     assert count or header.base_sequence >= NO_SEQUENCE
-    return header._replace(crc=crc), batch
+    return parse_header(batch), batch
 
 
 def _saturated_sum(left: Ints, right: Ints) -> Ints:

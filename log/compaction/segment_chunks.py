@@ -10,30 +10,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from struct import Struct
 
-from headrace.checksum import crc32c
 from headrace.limits import RUN_MESSAGES_MAX
 from headrace.log.reading.segment_file import SegmentFile
 from headrace.protocol.message_set import ENTRY_BYTES_MIN, Message, read_message, records_of
 from headrace.protocol.record_batch import (
-    ATTRIBUTES_POSITION,
-    HEADER,
     HEADER_BYTES,
-    LENGTH_POSITION,
     LOG_APPEND_TIME_BIT,
-    LOG_OVERHEAD_BYTES,
     MAGIC_POSITION,
     MAGIC_V2,
     Record,
     RecordBatchHeader,
     build_batch,
+    compute_crc,
+    entry_bytes,
     parse_header,
 )
 
 Batch = tuple[RecordBatchHeader, memoryview]
 
-_LENGTH = Struct(">i")
 _new = tuple.__new__
 
 
@@ -70,10 +65,9 @@ def _parse(segment: SegmentFile, data: bytes, position: int, end: int) -> tuple[
     view = memoryview(data)
     batches: list[Batch] = []
     run: list[Message] = []
-    unpack, length_at = HEADER.unpack_from, _LENGTH.unpack_from
     place, needed, total = 0, ENTRY_BYTES_MIN, len(data)
     while total - place >= ENTRY_BYTES_MIN:
-        needed = length_at(data, place + LENGTH_POSITION)[0] + LOG_OVERHEAD_BYTES
+        needed = entry_bytes(data, place)
         magic = data[place + MAGIC_POSITION]
         bytes_min = HEADER_BYTES if magic == MAGIC_V2 else ENTRY_BYTES_MIN
         if magic > MAGIC_V2 or needed < bytes_min or needed > end - position - place:
@@ -84,8 +78,8 @@ def _parse(segment: SegmentFile, data: bytes, position: int, end: int) -> tuple[
             if run:
                 batches += _batch_of_run(run)
             batch = view[place : place + needed]
-            header = _new(RecordBatchHeader, unpack(data, place))
-            if crc32c(batch[ATTRIBUTES_POSITION:]) != header[4]:
+            header = parse_header(data, place)
+            if compute_crc(batch) != header.crc:
                 raise segment.corrupt(position + place)
             batches.append((header, batch))
         else:

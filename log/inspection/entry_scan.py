@@ -16,31 +16,26 @@ from __future__ import annotations
 import os
 import zlib
 from collections.abc import Iterator
-from struct import Struct
 from typing import NamedTuple
 
 from headrace.checksum import crc32c
+from headrace.protocol.message_set import ENTRY_BYTES_MIN, old_header
 from headrace.protocol.record_batch import (
     ATTRIBUTES_POSITION,
     CODEC_MASK,
     CONTROL_BIT,
     DELETE_HORIZON_BIT,
-    HEADER,
     HEADER_BYTES,
     LOG_APPEND_TIME_BIT,
-    LOG_OVERHEAD_BYTES,
     MAGIC_POSITION,
     MAGIC_V2,
-    TRANSACTIONAL_BIT,
+    entry_bytes,
+    parse_header,
+    unpack_header,
 )
 
 WINDOW_BYTES = 1 << 20
-LEGACY_HEAD = Struct(">qiIbb")
-LEGACY_TIMESTAMP = Struct(">q")
-LEGACY_BYTES_MIN = (
-    LEGACY_HEAD.size + 8,
-    LEGACY_HEAD.size + 16,
-)  # of magic 0, 1: with both lengths, and no key nor value
+LEGACY_BYTES_MIN = (ENTRY_BYTES_MIN, ENTRY_BYTES_MIN + 8)  # of magic 0, 1: with both lengths, and no key nor value
 MESSAGE_POSITION = 16  # where a v0 or v1 checksum begins to count
 
 assert HEADER_BYTES < WINDOW_BYTES
@@ -73,10 +68,6 @@ class Entry(NamedTuple):
     @property
     def is_log_append_time(self) -> bool:
         return bool(self.attributes & LOG_APPEND_TIME_BIT)
-
-    @property
-    def is_transactional(self) -> bool:
-        return self.magic >= MAGIC_V2 and bool(self.attributes & TRANSACTIONAL_BIT)
 
     @property
     def is_control(self) -> bool:
@@ -121,7 +112,7 @@ class EntryScan:
             if self.stopped or place:
                 continue
             if len(window) <= MAGIC_POSITION or len(window) < wanted:
-                self._stop(f"{self._limit - self.end} bytes are too few for an entry", is_torn=True)
+                self._stop(f"{self._limit - self.end} bytes are too short for an entry", is_torn=True)
                 return
             size = self._size_at(window, 0)
             yield self._entry(window, self.end, size, is_whole=False)
@@ -152,9 +143,11 @@ class EntryScan:
         head = os.pread(self._fd, HEADER_BYTES, position)
         if len(head) < HEADER_BYTES:
             return False
-        base, length, _epoch, _magic, crc, _attributes, delta, *_rest, count = HEADER.unpack(head)
-        size = length + LOG_OVERHEAD_BYTES
-        if base <= last_offset or not HEADER_BYTES <= size <= self._limit - position or delta < 0 or count < 0:
+        header = parse_header(head)
+        size = header.size_bytes
+        if header.base_offset <= last_offset or not HEADER_BYTES <= size <= self._limit - position:
+            return False
+        if header.last_offset_delta < 0 or header.record_count < 0:
             return False
         window = memoryview(os.pread(self._fd, min(size, WINDOW_BYTES), position))
         found = int(crc32c(window[ATTRIBUTES_POSITION:]))
@@ -165,14 +158,14 @@ class EntryScan:
                 return False
             found = int(crc32c(piece, found))
             place += len(piece)
-        return bool(found == crc)
+        return bool(found == header.crc)
 
     def _size_at(self, window: memoryview, place: int) -> int:
         """The size of the entry that begins in a window; `stopped` is set where none can."""
-        size = int.from_bytes(window[place + 8 : place + 12], "big", signed=True) + LOG_OVERHEAD_BYTES
+        size = entry_bytes(window, place)
         magic = window[place + MAGIC_POSITION]
         if magic > MAGIC_V2:
-            self._stop(f"magic {magic} is no format of a record batch")
+            self._stop(f"magic {magic} is not a record batch format")
         elif size < (HEADER_BYTES if magic == MAGIC_V2 else LEGACY_BYTES_MIN[magic]):
             self._stop(f"an entry of {size} bytes is too small for format v{magic}")
         elif size > self._limit - self.end:
@@ -186,15 +179,14 @@ class EntryScan:
         magic = window[MAGIC_POSITION]
         if magic == MAGIC_V2:
             base, _, epoch, _, crc, attributes, delta, base_ms, max_ms, producer, producer_epoch, sequence, count = (
-                HEADER.unpack_from(window)
+                unpack_header(window, 0)
             )
             is_valid = self._crc(window, position, size, ATTRIBUTES_POSITION, is_whole, magic) == crc
             return Entry(
                 position, size, base, base + delta, magic, attributes, crc, is_valid or not self._is_checked, epoch,
                 base_ms, max_ms, producer, producer_epoch, sequence, count, window if is_whole else None,
             )  # fmt: skip
-        offset, _size, crc, _magic, attributes = LEGACY_HEAD.unpack_from(window)
-        timestamp_ms = LEGACY_TIMESTAMP.unpack_from(window, LEGACY_HEAD.size)[0] if magic else -1
+        offset, _size, _epoch, _magic, crc, attributes, _delta, timestamp_ms, *_rest = old_header(window, 0)
         is_valid = self._crc(window, position, size, MESSAGE_POSITION, is_whole, magic) == crc
         is_single = not attributes & CODEC_MASK
         return Entry(

@@ -28,7 +28,7 @@ HARMLESS = "nothing: lookups still find every batch"
 def check_size(findings: Findings, entry: Struct) -> None:
     """A fault where an index ends inside of an entry; raises OSError."""
     if findings.path.stat().st_size % entry.size:
-        findings.fault(-1, f"its size is no multiple of {entry.size}", REBUILD)
+        findings.fault(-1, f"its size is not a multiple of {entry.size}", REBUILD)
 
 
 class _Inexact:
@@ -125,7 +125,7 @@ class TimeIndexAudit:
         """The next batch of the segment."""
         while (timed := self._next) is not None and timed.offset <= entry.last_offset:
             if self._latest_ms > timed.timestamp_ms:
-                self._fault(timed, f"a batch before it is of {self._latest_ms}")
+                self._fault(timed, f"a batch before it has timestamp {self._latest_ms}")
             elif timed.offset < entry.last_offset or timed.timestamp_ms != entry.max_timestamp:
                 self._not_exact(timed, entry)
             self._advance(timed)
@@ -139,11 +139,11 @@ class TimeIndexAudit:
             self._advance(timed)
         self._inexact.tell()
         if not is_active and self._latest_ms > max(self._last[0], 0):
-            what = f"the latest batch is of {self._latest_ms}, the last entry of {self._last[0]}"
+            what = f"the latest batch has timestamp {self._latest_ms}, the last entry {self._last[0]}"
             self.findings.fault(-1, what, REBUILD)
 
     def _not_exact(self, timed: Timed, entry: Entry) -> None:
-        what = f"timestamp {timed.timestamp_ms} at offset {timed.offset}, where the batch is of {entry.max_timestamp}"
+        what = f"timestamp {timed.timestamp_ms} at offset {timed.offset}, but the batch has timestamp {entry.max_timestamp}"
         what += f" and ends at {entry.last_offset}"
         if timed.timestamp_ms < entry.max_timestamp and timed.offset >= entry.last_offset:
             self.findings.fault(timed.place, what, REBUILD)

@@ -83,7 +83,7 @@ class NoLogDirectory(HeadraceError):
         found = [path for path in below if is_log_dir(Path(path))]
         told = f"; below it there is {', '.join(found)}" if found else ""
         super().__init__(
-            f"{directory}: no log directory: no meta.properties, no checkpoint, no segment in a partition{told}"
+            f"{directory}: not a log directory: no meta.properties, no checkpoint, no segment in a partition{told}"
         )
 
 
@@ -175,7 +175,7 @@ class LogDirCheck:
                         yield check, self._result(future, check)
             except BrokenProcessPool:
                 raise HeadraceError(
-                    "a checking process was killed (out of memory?): fewer of them (--processes)"
+                    "a checking process was killed (out of memory?): use fewer processes (--processes)"
                 ) from None
             finally:
                 pool.shutdown(cancel_futures=True)
@@ -197,12 +197,12 @@ class LogDirCheck:
             path = self._directory / entry.name
             if not entry.is_dir():
                 if entry.name not in PLAIN_FILES and not entry.name.startswith(OWN_PREFIX) and path.suffix != ".tmp":
-                    self._note(path, "is no file of a log directory")
+                    self._note(path, "does not belong in a log directory")
                 continue
             name = partition_of(path)
             if name is None:
                 if not PASSING_NAME.fullmatch(entry.name):
-                    self._note(path, "is no directory of a partition")
+                    self._note(path, "is not a partition directory")
                 continue
             try:
                 yield list_partition(path, name)
@@ -219,7 +219,7 @@ class LogDirCheck:
                 offsets[file] = read_offset_checkpoint(path)
             except HeadraceError as failure:
                 what = str(failure).removeprefix(f"{path}: ")
-                advice = "remove it while the node is stopped: the node writes it again, and checks more of the log"
+                advice = "remove it while the node is stopped: the node rewrites it, and checks more of the log"
                 self.totals.faults.append(Fault(str(path), -1, what, advice))
         path = self._log_dir / META_PROPERTIES_FILE
         try:

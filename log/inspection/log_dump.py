@@ -37,7 +37,7 @@ from headrace.log.kafka07.log_07 import SEGMENT_SUFFIX_07, Damage, read_segment_
 from headrace.log.names import INDEX_SUFFIX, LOG_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX
 from headrace.protocol.compression import Codec
 from headrace.protocol.message_07 import Message07, payloads_of
-from headrace.protocol.record_batch import MAGIC_V2, Record
+from headrace.protocol.record_batch import FLAGS, MAGIC_V2, Record
 
 Item = dict[str, Any]
 INDEX_KINDS = {INDEX_SUFFIX: "offset-index", TIME_INDEX_SUFFIX: "time-index"}
@@ -97,7 +97,7 @@ def base_offset_of(path: Path) -> int:
     """The offset that a file is named for; raises HeadraceError."""
     stem = path.name.partition(".")[0]
     if not (stem.isascii() and stem.isdigit()):
-        raise HeadraceError(f"{path}: its name begins with no offset, which its entries count from")
+        raise HeadraceError(f"{path}: its name does not begin with an offset, which its entries are relative to")
     return int(stem)
 
 
@@ -205,9 +205,9 @@ def batch_item(entry: Entry) -> Item:
         item |= {
             "leader_epoch": entry.leader_epoch, "producer_id": entry.producer_id,
             "producer_epoch": entry.producer_epoch, "base_sequence": entry.base_sequence,
-            "is_transactional": entry.is_transactional, "is_control": entry.is_control,
-            "delete_horizon_ms": entry.delete_horizon_ms,
         }  # fmt: skip
+        item |= {f"is_{name}": bool(entry.attributes & bit) for name, bit in FLAGS.items()}
+        item["delete_horizon_ms"] = entry.delete_horizon_ms
     return item | {"crc": entry.crc, "is_valid": entry.is_valid}
 
 
@@ -321,8 +321,8 @@ def _state_file(path: Path) -> Iterator[Item]:
 
 def _why_unknown(path: Path) -> str:
     if path.is_dir():
-        return "is a directory: name the files in it; `headrace verify` takes directories"
-    return "its name is none that this command knows" if path.exists() else "No such file or directory"
+        return "is a directory: pass the files in it, or use `headrace verify`"
+    return "its name is not recognized" if path.exists() else "No such file or directory"
 
 
 def _take(findings: Findings) -> Iterator[Item]:

@@ -67,7 +67,7 @@ EPOCHS_ANEW = (
     "while the node is stopped, remove it, .kafka_cleanshutdown and recovery-point-offset-checkpoint:"
     " the next start reads all batches, and writes it again"
 )
-IGNORED = "nothing: nodes leave it alone; see what it is"
+IGNORED = "nothing: nodes ignore it; check what it is"
 
 
 def partition_of(folder: Path) -> TopicPartition | None:
@@ -99,7 +99,7 @@ def list_partition(path: Path, name: TopicPartition) -> PartitionFolder:
     for entry in sorted(os.scandir(path), key=lambda entry: entry.name):
         file = entry.name
         if not entry.is_file():
-            findings.note(-1, f"{file} is no file", IGNORED)
+            findings.note(-1, f"{file} is not a regular file", IGNORED)
             continue
         match = OFFSET_NAME.match(file)
         suffix = match.group(1) if match else ""
@@ -117,7 +117,7 @@ def list_partition(path: Path, name: TopicPartition) -> PartitionFolder:
         elif file in STATE_NAMES:
             folder.faults += _state_faults(path / file, _ADVICE[file])
         else:
-            findings.note(-1, f"{file} is no file of a log", IGNORED)
+            findings.note(-1, f"{file} does not belong to a log", IGNORED)
     for base in sorted(indexes.keys() - set(folder.bases)):
         findings.note(-1, f"{indexes[base]} has no segment", NEXT_START)
     try:
@@ -155,7 +155,7 @@ def join_segments(
             findings.fault(-1, what, RESTORE)
         elif after.base_offset > before.next_offset and not is_compacted:
             what = f"offsets {before.next_offset} to {after.base_offset - 1} are in no segment"
-            findings.note(-1, what, "compaction leaves such holes; where there was none, a segment is missing")
+            findings.note(-1, what, "compaction leaves such gaps; if the log was not compacted, a segment is missing")
     faults = findings.all()
     if reports:
         faults += _epoch_faults(folder, reports)
@@ -177,7 +177,7 @@ def _epoch_faults(folder: PartitionFolder, reports: Sequence[SegmentReport]) -> 
         place = bisect_right(starts, offset) - 1
         if not known:
             what = f"names no epoch, the batch at offset {offset} is of epoch {epoch}"
-            findings.note(-1, what, f"nothing, where the log is older than leader epochs; else {EPOCHS_ANEW}")
+            findings.note(-1, what, f"nothing, if the log is older than leader epochs; otherwise {EPOCHS_ANEW}")
             break
         if place < 0:
             continue  # below the log's start

@@ -29,10 +29,10 @@ def entry_data(fd: int, entry: Entry) -> memoryview:
     if entry.data is not None:
         return entry.data
     if entry.size > INSPECTED_ENTRY_BYTES_MAX:
-        raise CorruptRecord(f"an entry of {entry.size} bytes is not decoded, {INSPECTED_ENTRY_BYTES_MAX} is the bound")
+        raise CorruptRecord(f"an entry of {entry.size} bytes is not decoded, the limit is {INSPECTED_ENTRY_BYTES_MAX}")
     data = os.pread(fd, entry.size, entry.position)
     if len(data) < entry.size:
-        raise CorruptRecord(f"{len(data)} of {entry.size} bytes are left: the file was cut")
+        raise CorruptRecord(f"{len(data)} of {entry.size} bytes are left: the file was truncated")
     return memoryview(data)
 
 

@@ -29,8 +29,8 @@ from headrace.log.inspection.index_entries import aborted_entries, offset_entrie
 from headrace.log.inspection.records import entry_records, marker_of
 from headrace.log.names import INDEX_SUFFIX, LOG_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX, path_of
 
-RESTORE = "bring the segment back from another replica or a backup: what is lost here, the node can't make again"
-CUT_AT_START = "nothing: the next start of the node cuts it off"
+RESTORE = "restore the segment from another replica or a backup: the node can't recover what is lost here"
+CUT_AT_START = "nothing: the next start of the node truncates it"
 
 Progress = Callable[[int], None]  # bytes done since the last call
 
@@ -254,7 +254,7 @@ class _Walk:
 def check_segment(check: SegmentCheck, progress: Progress = lambda _done: None) -> SegmentReport:
     """Read one segment and say what is wrong with it.
 
-    progress   is told the bytes done, now and then
+    progress   called with the bytes done, now and then
     raises     FileNotFoundError, where it has been deleted; OSError, where it can't be read
     """
     path = path_of(check.directory, check.base_offset, LOG_SUFFIX)

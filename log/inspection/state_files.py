@@ -58,7 +58,7 @@ def rows_of(path: Path) -> tuple[str, list[Row]]:
         return "", []
     size = path.stat().st_size
     if size > STATE_FILE_BYTES_MAX:
-        raise BadStateFile(f"{path}: {size} bytes, {STATE_FILE_BYTES_MAX} is the bound")
+        raise BadStateFile(f"{path}: {size} bytes, the limit is {STATE_FILE_BYTES_MAX}")
     return kind, reader(path)
 
 
@@ -81,7 +81,7 @@ def topic_id_of(path: Path) -> str:
     except (binascii.Error, ValueError):
         size = -1
     if size != TOPIC_ID_BYTES:
-        raise BadStateFile(f"{path}: topic_id {text!r} is no id of 16 bytes in URL-safe Base64")
+        raise BadStateFile(f"{path}: topic_id {text!r} is not an id of 16 bytes in URL-safe Base64")
     return text
 
 
@@ -140,9 +140,9 @@ def _pairs(path: Path, separator: str) -> dict[str, str]:
     try:
         lines = path.read_text().splitlines()
     except UnicodeDecodeError:
-        raise BadStateFile(f"{path}: no text") from None
+        raise BadStateFile(f"{path}: not a text file") from None
     if len(lines) > STATE_FILE_LINES_MAX:
-        raise BadStateFile(f"{path}: {len(lines)} lines, {STATE_FILE_LINES_MAX} is the bound")
+        raise BadStateFile(f"{path}: {len(lines)} lines, the limit is {STATE_FILE_LINES_MAX}")
     found = {}
     for line in lines:
         key, found_separator, value = line.partition(separator)

@@ -89,7 +89,7 @@ class Log07:
     def read(self, start: Place | None, on_damage: OnDamage) -> Iterator[Carried]:
         """The messages from a place on, None for the first.
 
-        on_damage   is told what can't be read, before it is passed over; it may raise
+        on_damage   called with what can't be read, before it is passed over; it may raise
         raises      OSError
         """
         for index, base in enumerate(self.segments):
@@ -163,7 +163,7 @@ def read_segment_07(path: Path, base: int, start: int, is_last: bool, on_damage:
                 what = "the checksum of the message is wrong, and no message follows it"
             except CutMessage as failure:
                 is_cut = True
-                what = f"the segment is cut: {failure}"
+                what = f"the segment is truncated: {failure}"
             except CorruptRecord as failure:
                 what = f"no message begins here: {failure}"
             following = source.next_message(position + 1)

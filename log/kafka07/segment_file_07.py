@@ -44,11 +44,11 @@ class SegmentFile07:
             place = self._load(position, WINDOW_BYTES)
         whole = message_size(self._window, place, place + self.size_bytes - position)
         if whole > MESSAGE_07_BYTES_MAX:
-            raise CorruptRecord(f"a message of {whole} bytes, {MESSAGE_07_BYTES_MAX} is the bound")
+            raise CorruptRecord(f"a message of {whole} bytes, the limit is {MESSAGE_07_BYTES_MAX}")
         if place + whole > len(self._window):
             place = self._load(position, max(whole, WINDOW_BYTES))
         if whole > len(self._window):
-            raise CutMessage("the file was cut meanwhile")
+            raise CutMessage("the file was truncated during the read")
         return read_message_07(self._window, place, len(self._window))
 
     def is_boundary(self, position: int) -> bool:

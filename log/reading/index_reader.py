@@ -179,6 +179,4 @@ class TolerantIndexReader(IndexReader):
             raise failure
         self.is_unreadable = True
         self.close()
-        _log.warning(
-            "index can't be read, batches are looked for without it until the log is opened again path=%s", self._path
-        )
+        _log.warning("index can't be read, searching without it until the log is reopened path=%s", self._path)

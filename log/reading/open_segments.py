@@ -63,7 +63,7 @@ class OpenSegments:
         self._held.move_to_end(segment)
 
     def release(self, segment: SegmentFile) -> None:
-        """Its reader lets go of it."""
+        """Its reader releases it."""
         del self._held.pop(segment)[segment.base_offset]
 
 

@@ -49,7 +49,7 @@ def _no_check() -> None:
 class LogReader:
     """Read access to one partition's segments.
 
-    confirm   called after each opening by name, before anything of it is told: raises where the name may have
+    confirm   called after each opening by name, before anything of it is returned: raises where the name may have
               become another partition's meanwhile (its topic was deleted and created again)
     shared    with the process's other readers
     """
@@ -106,14 +106,14 @@ class LogReader:
         )
 
     def close_times(self, base: int, times: TolerantIndexReader) -> None:
-        """What was read of it may be told, and that it can't be read is remembered. raises as `confirm`"""
+        """What was read of it may be returned, and that it can't be read is remembered. raises as `confirm`"""
         if times.is_unreadable:
             self._unreadable_times.add(base)
         times.close()
         self.confirm()
 
     def offset_near(self, end_segment: int, end_position: int) -> int:
-        """An offset at or before the last batches before an end, as near as the index tells. raises OSError"""
+        """An offset at or before the last batches before an end, as near as the index shows. raises OSError"""
         base = end_segment
         if not end_position:
             index = bisect_right(self._bases, end_segment - 1)
@@ -259,7 +259,7 @@ class LogReader:
         end_segment   the active segment, or one before it at which reading stops
         end_offset    where reading stops: the last stable offset
         returns       those whose marker lies at or after `offset` and whose first record lies before the end of the
-                      range (as far as the index tells that end: a few more do no harm)
+                      range (as far as the index shows that end: a few more do no harm)
         raises        CorruptIndex; FileNotFoundError, where `offset` was deleted; OSError
         source        Kafka `LocalLog.collectAbortedTransactions`, `TransactionIndex.collectAbortedTxns`
         """
@@ -287,7 +287,7 @@ class LogReader:
             entries = read_aborted(path)
             self.confirm()
             if not entries and base in self._aborted_in and not path.exists():
-                raise FileNotFoundError(f"{path}: compacted into another since the directory was listed")
+                raise FileNotFoundError(f"{path}: compacted into another segment since the directory was listed")
             for one in entries:
                 if one.last_offset >= offset and one.first_offset < range_end:
                     aborted.append(one)
@@ -309,7 +309,7 @@ class LogReader:
         return search.found
 
     def close(self) -> None:
-        """Let go of the segments; ranges that are under way keep theirs."""
+        """Release the segments; ranges that are under way keep theirs."""
         for segment in list(self._open.values()):
             self._shared.release(segment)
 

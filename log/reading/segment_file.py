@@ -19,7 +19,6 @@ import os
 from bisect import bisect_right
 from collections.abc import Iterator
 from pathlib import Path
-from struct import Struct
 from typing import Final, NamedTuple
 
 from headrace.errors import HeadraceError
@@ -31,18 +30,21 @@ from headrace.log.reading.index_reader import Entry, TolerantIndexReader
 from headrace.log.reading.work_share import HEADER_COST, WorkShare
 from headrace.protocol.message_set import ENTRY_BYTES_MIN, old_header
 from headrace.protocol.record_batch import (
-    HEADER,
     HEADER_BYTES,
     LOG_OVERHEAD_BYTES,
     MAGIC_POSITION,
     MAGIC_V2,
-    RecordBatchHeader,
+    entry_bytes,
+    parse_header,
+    unpack_base_offset,
+    unpack_header,
+    unpack_last_delta,
+    unpack_length,
 )
 
 WINDOW_BYTES: Final = 8 * 1024
 SCAN_BYTES: Final = 256 * 1024
 
-_SKIMMED: Final = Struct(">qi4xb6xi8xq")  # base offset, length, magic, last offset delta, largest timestamp
 ANY_TIME: Final = -(2**63)
 PLACE_COST: Final = 1 << 20  # of walks without an index, between two places that are remembered
 CROWDED_WINDOW: Final = 16  # headers: the next window is larger
@@ -169,19 +171,19 @@ class SegmentFile:
         return self._walk(offset, 0, end)  # no entry, or one that was wrong: the headers alone, from the start
 
     def offset_after(self, position: int, default: int) -> int:
-        """An offset at or after the last record before a position, as far as the index tells; else `default`."""
+        """An offset at or after the last record before a position, as far as the index shows; else `default`."""
         index = self._index_reader()
         entry = index.first(lambda entry: 0 < entry[1] < position) if index is not None else None
         return self.base_offset + entry[0] + 1 if entry is not None and entry[1] else default
 
     def indexed_position(self, most: int) -> int:
-        """Where a batch begins at or below a position, as far as the index tells; else 0."""
+        """Where a batch begins at or below a position, as far as the index shows; else 0."""
         index = self._index_reader()
         entry = index.lookup(lambda entry: 0 < entry[1] <= most) if index is not None else None
         return entry[1] if entry is not None else 0
 
     def offset_before(self, position: int) -> int:
-        """An offset at or before the last batch before a position, as far as the index tells; else the first one."""
+        """An offset at or before the last batch before a position, as far as the index shows; else the first one."""
         index = self._index_reader()
         entry = index.lookup(lambda entry: 0 < entry[1] < position) if index is not None else None
         return self.base_offset + entry[0] if entry is not None else self.base_offset
@@ -193,7 +195,6 @@ class SegmentFile:
 
     def batches(self, position: int, end: int) -> Iterator[Found]:
         """The batches from a position on, by their headers; raises CorruptSegment."""
-        unpack = HEADER.unpack_from
         while end - position >= ENTRY_BYTES_MIN:
             window = os.pread(self.fd, min(SCAN_BYTES, end - position), position)
             least = HEADER_BYTES if position + len(window) < end else ENTRY_BYTES_MIN
@@ -202,7 +203,7 @@ class SegmentFile:
                 if window[place + MAGIC_POSITION] == MAGIC_V2:
                     if len(window) - place < HEADER_BYTES:
                         return
-                    header = RecordBatchHeader._make(unpack(window, place))
+                    header = parse_header(window, place)
                     size = header.size_bytes
                     bytes_min = HEADER_BYTES
                 else:
@@ -228,26 +229,24 @@ class SegmentFile:
         return os.pread(self.fd, size, position)
 
     def position_before(self, offset: int, end: int) -> int:
-        """Where a batch begins at or below `offset`, as far as the index tells; else 0."""
+        """Where a batch begins at or below `offset`, as far as the index shows; else 0."""
         position = self.known_position(offset)
         if 0 <= position <= end:
             return position
         position = self._indexed_position(offset) or self._place_before(offset)
         if not 0 < position < end:
             return 0
-        window = os.pread(self.fd, _SKIMMED.size, position)
-        if len(window) < _SKIMMED.size:
+        window = os.pread(self.fd, ENTRY_BYTES_MIN, position)
+        if len(window) < ENTRY_BYTES_MIN:
             return 0
-        base_offset, length, magic, _last_delta, _largest_ms = _SKIMMED.unpack(window)
-        is_batch = 0 <= magic <= MAGIC_V2 and 0 < length + LOG_OVERHEAD_BYTES <= end - position
-        return position if is_batch and base_offset <= offset else 0
+        is_batch = window[MAGIC_POSITION] <= MAGIC_V2 and 0 < entry_bytes(window, 0) <= end - position
+        return position if is_batch and unpack_base_offset(window, 0) <= offset else 0
 
     def first_promise(self, position: int, end: int, timestamp_ms: int, offset: int, share: WorkShare) -> Promise:
         """Walk headers to the first batch that promises a record of that time or later, at or after an offset.
 
         raises   CorruptSegment; OSError
         """
-        unpack = _SKIMMED.unpack_from
         window_bytes = WINDOW_BYTES
         next_offset, most_ms = -1, ANY_TIME
         while end - position >= ENTRY_BYTES_MIN:
@@ -260,7 +259,7 @@ class SegmentFile:
                 if window[place + MAGIC_POSITION] == MAGIC_V2:
                     if len(window) - place < HEADER_BYTES:
                         return Promise(end, next_offset, None, most_ms)
-                    base_offset, length, _magic, last_delta, largest_ms = unpack(window, place)
+                    base_offset, length, _, _, _, _, last_delta, _, largest_ms, *_ = unpack_header(window, place)
                     size = length + LOG_OVERHEAD_BYTES
                     size_min = HEADER_BYTES
                 else:
@@ -295,7 +294,6 @@ class SegmentFile:
         is_bounded   size 0 unless the first batch begins at or below it, as an index entry promises
         """
         position = start
-        from_bytes = int.from_bytes
         while end - position >= ENTRY_BYTES_MIN:
             window = os.pread(self.fd, min(WINDOW_BYTES, end - position), position)
             least = HEADER_BYTES if position + len(window) < end else ENTRY_BYTES_MIN
@@ -303,7 +301,7 @@ class SegmentFile:
                 return None  # cut meanwhile
             place = 0
             while len(window) - place >= least:
-                size = from_bytes(window[place + 8 : place + 12], "big") + LOG_OVERHEAD_BYTES
+                size = unpack_length(window, place) % 2**32 + LOG_OVERHEAD_BYTES  # a negative one is beyond the end
                 magic = window[place + MAGIC_POSITION]
                 is_batch = magic == MAGIC_V2
                 if size < (HEADER_BYTES if is_batch else ENTRY_BYTES_MIN) or magic > MAGIC_V2:
@@ -311,13 +309,13 @@ class SegmentFile:
                 if size > end - position - place:
                     # `end` was a file's size, and its last batch is being written; or the index was wrong
                     return (position + place, 0) if is_bounded else None
-                base_offset = from_bytes(window[place : place + 8], "big")
+                base_offset = unpack_base_offset(window, place)
                 if is_exact and base_offset != offset:
                     return None
                 if is_bounded and base_offset > offset:
                     return position + place, 0
                 is_bounded = False
-                last_delta = from_bytes(window[place + 23 : place + 27], "big") if is_batch else 0
+                last_delta = unpack_last_delta(window, place) if is_batch else 0
                 if base_offset + last_delta >= offset:
                     return position + place, size
                 place += size
@@ -380,5 +378,5 @@ class SegmentFile:
 def _found(window: bytes, position: int, place: int, size: int) -> Found:
     """The batch at a place of a window that begins at `position`."""
     if window[place + MAGIC_POSITION] == MAGIC_V2:
-        return Found(position + place, size, RecordBatchHeader._make(HEADER.unpack_from(window, place)))
+        return Found(position + place, size, parse_header(window, place))
     return Found(position + place, size, old_header(window, place))

@@ -34,7 +34,7 @@ class SegmentStarts:
     most             offsets that are wanted
     end_segment      the active one
     end_offset       of the log, the newest offset of all; -1: the active segment is empty, and begins there
-    high_watermark   of offsets beyond it only that is told
+    high_watermark   of offsets beyond it, only that is returned
 
     found   once it is over
     """

@@ -10,7 +10,7 @@ work, the answer is the true one.
 The place is an offset, and a position in an open segment while the log's segments are the same. Compaction, retention and rolls
 may change these between two calls; then the offset is looked up again.
 
-A search that waits lets go of what it has open (`release`). One that had too little time continues when the same is asked again, up
+A search that waits releases what it has open (`release`). One that had too little time continues when the same is asked again, up
 to where the log ends then (`follow_end`).
 
 A batch that can't be opened has no record that any client could read. It is passed like one without such a record, and noted.
@@ -105,7 +105,7 @@ class _Place:
         return copied
 
     def release(self) -> None:
-        """Let go of the open segment. The position is right still, where the list of segments stays the same."""
+        """Release the open segment. The position is right still, where the list of segments stays the same."""
         if self.segment is not None:
             self.left = (self.version, self.segment.directory, self.segment.base_offset, self.position)
             self.segment = None
@@ -167,7 +167,7 @@ class TimeSearch:
         return self._batch is not None
 
     def release(self) -> None:
-        """Let go of what is open: the batch that is searched is searched from its beginning again."""
+        """Release what is open: the batch that is searched is searched from its beginning again."""
         self._batch = None
         self._place.release()
 

@@ -10,7 +10,7 @@ A cost is a number of bytes: those that were read or came out of a batch, and wh
 
 A MiB is 8 ms or less.
 
-Runs in: whoever reads; one object for each turn.
+Runs in: every process that reads a log; one object for each turn.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ from headrace.log.names import CUT_SUFFIX, LOG_SUFFIX, path_of
 from headrace.log.segments.segment import Segment
 from headrace.log.segments.stray import directories_aside, make_aside
 from headrace.log.state.truncation_mark import doubt_all
-from headrace.protocol.record_batch import HEADER_BYTES, LENGTH_POSITION, LOG_OVERHEAD_BYTES, MAGIC_POSITION, MAGIC_V2
+from headrace.protocol.record_batch import HEADER_BYTES, MAGIC_POSITION, MAGIC_V2, entry_bytes, unpack_base_offset
 
 _WINDOW_BYTES: Final = 1 << 20
 
@@ -54,7 +54,7 @@ def next_batch(segment: Segment, position: int, next_offset: int, disk: Disk) ->
     head = os.pread(segment.fd, HEADER_BYTES, position)
     if len(head) < HEADER_BYTES or head[MAGIC_POSITION] != MAGIC_V2:
         return None
-    length = int.from_bytes(head[LENGTH_POSITION : LENGTH_POSITION + 4], "big") + LOG_OVERHEAD_BYTES
+    length = entry_bytes(head, 0)
     if not HEADER_BYTES <= length < size - position:
         return None
     for step in walk(segment.fd, position + length, size, next_offset + 1, is_checked=True, disk=disk):
@@ -84,10 +84,7 @@ def has_whole_batch(segment: Segment, position: int, next_offset: int, disk: Dis
         for pattern in patterns:
             for match in pattern.finditer(part[:got]):
                 at = match.start() - MAGIC_POSITION
-                offset = int.from_bytes(part[at : at + 8], "big")
-                length = (
-                    int.from_bytes(part[at + LENGTH_POSITION : at + LENGTH_POSITION + 4], "big") + LOG_OVERHEAD_BYTES
-                )
+                offset, length = unpack_base_offset(part, at), entry_bytes(part, at)
                 end = start + at + length
                 if not least <= offset <= most or length < HEADER_BYTES or end > segment.size_bytes:
                     continue
@@ -115,7 +112,7 @@ def check_room(directory: Path, wanted: int, disk: Disk) -> None:
     raises   RoomWanted
     """
     if disk.free_bytes(directory) < wanted:
-        reason = f"no room to keep the {wanted} bytes that follow a damaged batch"
+        reason = f"no space to keep the {wanted} bytes that follow a damaged batch"
         raise RoomWanted(errno.ENOSPC, reason, str(directory), wanted)
 
 

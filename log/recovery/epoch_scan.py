@@ -1,4 +1,4 @@
-"""The leader epochs that a segment's batches tell, where the file that says so was lost, or says something else.
+"""The leader epochs that a segment's batches show, where the file that says so was lost, or says something else.
 
 Epochs grow along a log: between two batches of one epoch there is no other. So of the batches that the offset index names a few are
 read, by halves, and headers are walked between two neighbours that differ, and after the last one. A segment of 1 GiB of small
@@ -27,7 +27,7 @@ from headrace.log.disk import Disk
 from headrace.log.index_layout import OFFSET_ENTRY
 from headrace.log.names import INDEX_SUFFIX, LOG_SUFFIX, path_of
 from headrace.log.reading.reader import LogReader
-from headrace.protocol.record_batch import HEADER, HEADER_BYTES, LOG_OVERHEAD_BYTES, MAGIC_V2, RecordBatchHeader
+from headrace.protocol.record_batch import HEADER_BYTES, LOG_OVERHEAD_BYTES, MAGIC_V2, parse_header
 
 _FIRST: Final = -1
 
@@ -155,7 +155,7 @@ class _EpochScan:
         head = bytearray(HEADER_BYTES)
         if self._disk.preadv(self._fd, [head], position) < HEADER_BYTES:
             raise _Implausible
-        header = RecordBatchHeader._make(HEADER.unpack(head))
+        header = parse_header(head)
         is_batch = header.magic == MAGIC_V2 and header.size_bytes - LOG_OVERHEAD_BYTES >= LENGTH_MIN
         is_within = self._base <= header.base_offset and header.size_bytes <= self._end - position
         if not (is_batch and is_within) or (entry != _FIRST and header.base_offset > self._base + relative):

@@ -222,7 +222,7 @@ class LogLoader:
             if name.endswith(LOG_SUFFIX + CUT_SUFFIX):  # of a truncation that did not come to its end
                 self._disk.unlink(self._directory / name)
         if sum(name.endswith(LOG_SUFFIX) for name in names) > len(found):
-            _log.warning("files ignored whose names are no offsets directory=%s", self._directory)
+            _log.warning("ignored files whose names are not offsets directory=%s", self._directory)
         self._replay = ProducerReplay(
             self._directory,
             self._disk,
@@ -237,7 +237,7 @@ class LogLoader:
         active = self._make_true(list(found), opening)
         if self._end_offset < opening.log_start_offset:
             _log.error(
-                "log reset to its start offset: it ends below directory=%s end_offset=%d log_start_offset=%d",
+                "log reset to its start offset, it ended below directory=%s end_offset=%d log_start_offset=%d",
                 self._directory,
                 self._end_offset,
                 opening.log_start_offset,
@@ -377,7 +377,7 @@ class LogLoader:
             elif not self._was_synced:
                 self._was_cut = True
             if is_synced or is_followed or (is_within and opening.is_sole):
-                what = "synced batch" if is_synced else "batch before whole ones"
+                what = "synced batch" if is_synced else "batch before valid ones"
                 self._keep_rest(segment, position, next_offset, what, is_sole=opening.is_sole)
             self._has_lost_end |= is_loss and not later and not self._split_at
 
@@ -395,7 +395,7 @@ class LogLoader:
             finish_split(self._directory, self._split_at, self._disk)
         if cut_bytes:
             _log.warning(
-                "log cut directory=%s segment=%d valid_bytes=%d dropped_bytes=%d",
+                "log truncated directory=%s segment=%d valid_bytes=%d dropped_bytes=%d",
                 self._directory,
                 base,
                 segment.size_bytes,
@@ -438,9 +438,9 @@ class LogLoader:
         _log.error(
             "%s is damaged, %s file=%s position=%d offset=%d kept_in=%s",
             what,
-            "acknowledged records are lost, what follows it stays in the log"
+            "acknowledged records are lost, later batches stay in the log"
             if found is not None
-            else "the log is cut there; nothing of ours removes what followed, see headrace dump-log",
+            else "the log is truncated there; Headrace never removes what followed, see headrace dump-log",
             path_of(self._directory, segment.base_offset, LOG_SUFFIX),
             position,
             next_offset,
@@ -453,7 +453,7 @@ class LogLoader:
         self._has_lost_end = True
         place = put_aside(self._directory, lost, self._disk, doubt_all)
         _log.error(
-            "segments put aside, not part of the log any more directory=%s count=%d first=%d last=%d moved_to=%s",
+            "segments moved aside, no longer part of the log directory=%s count=%d first=%d last=%d moved_to=%s",
             self._directory,
             len(lost),
             lost[0],
@@ -474,7 +474,7 @@ class LogLoader:
             epochs.assign(latest, end)
 
     def _rebuild_epochs(self, active: Segment) -> None:
-        """The epochs' file was missing or can't be true: the batches tell."""
+        """The epochs' file was missing or can't be true: the batches show."""
         entries: list[tuple[int, int]] = []
         for base in self._bases:
             size = path_of(self._directory, base, LOG_SUFFIX).stat().st_size

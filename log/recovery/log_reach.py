@@ -1,6 +1,6 @@
 """How far the log in a directory reaches: read, and not changed. Where a replica lies twice, the one that reaches further is kept.
 
-    what was synced (below the recovery point of its own directory)    believed; of the last segment the headers tell where it ends
+    what was synced (below the recovery point of its own directory)    believed; of the last segment the headers show where it ends
     what follows                                                       every batch checked, up to the first that is damaged, or to a
                                                                        hole at which opening would cut it
 

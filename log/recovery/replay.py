@@ -167,7 +167,7 @@ class ProducerReplay:
             except OSError as failure:
                 if failure.errno != errno.EIO or base >= self._log_start_offset:
                     raise
-                self._doubt(base, failure)  # where nobody reads any more, it is no reason to lose the directory
+                self._doubt(base, failure)  # where nothing reads any more, it is no reason to lose the directory
             finally:
                 if base < end_segment:
                     own_index.sync()
@@ -182,7 +182,7 @@ class ProducerReplay:
             return
         if self._producers.producers and (is_deleted or is_loss(self._directory, offset, self._is_compacted)):
             _log.warning(
-                "producers may be older than the log: batches are gone directory=%s first_offset=%d last_offset=%d",
+                "producer state may be outdated, batches are missing directory=%s first_offset=%d last_offset=%d",
                 self._directory,
                 self._next_offset,
                 offset - 1,
@@ -193,7 +193,7 @@ class ProducerReplay:
     def _doubt(self, base: int, failure: Exception) -> None:
         """A segment can't be read to its end."""
         _log.warning(
-            "producers of a part of the log are not known directory=%s segment=%d reason=%s",
+            "producer state of a part of the log is unknown directory=%s segment=%d reason=%s",
             self._directory,
             base,
             failure,
@@ -209,7 +209,7 @@ class ProducerReplay:
             reader.refresh(0)
             recall_batches(self._producers, reader, offset, end_segment, end_position, self._now_ms)
         except HeadraceError as failure:
-            _log.warning("batches before a snapshot are not known offset=%d reason=%s", offset, failure)
+            _log.warning("batches before a snapshot are unknown offset=%d reason=%s", offset, failure)
         finally:
             reader.close()
 

@@ -9,7 +9,7 @@ Order of a write: the batches, then the index entries that are due. A crash in b
 entry, which costs a longer walk and nothing else. An index entry is due at the first batch for which more than
 `index.interval.bytes` have been written since the last one.
 
-A segment is full (`take_batch` says so, and nobody else decides it) where a batch
+A segment is full (`take_batch` says so, and nothing else decides it) where a batch
 
     would make the file larger than `segment.bytes`
     is `segment.ms` newer than the first one; a segment without timestamps ages by the monotonic clock

@@ -119,7 +119,7 @@ def _take_back(directory: Path, base: int, disk: Disk) -> None:
     for suffix in _ALL_SUFFIXES:
         for state in (SWAP_SUFFIX, CLEANED_SUFFIX):
             disk.remove_file(path_of(directory, base, suffix + state))
-    _log.warning("swap taken back, its names were not all on the disk directory=%s segment=%d", directory, base)
+    _log.warning("swap rolled back, not all of its names were on disk directory=%s segment=%d", directory, base)
 
 
 def _go_in(directory: Path, base: int, others: list[int], disk: Disk) -> None:

@@ -1,4 +1,4 @@
-"""Segments that don't belong to their log any more, kept where they are neither read as its records nor removed.
+"""Segments that no longer belong to their log, kept where they are neither read as its records nor removed.
 
     topic-partition.<32 hex digits>-stray     beside the partition's directory, with the segments' files in it
 

@@ -157,12 +157,12 @@ def read_lines(path: Path) -> list[str]:
     except FileNotFoundError:
         return []
     except UnicodeDecodeError:
-        raise BadCheckpoint(f"{path}: no text") from None
+        raise BadCheckpoint(f"{path}: not a text file") from None
     lines = text.splitlines()
     if not lines:
         return []
     if not text.endswith("\n"):
-        raise BadCheckpoint(f"{path}: cut short in its last line, {lines[-1][:100]!r}")
+        raise BadCheckpoint(f"{path}: the last line is truncated, {lines[-1][:100]!r}")
     if lines[0] != VERSION:
         raise BadCheckpoint(f"{path}: version {lines[0][:100]!r}, expected {VERSION}")
     body = [line for line in lines[2:] if line]

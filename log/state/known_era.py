@@ -99,6 +99,6 @@ class KnownEra:
             if len(lines) > 1 or not is_number(lines[0], EPOCH_MAX):
                 raise BadCheckpoint(f"{self._path}: {lines[0][:100]!r} is not one leader epoch")
         except BadCheckpoint as failure:
-            _log.warning("era of leader epochs not known reason=%s", failure)
+            _log.warning("era of leader epochs unknown reason=%s", failure)
             return NO_EPOCH
         return int(lines[0])

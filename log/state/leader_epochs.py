@@ -87,7 +87,7 @@ class LeaderEpochs:
         if epoch < 0 or epoch == self.latest:
             return False
         if epoch < self.latest:
-            raise EpochWentBack(f"{self._path}: leader epoch {epoch} is below {self.latest}, which the log knows")
+            raise EpochWentBack(f"{self._path}: leader epoch {epoch} is below {self.latest}, the latest one in the log")
         while self._entries and self._entries[-1][1] >= start_offset:
             self._entries.pop()  # an epoch in which nothing was written
         self._entries.append((epoch, start_offset))
@@ -105,7 +105,7 @@ class LeaderEpochs:
         return self.is_synced
 
     def replace(self, entries: list[tuple[int, int]]) -> None:
-        """Take what the batches tell; raises OSError."""
+        """Take what the batches show; raises OSError."""
         self._entries = list(entries)
         self.is_lost = False
         self._write()

@@ -2,10 +2,11 @@
 
     headrace.lost   empty. Kafka doesn't read it
 
-Opening a log cuts what is damaged, and the next opening finds a whole log. If the owner dies in between, nobody else knows: the replica
+Opening a log cuts what is damaged, and the next opening finds a whole log. If the owner dies in between, no other
+process knows: the replica
 would count as one that has everything (docs/decisions/013). So the file is made, durably, before anything is cut.
 
-    made      before damaged batches are cut, or segments put aside. Not for a torn end that nobody had acknowledged: after what an owner
+    made      before damaged batches are cut, or segments put aside. Not for a torn end that was never acknowledged: after what an owner
               of this boot had published, or of a log each of whose appends was synced before its answer (`synced_mark.py`). And
               where no checkpoint says how far a log in a suspect directory had come
     removed   once the controller process has answered. A crash of the machine may bring it back: then a loss is told twice
@@ -61,7 +62,7 @@ class LossMark:
             )
 
     def remove(self) -> None:
-        """It was told. raises OSError"""
+        """It was reported. raises OSError"""
         if self.is_set:
             self._disk.remove_file(self._path)
             self.is_set = False

@@ -109,7 +109,7 @@ class ProducerSnapshots:
         return OrderedDict()
 
     def remove_after(self, offset: int) -> None:
-        """What they say of batches after the log's end is not true any more. raises OSError"""
+        """What they say of batches after the log's end is no longer true. raises OSError"""
         known = self._listed()
         gone = known[bisect_right(known, offset) :]
         for one in gone:

@@ -30,12 +30,12 @@ from headrace.protocol.message_set import ENTRY_BYTES_MIN, compute_message_crc, 
 from headrace.protocol.record_batch import (
     ATTRIBUTES_POSITION,
     HEADER_BYTES,
-    LENGTH_POSITION,
     LOG_OVERHEAD_BYTES,
     MAGIC_POSITION,
     MAGIC_V2,
     CorruptRecord,
     crc_from,
+    entry_bytes,
     unpack_header,
 )
 
@@ -190,8 +190,7 @@ def _batch_at(records: memoryview, place: int) -> Facts | None:
 
 
 def _old_entry_at(records: memoryview, place: int) -> Facts | None:
-    length = records[place + LENGTH_POSITION : place + LENGTH_POSITION + 4]
-    size = int.from_bytes(length, "big", signed=True) + LOG_OVERHEAD_BYTES
+    size = entry_bytes(records, place)
     if size > len(records) - place:
         return None
     entry = peek_entry(records, place, place + size)

@@ -53,7 +53,7 @@ class PartitionLog:
     config             may be replaced at any time
     log_start_offset   the first offset that may be read
     segments           its list; version, end and sizes may be read there, nothing may be changed
-    was_cut            batches at its end were damaged when it was opened, or before, and that was not told
+    was_cut            batches at its end were damaged when it was opened, or before, and that was not reported
     has_lost_end       what may have been acknowledged was lost at its end when it was opened, or before, and that was not reported
     is_named           its directory was made for this topic, or had its id; else it may be of an earlier topic of the name
     was_synced         each append to it was synced before its answer, when it was opened. A torn end counts as no cut then: nobody had
@@ -355,7 +355,7 @@ class PartitionLog:
         return self._sync.note_synced(offset, since_version)
 
     def note_loss(self) -> None:
-        """It may lack something, and nobody knows yet. raises StorageFailed"""
+        """It may lack something, and that is not known yet. raises StorageFailed"""
         try:
             self._loss.make()
         except OSError as failure:
@@ -418,7 +418,7 @@ class PartitionLog:
         Producers, epochs, indexes and the recovery point follow. The caller has taken the high watermark back before. An epoch that
         began at the end, and in which nothing was written, is forgotten in any case: other logs never had it. Its era stays known.
 
-        is_mapped   readers were told of what goes: they may have mapped it, and keep that file
+        is_mapped   readers were notified of what goes: they may have mapped it, and keep that file
         returns     whether anything was cut
         raises      StorageFailed; for what is left see `check_cut`
         """
@@ -467,7 +467,7 @@ class PartitionLog:
         """A copy that has every batch of another log knows what is not in the batches too: epochs, their era, and producers.
 
         Producers of a log that is out of service may be ahead of it, by the batches of the write that failed: a client that
-        sends these again would be told that they are stored. The copy then knows what it was copied.
+        sends these again would get the response that they are stored. The copy then knows what it was copied.
 
         raises   StorageFailed
         """
@@ -488,7 +488,7 @@ class PartitionLog:
     # The end of it
 
     def close(self) -> None:
-        """Flush, snapshot, trim: nothing is left for recovery. The files are let go of in any case.
+        """Flush, snapshot, trim: nothing is left for recovery. The files are released in any case.
 
         raises   StorageFailed
         """
@@ -501,7 +501,7 @@ class PartitionLog:
         """The part of `close` that waits for the disk, and touches nothing but this log: may run in a thread.
 
         A log without records has nothing to replay, so it needs no snapshot; one without producers, none that survives a
-        crash of the machine: their headers tell that there are none. A snapshot that has producers which were forgotten since is written
+        crash of the machine: their headers show that there are none. A snapshot that has producers which were forgotten since is written
         again: they would come back with each opening.
 
         raises   StorageFailed
@@ -521,7 +521,7 @@ class PartitionLog:
             self._latch.fail("close", failure)
 
     def abandon(self) -> None:
-        """Let go of the files without caring for them: the partition is being deleted."""
+        """Release the files without caring for them: the partition is being deleted."""
         self.segments.active.close()
         self._reader.close()
         self._era.abandon()

@@ -27,7 +27,7 @@ from headrace.log.names import CUT_SUFFIX, LOG_SUFFIX, path_of, segment_bases
 from headrace.log.segments.segment import remove_segment
 from headrace.log.state.truncation_mark import TakenBack, TruncationMark
 from headrace.log.writing.segment_list import SegmentList
-from headrace.protocol.record_batch import MAGIC_POSITION, MAGIC_V2
+from headrace.protocol.record_batch import MAGIC_POSITION, MAGIC_V2, unpack_base_offset
 
 COPY_BYTES: Final = 1 << 20
 
@@ -88,7 +88,7 @@ def first_offset(directory: Path, segment: int, position: int, default: int) -> 
         head = os.pread(file.fileno(), MAGIC_POSITION + 1, position)
     if len(head) <= MAGIC_POSITION:
         return default
-    return int.from_bytes(head[:8], "big") if head[MAGIC_POSITION] >= MAGIC_V2 else segment
+    return unpack_base_offset(head, 0) if head[MAGIC_POSITION] >= MAGIC_V2 else segment
 
 
 def cut_files(directory: Path, segment: int, position: int, disk: Disk, *, is_mapped: bool = False) -> None:

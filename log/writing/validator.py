@@ -21,29 +21,28 @@ clamp them (`read_records` does). Source: Kafka `LogValidator`, `UnifiedLog.anal
 
 from __future__ import annotations
 
-from struct import Struct
 from typing import Final, NamedTuple
 
-from headrace.checksum import crc32c
 from headrace.errors import ErrorCode
 from headrace.ids import NO_TIMESTAMP_MS
 from headrace.limits import COMPACTED_RECORDS_MAX
 from headrace.log.config import LogConfig
 from headrace.protocol.record_batch import (
-    ATTRIBUTES_POSITION,
     CODEC_MASK,
     CONTROL_BIT,
-    CRC_POSITION,
-    HEADER,
     HEADER_BYTES,
     LOG_APPEND_TIME_BIT,
     LOG_OVERHEAD_BYTES,
     MAGIC_POSITION,
     MAGIC_V2,
-    MAX_TIMESTAMP_POSITION,
     NO_SEQUENCE,
     RECORD_BYTES_MIN,
     TRANSACTIONAL_BIT,
+    compute_crc,
+    store_attributes,
+    store_crc,
+    store_max_timestamp,
+    unpack_header,
 )
 
 CODEC_MAX: Final = 4
@@ -56,9 +55,6 @@ TIME_MAX: Final = 2**63 - 1
 # What a compressed batch may at most hold: its reader stops there.
 COMPRESSED_RECORDS_MAX: Final = COMPACTED_RECORDS_MAX
 _RATIOS_MAX: Final = (1, 1_032, 22, 255, 32_768)  # of the codecs: bytes that can come of one
-_ATTRIBUTES: Final = Struct(">h")
-_TIMESTAMP: Final = Struct(">q")
-_CRC: Final = Struct(">I")
 
 
 class BatchRules(NamedTuple):
@@ -106,21 +102,21 @@ def _fault_of_shape(batch: memoryview, max_message_bytes: int) -> ErrorCode:
         return ErrorCode.INVALID_RECORD
     if magic != MAGIC_V2:
         return ErrorCode.CORRUPT_MESSAGE
-    _base_offset, length, _epoch, _magic, crc, *_rest = HEADER.unpack_from(batch)
+    _base_offset, length, _epoch, _magic, crc, *_rest = unpack_header(batch, 0)
     announced = length + LOG_OVERHEAD_BYTES
     if announced != size:
         is_followed_by_another = HEADER_BYTES <= announced < size
         return ErrorCode.INVALID_RECORD if is_followed_by_another else ErrorCode.CORRUPT_MESSAGE
     if size > max_message_bytes:
         return ErrorCode.MESSAGE_TOO_LARGE
-    return ErrorCode.NONE if crc32c(batch[ATTRIBUTES_POSITION:]) == crc else ErrorCode.CORRUPT_MESSAGE
+    return ErrorCode.NONE if compute_crc(batch) == crc else ErrorCode.CORRUPT_MESSAGE
 
 
 def _fault_of_header(batch: memoryview, rules: BatchRules, may_lack_sequence: bool) -> ErrorCode:
     (
         base_offset, _length, _epoch, _magic, _crc, attributes, last_delta,
         base_timestamp, max_timestamp, producer_id, producer_epoch, sequence, count,
-    ) = HEADER.unpack_from(batch)  # fmt: skip
+    ) = unpack_header(batch, 0)  # fmt: skip
     if base_offset or count <= 0 or last_delta != count - 1 or attributes & CONTROL_BIT:
         return ErrorCode.INVALID_RECORD
     lacks_sequence = sequence < 0 and not (may_lack_sequence and sequence == NO_SEQUENCE)
@@ -148,7 +144,7 @@ def _may_hold(count: int, body_bytes: int, codec: int) -> bool:
 
 def stamp_append_time(batch: memoryview, attributes: int, now_ms: int) -> None:
     """LogAppendTime: the leader's clock in the header. The checksum covers it, so it is computed again."""
-    _TIMESTAMP.pack_into(batch, MAX_TIMESTAMP_POSITION, now_ms)
+    store_max_timestamp(batch, now_ms)
     _stamp_attributes(batch, attributes | LOG_APPEND_TIME_BIT)
 
 
@@ -158,5 +154,5 @@ def stamp_create_time(batch: memoryview, attributes: int) -> None:
 
 
 def _stamp_attributes(batch: memoryview, attributes: int) -> None:
-    _ATTRIBUTES.pack_into(batch, ATTRIBUTES_POSITION, attributes)
-    _CRC.pack_into(batch, CRC_POSITION, crc32c(batch[ATTRIBUTES_POSITION:]))
+    store_attributes(batch, attributes)
+    store_crc(batch)

@@ -1,6 +1,6 @@
 /* Committed offsets of a batch of `__consumer_offsets` into the dictionaries of a load.
 
-   Stands for workers/coordinators/loader.py (`Loader._take_plain`). The batch is walked twice: nothing is put before all of it is
+   Stands for workers/coordinators/group/loader.py (`Loader._take_plain`). The batch is walked twice: nothing is put before all of it is
    known to be right. */
 #include "kernel.h"
 #include "record.h"

@@ -1,7 +1,7 @@
 /* Walks that make no records: the deep check, and what every uncompressed batch of a producer is compared with.
 
    Stand for protocol/record_scan.py (`scan_records`), protocol/plain_records.py (`scan_plain`) and the answer of
-   workers/network/plain_admission.py (`check_plain`) to a batch that has nothing wrong with it. */
+   workers/network/produce/plain_admission.py (`check_plain`) to a batch that has nothing wrong with it. */
 #include "kernel.h"
 #include "record.h"
 

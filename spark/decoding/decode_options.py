@@ -35,7 +35,7 @@ def decode_from_options(given: Mapping[str, str]) -> DecodePlan | None:
         source, _dot, key = name.partition(".")
         if source not in SOURCES or not key:
             raise ValueError(
-                f"option {DECODE_PREFIX}{name} is unknown: decode.mode, decode.value.* and decode.key.* exist"
+                f"option {DECODE_PREFIX}{name} is unknown: expected decode.mode, decode.value.* or decode.key.*"
             )
         by_source.setdefault(source, {})[key] = value
     if not by_source:

@@ -114,8 +114,10 @@ def decode_plan(decode: Decode, mode: str = "fail") -> DecodePlan:
 def _check_name(name: str, source: str, seen: Mapping[str, str]) -> None:
     """raises   ValueError, for a column that would hide another: Spark's names ignore case"""
     if name.lower() in {one.lower() for one in ALL_COLUMNS} and name != source:
-        raise ValueError(f"decoded column {name} of the {source} is also one of kafka's: set a prefix")
+        raise ValueError(f"decoded column {name} of the {source} is also a Kafka column: set a prefix")
     if name == CORRUPT:
-        raise ValueError(f"decoded column {name} of the {source} is the name of the column with reasons: set a prefix")
+        raise ValueError(
+            f"decoded column {name} of the {source} is the name of the column with failure reasons: set a prefix"
+        )
     if name.lower() in seen:
-        raise ValueError(f"decoded column {name} of the {source} is there twice ({seen[name.lower()]}): set a prefix")
+        raise ValueError(f"decoded column {name} of the {source} appears twice ({seen[name.lower()]}): set a prefix")

@@ -67,6 +67,6 @@ def check_unknown(unknown: Mapping[int, str]) -> None:
     """
     if len(unknown) > UNKNOWN_SCHEMAS_MAX:
         raise RegistryUnavailable(
-            f"over {UNKNOWN_SCHEMAS_MAX} schema ids of one batch are unknown, such as {min(unknown)} ({unknown[min(unknown)]}): "
-            "is this the Confluent wire format, and this its registry?"
+            f"more than {UNKNOWN_SCHEMAS_MAX} schema ids of one batch are unknown, such as {min(unknown)}"
+            f" ({unknown[min(unknown)]}); check that the data uses the Confluent wire format and this registry"
         )

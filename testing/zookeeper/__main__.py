@@ -20,11 +20,11 @@ def main(arguments: list[str] | None = None) -> int:
     """Serve; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m headrace.testing.zookeeper", description=__doc__)
     parser.add_argument("--host", default="127.0.0.1")
-    parser.add_argument("--port", type=int, default=2181, help="0: any free one")
+    parser.add_argument("--port", type=int, default=2181, help="port to listen on (0: any free one)")
     parser.add_argument("--dir", type=Path, help="keep the state in this directory")
-    parser.add_argument("--tick-ms", type=int, default=TICK_MS, help="a session lasts for 2 of them at least")
+    parser.add_argument("--tick-ms", type=int, default=TICK_MS, help="tick; a session lasts for at least 2 ticks")
     parser.add_argument(
-        "--ticks-max", type=int, default=TESTING_SESSION_TICKS_MAX, help="and for this number of them at most"
+        "--ticks-max", type=int, default=TESTING_SESSION_TICKS_MAX, help="a session lasts for at most this many ticks"
     )
     given = parser.parse_args(arguments)
     try:

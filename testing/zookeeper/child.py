@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Final, NoReturn
 
 from headrace import exit_codes
+from headrace.backoff import pause_after
 from headrace.errors import ConfigError
 from headrace.limits import (
     TESTING_LONG_SESSION_TICKS_MAX,
@@ -95,8 +96,8 @@ class ForkedZooKeeper:
                 return
             self.pid = 0
             self._deaths = self._deaths + 1 if now_ms - self._started_ms < QUIET_MS else 0
-            doubled_ms = TESTING_ZOOKEEPER_RESTART_FIRST_MS << min(max(0, self._deaths - 1), 10)
-            wait_ms = min(doubled_ms, TESTING_ZOOKEEPER_RESTART_MAX_MS) if self._deaths else 0
+            first_ms, most_ms = TESTING_ZOOKEEPER_RESTART_FIRST_MS, TESTING_ZOOKEEPER_RESTART_MAX_MS
+            wait_ms = pause_after(self._deaths, first_ms, most_ms) if self._deaths else 0
             self._due_ms = max(1, now_ms + wait_ms)
             code = os.waitstatus_to_exitcode(status)
             _log.warning("testing ZooKeeper died pid=%d exit_code=%d restart_in_ms=%d", pid, code, wait_ms)

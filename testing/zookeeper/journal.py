@@ -86,7 +86,9 @@ def open_journal(path: Path, table: Table) -> Journal:
     while position < len(data):
         record = _record_at(data, position)
         if record is None:
-            _log.warning("journal truncated, its end is not whole file=%s at=%d of=%d", path, position, len(data))
+            _log.warning(
+                "journal truncated, its last entry is incomplete file=%s at=%d of=%d", path, position, len(data)
+            )
             break
         _take_record(table, record, is_state=position == 0)
         position += _PREFIX.size + len(record)
@@ -109,7 +111,7 @@ def _take_record(table: Table, record: bytes, is_state: bool) -> None:
     reader = Reader(record)
     version = reader.integer()
     if version != VERSION:
-        raise BadJute(f"a journal of version {version}, this server reads {VERSION}")
+        raise BadJute(f"journal version {version} is not supported, this server reads {VERSION}")
     if is_state:
         table.tree = _read_tree(reader)
         for _ in range(reader.integer()):

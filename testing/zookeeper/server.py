@@ -152,7 +152,9 @@ class Server:
                 return
             (length,) = _LENGTH.unpack_from(received, position)
             if not 0 <= length <= TESTING_FRAME_BYTES_MAX:
-                _log.warning("connection closed, a frame of %d bytes bytes_max=%d", length, TESTING_FRAME_BYTES_MAX)
+                _log.warning(
+                    "connection closed, frame of %d bytes is too large bytes_max=%d", length, TESTING_FRAME_BYTES_MAX
+                )
                 self._drop(connection)
                 return
             end = position + _LENGTH.size + length

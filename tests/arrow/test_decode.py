@@ -154,5 +154,5 @@ def test_that_python_walks_is_told_once_in_a_process(monkeypatch, caplog):
         decode.tell_if_slow()
     finally:
         decode.tell_if_slow.cache_clear()
-    (record,) = (record for record in caplog.records if "walked in Python" in record.message)
+    (record,) = (record for record in caplog.records if "decoded in pure Python" in record.message)
     assert record.levelname == "WARNING"

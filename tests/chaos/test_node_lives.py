@@ -133,7 +133,7 @@ def test_however_the_steps_end_all_are_back():
 
 def test_a_node_says_something_where_one_line_of_its_log_has_all_words_since(tmp_path):
     log = tmp_path / "node.log"
-    log.write_text("ISR change asked for partition=stable-1 isr=(1,) wanted=(1, 2)\nstable-2 \n")
+    log.write_text("ISR change requested partition=stable-1 isr=(1,) wanted=(1, 2)\nstable-2 \n")
     node = SimpleNamespace(log=SimpleNamespace(path=log))
     assert says(node, 0, "wanted=", "stable-1 ")
     assert not says(node, 0, "wanted=", "stable-2 ")

@@ -96,7 +96,7 @@ def full(sink, timeout_ms, callbacks=None):
 def test_a_full_queue_drops_at_once_or_after_the_time_asked_for(timeout_ms):
     sink = Sink()
     producer = full(sink, timeout_ms)
-    with pytest.raises(QueueFull, match=f"2 messages are queued, no room within {timeout_ms} ms"):
+    with pytest.raises(QueueFull, match=f"2 messages stayed full for {timeout_ms} ms"):
         producer.send(item(3))
     sink.gate.set()
     producer.close()

@@ -74,14 +74,14 @@ def test_both_generations_say_the_same():
         ),
         (ConsumerConfig, {"zk.connect": "zk:1"}, r"group.id: is required \(0.7: groupid\)"),
         (ConsumerConfig, {"groupid": "g"}, "zookeeper.connect: is required"),
-        (ConsumerConfig, {**CONSUMER_MINIMUM, "groupid": "a/b"}, "no slash"),
+        (ConsumerConfig, {**CONSUMER_MINIMUM, "groupid": "a/b"}, "must not contain a slash"),
         (
             ConsumerConfig,
             {**CONSUMER_MINIMUM, "autocommit.enable": "yes"},
             "'yes' for autocommit.enable: expected true or false",
         ),
-        (ConsumerConfig, {**CONSUMER_MINIMUM, "socket.timeout.ms": 50}, "not above fetch.wait.max.ms"),
-        (ConsumerConfig, {**CONSUMER_MINIMUM, "client.id": 1}, "1 for client.id: expected a text"),
+        (ConsumerConfig, {**CONSUMER_MINIMUM, "socket.timeout.ms": 50}, "must be above fetch.wait.max.ms"),
+        (ConsumerConfig, {**CONSUMER_MINIMUM, "client.id": 1}, "1 for client.id: expected a string"),
     ],
 )
 def test_what_is_invalid_is_refused_with_key_value_and_reason(kind, config, complaint):

@@ -98,7 +98,7 @@ def test_streams_of_topics_h1_h2_h4(node, new_topic, group):
             by_partition.setdefault(one.partition, []).append(one.offset)
         assert all(offsets == list(range(len(offsets))) for offsets in by_partition.values())
         assert len(seen[0]) == 5
-        with pytest.raises(RuntimeError, match="one call for each connector"):
+        with pytest.raises(RuntimeError, match="one call per connector"):
             connector.create_message_streams({first: 1})
 
 

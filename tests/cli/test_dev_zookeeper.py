@@ -58,7 +58,7 @@ def test_a_directory_stays_with_the_kind_that_it_began_with(java, tmp_path):
 def test_data_of_apaches_are_not_left_aside(java, tmp_path):
     java(False)
     (tmp_path / "data").mkdir()
-    with pytest.raises(ConfigError, match="holds data of Apache's ZooKeeper"):
+    with pytest.raises(ConfigError, match="holds data of Apache ZooKeeper"):
         own_zookeeper(tmp_path)
 
 

@@ -35,13 +35,13 @@ def lines(output):
 
 def test_rows_are_deleted_and_what_that_means_is_said(program, offline, topic, loaded):
     would = offline("load", "delete", "--where", "value = 'two'", "--to", loaded, "--dry-run")
-    assert b"1 rows would go, of 1 files" in would
+    assert b"1 rows would be deleted from 1 files" in would
     assert len(values(loaded)) == 3
     done = program("load", "delete", "--where", "value = 'two'", "--to", loaded)
-    assert b"1 rows deleted, of 1 files" in done
-    assert b"of 1 records the log still has up to 1" in done
-    assert b"headrace load rewind would load again" in done
-    assert b"keep the bytes until headrace load vacuum" in done
+    assert b"1 rows deleted from 1 files" in done
+    assert b"the log still has up to 1 of 1 records" in done
+    assert b"headrace load rewind would load records that the log still has" in done
+    assert b"keep the data until headrace load vacuum" in done
     assert values(loaded) == [b"one", b"three"]
     [found] = lines(offline("load", "delete", "--where", "value = 'one'", "--to", loaded, "--json"))
     assert (found["event"], found["records"], found["dead_letters"], found["commit"]) == ("delete", 1, 0, 3)

@@ -60,7 +60,7 @@ def test_dump_log_ends_with_1_and_names_the_fault_on_standard_error(folder):
     assert "WRONG" in done.stdout
     assert headrace("dump-log", folder / "nowhere.log").returncode == 1
     assert headrace("dump-log", folder / "nowhere").stderr == f"fault: {folder}/nowhere: No such file or directory\n"
-    assert f"fault: {folder}: is a directory: name the files in it" in headrace("dump-log", folder).stderr
+    assert f"fault: {folder}: is a directory: pass the files in it" in headrace("dump-log", folder).stderr
 
 
 def test_dump_log_ends_quietly_when_its_reader_has_seen_enough(folder):
@@ -104,7 +104,7 @@ def test_verify_of_a_directory_that_holds_no_logs_finds_no_fault_in_them(tmp_pat
         done = headrace("verify", path)
         assert (done.returncode, done.stdout) == (1, "")
         assert done.stderr == (
-            f"headrace: {path}: no log directory: no meta.properties, no checkpoint, no segment in a partition\n"
+            f"headrace: {path}: not a log directory: no meta.properties, no checkpoint, no segment in a partition\n"
         )
 
 
@@ -127,7 +127,11 @@ def test_verify_of_a_log_directory_without_a_partition_yet_is_sound(tmp_path):
 
 def test_verify_calls_the_nodes_own_files_no_strays(node):
     done = headrace("verify", node.log_dir, "--json", "-q")
-    strays = [item for item in map(json.loads, done.stdout.splitlines()) if "is no file" in item.get("what", "")]
+    strays = [
+        item
+        for item in map(json.loads, done.stdout.splitlines())
+        if "does not belong in a log directory" in item.get("what", "")
+    ]
     assert (node.log_dir / ".headrace-session").exists()
     assert strays == []
 

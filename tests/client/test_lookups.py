@@ -29,7 +29,7 @@ def test_those_who_need_the_same_wait_for_the_same():
 def test_so_many_run_at_once_and_no_more():
     gate = threading.Event()
     futures = [started(LookupNeeded(key, "", lambda: gate.wait(DEADLINE_S))) for key in range(LOOKUPS_MAX)]
-    with pytest.raises(SerializerUnavailable, match=f"schema 7: {LOOKUPS_MAX} lookups wait already"):
+    with pytest.raises(SerializerUnavailable, match=f"schema 7: {LOOKUPS_MAX} lookups are already waiting"):
         started(LookupNeeded("more", "schema 7", lambda: None))
     gate.set()
     for future in futures:

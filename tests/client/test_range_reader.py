@@ -87,7 +87,7 @@ def test_a_connection_that_breaks_is_made_again(clicks, kafka, broker):
 
 def test_an_error_that_stays_ends_the_reading_and_says_where_it_is(clicks, kafka, broker):
     broker.fail[ApiKey.FETCH, ErrorCode.NOT_LEADER_OR_FOLLOWER] = 10**9
-    with pytest.raises(WaitTimedOut, match=r"clicks-0 at offset 3 of 100: no progress within 0\.3 s; waits for"):
+    with pytest.raises(WaitTimedOut, match=r"clicks-0 at offset 3 of 100: no progress within 0\.3 s; waiting for"):
         read(kafka, {CLICKS[0]: 3}, {CLICKS[0]: 100}, silent_s=0.3)
 
 

@@ -15,7 +15,7 @@ from headrace.controller.agent.new_replicas import NewReplicas, OnReply
 from headrace.controller.agent.pending_response import PendingResponse
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ZkLost
-from headrace.controller.zookeeper.tasks import Task, Tasks
+from headrace.runtime.tasks import Task, Tasks
 from headrace.settings import Settings
 from headrace.shm.messages import NEW_REPLICA, ReplyStatus, RequestKind
 from headrace.shm.seat import Seat
@@ -59,7 +59,7 @@ class Node:
         self.owner = owner
         self.now_ms = 0
         settings = seat.wiring.settings
-        self.tasks = Tasks(lambda: self.now_ms)
+        self.tasks = Tasks(lambda: self.now_ms, ZkLost)
         self.agent = Agent(seat, zk, self.tasks, lambda: self.now_ms)
         self.known = self.agent.known
         self.channels = FakeChannels()  # of the last term
@@ -117,7 +117,7 @@ class Node:
     def leave(self) -> None:
         """The session was lost."""
         self.agent.leave()
-        self.tasks.cancel(ZkLost("the session is over"))
+        self.tasks.cancel(ZkLost("the session has ended"))
         self.settle()
 
     def rejoin(self) -> None:

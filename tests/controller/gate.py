@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace.controller.zookeeper.errors import ZkConflict, ZkLost
-from headrace.controller.zookeeper.tasks import Future
+from headrace.runtime.tasks import Future
 from tests.controller.fake_node import Node
 
 

@@ -12,8 +12,10 @@ import os
 import pytest
 
 from headrace.controller import process
-from headrace.controller.active import broker_channel, deletions, reconciliation, state_changes
+from headrace.controller.active import broker_channel
 from headrace.controller.active.broker_channels import BrokerChannels
+from headrace.controller.active.leaders import state_changes
+from headrace.controller.active.topics import deletions, reconciliation
 from headrace.controller.zookeeper import znodes
 from headrace.protocol.codec import encode_request
 from tests.controller.test_interleavings import World

@@ -5,11 +5,11 @@ import pytest
 from headrace.controller.controlled_shutdown import VERSION, ControlledShutdown
 from headrace.controller.controller_line import Answer
 from headrace.controller.zookeeper.errors import ZkLost
-from headrace.controller.zookeeper.tasks import Future, Tasks
 from headrace.errors import ErrorCode
 from headrace.limits import LEAVE_MS_MAX
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
+from headrace.runtime.tasks import Future, Tasks
 from headrace.settings import Settings
 from headrace.shm.process_table import Leave
 
@@ -30,7 +30,7 @@ class Node:
         self.brokers = {0: None, 7: None}
         self.asked, self.answers = [], []
         self.now_ms = 0
-        self.tasks = Tasks(lambda: self.now_ms)
+        self.tasks = Tasks(lambda: self.now_ms, ZkLost)
         self.shutdown = ControlledShutdown(self, self, self.tasks, self)
 
     def is_leaving(self):
@@ -122,6 +122,6 @@ def test_a_session_that_ends_ends_the_wait():
     node = Node()
     node.stops = True
     node.turn()
-    node.tasks.cancel(ZkLost("the session is over"))
+    node.tasks.cancel(ZkLost("the session has ended"))
     node.tasks.run(100)
     assert node.leave is Leave.DONE

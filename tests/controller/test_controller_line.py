@@ -5,13 +5,14 @@ import pytest
 from headrace.controller.agent.isr_changes import IsrChange
 from headrace.controller.controller_line import ControllerLine
 from headrace.controller.own_line import OwnLine
-from headrace.controller.zookeeper.tasks import Tasks
+from headrace.controller.zookeeper.errors import ZkLost
 from headrace.controller.zookeeper.znodes import PartitionState, Registration
 from headrace.errors import ErrorCode
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
 from headrace.protocol.messages import ZERO_UUID
+from headrace.runtime.tasks import Tasks
 from tests.runtime.fake_node import Desk
 from tests.runtime.runtime_fakes import CycleSeat
 
@@ -47,7 +48,7 @@ class Rig:
         self.desk = desk
         self.known = Known()
         self.own = []  # (version, body, reply) of what was asked here
-        self.tasks = Tasks(lambda: 0)
+        self.tasks = Tasks(lambda: 0, ZkLost)
         own = OwnLine(lambda _key, asked, body, reply: self.own.append((asked, body, reply)))
         self.line = ControllerLine(self.known, desk.peers, own, version)
 

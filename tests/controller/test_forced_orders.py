@@ -2,7 +2,7 @@
 
 import pytest
 
-from headrace.controller.active import reconciliation
+from headrace.controller.active.topics import reconciliation
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ZkLost
 from headrace.controller.zookeeper.znodes import PartitionState, TopicAssignment
@@ -223,7 +223,7 @@ def test_a_session_that_ends_ends_what_was_asked_in_it(new_node, ensemble):
     follow(node, znodes.TOPICS)
     replies = gate.carry_out()
     node.agent.leave()
-    node.tasks.cancel(ZkLost("the session is over"))
+    node.tasks.cancel(ZkLost("the session has ended"))
     for reply in replies:
         reply()
     node.tasks.run(1_000)

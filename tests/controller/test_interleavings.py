@@ -17,13 +17,14 @@ from collections import deque
 import pytest
 
 from headrace.controller import process
-from headrace.controller.active import deletions, reconciliation, state_changes
+from headrace.controller.active.leaders import state_changes
+from headrace.controller.active.topics import deletions, reconciliation
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ControllerMoved, ZkConflict, ZkLost
-from headrace.controller.zookeeper.tasks import Future
 from headrace.controller.zookeeper.transaction import Action
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.runtime.poller import Poller
+from headrace.runtime.tasks import Future
 from headrace.shm.fabric import Fabric
 from headrace.shm.seat import Seat
 from tests.controller.fake_channels import FakeChannels

@@ -5,11 +5,12 @@ import pytest
 from headrace.controller import log_ends
 from headrace.controller.agent.hold_decision import EPOCH_UNKNOWN, LogEnd
 from headrace.controller.log_ends import LogEnds
-from headrace.controller.zookeeper.tasks import Tasks
+from headrace.controller.zookeeper.errors import ZkLost
 from headrace.controller.zookeeper.znodes import Registration
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
+from headrace.runtime.tasks import Tasks
 from tests.runtime.fake_node import Desk
 from tests.runtime.runtime_fakes import CycleSeat
 
@@ -27,7 +28,7 @@ class Rig:
     def __init__(self, desk):
         self.desk = desk
         self.known = Known()
-        self.tasks = Tasks(lambda: 0)
+        self.tasks = Tasks(lambda: 0, ZkLost)
         self.ends = LogEnds(self.known, desk.peers, self.tasks, VERSION)
 
     def broker(self, number):

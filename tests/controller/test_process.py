@@ -297,7 +297,7 @@ def test_a_counter_of_producer_ids_that_can_not_be_read_keeps_no_node_from_joini
     node = new_node()
     node.start()
     assert node.create("t") == ErrorCode.NONE
-    assert node.said("producer ids are not given out")
+    assert node.said("producer ids not allocated")
     assert look(chroot, "/latest_producer_id_block")[0] == b"{"
 
 
@@ -385,7 +385,7 @@ def test_an_outage_of_zookeeper_is_said_and_counted(new_node, server):
     node.start()
     given = node.producer_id()
     server.stop()
-    node.wait_for(lambda: node.said("connection to ZooKeeper lost, the node serves by what it knows"))
+    node.wait_for(lambda: node.said("connection to ZooKeeper lost, the node serves its last known state"))
     assert node.away_since_ms > 0
     assert node.counter(ZOOKEEPER_CONNECTIONS_LOST) == 1
     assert node.producer_id() == given + 1, "a block was claimed before"
@@ -411,21 +411,21 @@ def test_a_zookeeper_put_back_to_an_earlier_state_takes_no_topic_away(new_node, 
     keys = [one.partitions[0].key for one in view.topics.values()]
     shutil.move(data, later)
     server.start()
-    node.wait_for(lambda: node.said("ZooKeeper's state is older than what this node has seen of it"))
-    node.wait_for(lambda: node.said("/cluster/id is not there, this node serves in cluster"))
+    node.wait_for(lambda: node.said("ZooKeeper's state is older than what this node has already seen"))
+    node.wait_for(lambda: node.said("/cluster/id is missing, but this node belongs to cluster"))
     assert node.counter(ZOOKEEPER_SESSIONS_LOST) == 1
     assert node.seat.view.read() == view
     assert look(server.connect, "/brokers/ids/0") is None
     node.kill()
     node.start(wait=False)
-    node.wait_for(lambda: node.log().count("/cluster/id is not there, this node serves in cluster") >= 2)
+    node.wait_for(lambda: node.log().count("/cluster/id is missing, but this node belongs to cluster") >= 2)
     assert node.seat.view.read() == view
     server.stop()
     shutil.rmtree(data)
     shutil.move(earlier, data)
     server.start()
     node.wait_for(lambda: "late" not in node.seat.view.read().topics)
-    assert node.said("topic released, its files and offsets stay topic=late")
+    assert node.said("topic released, its files and offsets are kept topic=late")
     node.wait_for(lambda: node.state is ProcessState.READY)
     assert sorted(node.owner.directories) == ["early-0", "late-0"]
     server.stop()
@@ -441,7 +441,7 @@ def test_a_log_directory_without_room_for_the_session_ends_nothing(new_node, chr
     node = new_node()
     os.mkdir(f"{node.log_dir}/{Path(SESSION_FILE).with_suffix('.tmp')}")
     node.start()
-    assert node.said("ZooKeeper session not kept")
+    assert node.said("ZooKeeper session not saved")
     assert node.create("t") == ErrorCode.NONE
 
 
@@ -459,7 +459,7 @@ def test_a_zookeeper_for_testing_is_refused_with_78_and_nothing_is_written(new_n
     node = new_node(connect=server.connect, headrace_testing_zookeeper="false")
     node.start(wait=False)
     assert node.wait_exit() == 78
-    assert node.said(f"zookeeper.connect={server.connect}") or node.said("for testing only")
+    assert node.said(f"zookeeper.connect={server.connect}") or node.said("testing-only ZooKeeper")
     assert look(server.connect, "/brokers") is None
 
 

@@ -101,7 +101,7 @@ def test_a_worker_without_descriptors_says_so_and_accepts_again_when_it_has_some
     hello = build_request(ApiKey.API_VERSIONS, 0, 9, "late", messages.ApiVersionsRequest())
     late = socket.create_connection(single_worker.address, DEADLINE_S)
     late.sendall(hello)
-    wait_until(lambda: "no connection accepted" in (single_worker.directory / "node.log").read_text())
+    wait_until(lambda: "connection not accepted" in (single_worker.directory / "node.log").read_text())
     used_s = cpu_s(pid)
     for sock in crowd:
         sock.close()

@@ -197,7 +197,7 @@ def test_the_mirror_that_is_started_last_goes_on(nodes, mirror, tmp_path):
     second.start()
     wait_until(lambda: "partition located" in second.log(), second.log)
     produce(source, "fenced", range(10, 20))
-    wait_until(lambda: "mirror ends" in first.log(), first.log)
+    wait_until(lambda: "mirror exits" in first.log(), first.log)
     assert first.wait() == 78
     wait_until(lambda: len(records_of(target.bootstrap, "fenced")[0]) == 20, second.log)
     assert second.stop() == 0
@@ -210,7 +210,7 @@ def test_one_mirror_of_a_name_runs_on_a_machine(nodes, mirror):
     mirrored.start()
     wait_until(lambda: "mirror started" in mirrored.log(), mirrored.log)
     assert mirrored.finish() == 1
-    assert "runs already" in mirrored.log()
+    assert "already running" in mirrored.log()
     assert mirrored.stop() == 0
 
 
@@ -263,7 +263,7 @@ def test_a_topic_does_not_come_back_to_where_it_came_from(nodes, mirror, tmp_pat
         tmp_path / "back", [target.bootstrap], source.bootstrap, mirror_name="back", mirror_topics_whitelist="round"
     )
     back.start()
-    wait_until(lambda: "it came through the target" in back.log(), back.log)
+    wait_until(lambda: "came through the target" in back.log(), back.log)
     assert back.stop() == 0
     assert back.status()[1][0]["refused"].keys() == {"round"}
     assert len(records_of(source.bootstrap, "round")[0]) == 10

@@ -46,7 +46,7 @@ def test_the_response_names_every_record_at_fault(node):
         result = client.produce(version, topic, batch)
         assert result.error_code == ErrorCode.INVALID_RECORD
         if version >= 8:
-            assert result.error_message == "2 records from 1 on: no key, which a compacted topic needs"
+            assert result.error_message == "2 records from 1 on: no key, which a compacted topic requires"
             assert [fault.batch_index for fault in result.record_errors] == [1, 2]
     client.connection.close()
 

@@ -138,7 +138,9 @@ def test_a_topic_that_zookeeper_loses_is_back_with_records_and_offsets_when_it_i
         for path in paths:
             session.delete(path)
         wait_until(lambda: not client.is_known())
-        wait_until(lambda: "topic released, its files and offsets stay" in (node.directory / "node.log").read_text())
+        wait_until(
+            lambda: "topic released, its files and offsets are kept" in (node.directory / "node.log").read_text()
+        )
         node.kill(f"hr-partition-{HOST}")
         assert wait_until(lambda: client.committed() is not None and client.committed()) == RECORDS // 2
         assert (node.log_dir / f"{TOPIC}-0").is_dir()

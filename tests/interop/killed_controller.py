@@ -202,7 +202,7 @@ class Cancellation(Operation):
         assert producer.flush(60) == 0
         self._set_throttle(cluster, f"{self.topic}", "1")
         self._ask([1, 2, 3])
-        cluster.wait_until(lambda: cluster.read(f"/brokers/topics/{self.topic}")["adding_replicas"], "not begun")
+        cluster.wait_until(lambda: cluster.read(f"/brokers/topics/{self.topic}")["adding_replicas"], "not started")
         cluster.wait_until(self._is_there, "no new replica")
 
     def begin(self):

@@ -107,7 +107,7 @@ def test_deletions_by_others_are_told_from_ours_and_from_losses(log, broker, tmp
         [],
         {"records": 40, "rows": 37, "deleted": 1, "deleted_by_others": 2},
     )
-    assert found.verdict.startswith("other programs changed rows, the rest agrees")
+    assert found.verdict.startswith("other programs changed rows, everything else matches")
 
 
 @pytest.mark.parametrize("make", KINDS)
@@ -145,7 +145,8 @@ def test_rows_that_are_gone_from_a_file_and_from_its_manifest_are_a_loss(log, br
     assert audit(ParquetTarget(target.root), True).faults == []
     found = audit(ParquetTarget(target.root), True, broker.address)
     assert found.faults == [
-        "clicks-0: 3 records LOST: they were loaded, the log has them, and the table has not, though nothing deleted them: offsets 3..4, 8"
+        "clicks-0: 3 records LOST: they were loaded, the log has them, and the table lacks them, although nothing"
+        " deleted them: offsets 3..4, 8"
     ]
 
 

@@ -127,7 +127,7 @@ def test_a_missing_or_spoilt_commit_is_an_error(tmp_path):
     path = tmp_path / "log" / commit_name(2)
     whole = path.read_bytes()
     path.unlink()
-    with pytest.raises(BrokenTarget, match="is missing, and later commits are there"):
+    with pytest.raises(BrokenTarget, match="is missing, although later commits exist"):
         ManifestLog(tmp_path / "log").read()
     for spoilt, message in (
         (whole[:-10], "is not JSON"),

@@ -46,7 +46,7 @@ def test_columns_may_come_and_be_left_out():
     assert evolved(schema(a=pa.int8(), b=pa.string()), schema(c=pa.date32(), a=pa.int8())) == schema(
         a=pa.int8(), b=pa.string(), c=pa.date32()
     )
-    with pytest.raises(SchemaConflict, match="differ in case only"):
+    with pytest.raises(SchemaConflict, match="differ only in case"):
         evolved(schema(Page=pa.string()), schema(page=pa.string()))
 
 

@@ -297,7 +297,7 @@ def test_what_a_later_partition_lost_before_its_first_load_is_an_error_or_a_gap(
 
 def test_a_table_says_what_a_later_partition_lost(late, log, broker, tmp_path):
     found = live_table.table("clicks", history=tmp_path / "out", bootstrap_servers=broker.address)
-    with pytest.raises(DataLoss, match=r"clicks-1 came after the last commit.*begins at 50"):
+    with pytest.raises(DataLoss, match=r"clicks-1 is newer than the last commit.*begins at 50"):
         found.read_all()
     log.starts[late] = 0
     assert found.read_all().num_rows == 110

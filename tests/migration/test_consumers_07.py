@@ -95,7 +95,7 @@ def test_offsets_of_several_brokers_want_an_id(node, zookeeper):
     assert read_offsets_07(node.zookeeper, topic, None) == {group: {0: 10}}
     zookeeper.put(registry.offset_path(group, topic, "2-4"), b"20")
     zookeeper.put(registry.offset_path(group, topic, "0"), b"5")  # of a later consumer
-    with pytest.raises(HeadraceError, match="at brokers 1, 2: say with --broker-id"):
+    with pytest.raises(HeadraceError, match="at brokers 1, 2: set --broker-id"):
         read_offsets_07(node.zookeeper, topic, None)
     assert read_offsets_07(node.zookeeper, topic, 2) == {group: {4: 20}}
     assert read_offsets_07(node.zookeeper, topic, 9) == {}

@@ -197,7 +197,7 @@ def test_what_no_mirror_leaves_is_refused(tails, text):
 def test_a_chunk_that_is_missing_is_refused():
     lane = lane_of()
     chunks = [*lane.take(sifted(0, [0, 0])), *lane.take(sifted(2, [0, 1]))]
-    with pytest.raises(Contradiction, match="ends at source offset 0, and goes on at 2"):
+    with pytest.raises(Contradiction, match="ends at source offset 0, but continues at 2"):
         recover_keyed(position(), chunks[1:], [(), ()], 2)
 
 

@@ -80,13 +80,13 @@ def test_a_hang_up_reads_the_settings_again_and_stops_nothing(fork_node, setting
         given.update(settings_of(tmp_path).explicit)
         node = fork_node(environment={"NOTIFY_SOCKET": str(tmp_path / "notify")}, options={"reload": load})
         node.wait_ready()
-        for expected in ("a restart applies num.partitions", "reload refused: ", ""):
+        for expected in ("effective after a restart: num.partitions", "reload refused: ", ""):
             all_datagrams(manager)
             node.signal(signal.SIGHUP)
             hear = iter(lambda: manager.recv(4096).decode(), None)
             assert next(said for said in hear if "RELOADING=1" in said).startswith("RELOADING=1\nMONOTONIC_USEC=")
             assert expected in next(said for said in hear if "READY=1" in said)
-        assert "setting changed, a restart applies it key=num.partitions" in node.log()
+        assert "setting changed, takes effect after a restart key=num.partitions" in node.log()
         assert "invalid value 'many' for num.partitions: must be a whole number" in node.log()
         assert len(node.children()) == 4
         assert node.stop() == 0
@@ -180,7 +180,7 @@ def test_a_partition_worker_that_closes_logs_is_waited_for(fork_node, tmp_path, 
     node.wait_ready()
     assert node.stop() == 0
     assert told.read_text() == "hr-housekeep-0 clean=True\n"
-    assert "stop takes longer, it gets on role=partition" in node.log()
+    assert "still stopping, progress seen role=partition" in node.log()
 
 
 def test_nobody_connects_to_a_node_that_closes_its_logs(fork_node):
@@ -263,10 +263,9 @@ def test_a_process_that_never_serves_ends_the_node_with_the_last_cause(fork_node
     node = fork_node(partition=fakes.leaving_with(3))
     assert node.wait() == 1
     assert (
-        "node gives up, a process never became ready role=hr-partition-0 deaths_in_a_row=4 last=exit_code=3"
-        in node.log()
+        "giving up, a process never became ready role=hr-partition-0 deaths_in_a_row=4 last=exit_code=3" in node.log()
     )
-    assert "stopping reason=hr-partition-0 died 4 times before it was ready" in node.log()
+    assert "stopping reason=hr-partition-0 died 4 times before it became ready" in node.log()
     assert node.regions() == []
     assert DEATHS_BEFORE_READY_MAX > 4
 
@@ -386,7 +385,7 @@ def test_a_start_that_waits_for_zookeeper_is_given_time_and_says_so(fork_node, t
         waiting = (
             f"STATUS=starting: 3 of 4 processes, log directories offline: {node.log_dir}, ZooKeeper at 127.0.0.1:1"
         )
-        wait_until(lambda: hears(f"{waiting} away since {since}", 1), node.log)
+        wait_until(lambda: hears(f"{waiting} unreachable since {since}", 1), node.log)
         heard.clear()  # from here on nothing gets on
         wait_until(lambda: hears("EXTEND_TIMEOUT_USEC=30000000", 3), node.log)
         assert node.stop() == 0
@@ -399,7 +398,9 @@ def test_a_serving_node_says_what_the_world_lacks(fork_node, tmp_path):
         node = fork_node(environment=environment, controller=fakes.lacking_the_world(is_ready=True))
         node.wait_ready()
         since = clock_text(fakes.AWAY_SINCE_MS)
-        troubles = f"degraded: log directories offline: {node.log_dir}, ZooKeeper at 127.0.0.1:1 away since {since}"
+        troubles = (
+            f"degraded: log directories offline: {node.log_dir}, ZooKeeper at 127.0.0.1:1 unreachable since {since}"
+        )
         wait_until(lambda: any(troubles in said for said in all_datagrams(manager)), node.log)
         assert node.stop() == 0
 

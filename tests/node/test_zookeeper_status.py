@@ -19,6 +19,6 @@ def test_an_outage_of_zookeeper_is_told_with_its_beginning():
     processes.set_away_since(wiring.controller_id, 1_700_000_000_000)
     assert is_zookeeper_away(processes, wiring)
     since = clock_text(1_700_000_000_000)
-    assert zookeeper_troubles(processes, wiring) == [f"ZooKeeper at zk1:2181,zk2:2181/c away since {since}"]
+    assert zookeeper_troubles(processes, wiring) == [f"ZooKeeper at zk1:2181,zk2:2181/c unreachable since {since}"]
     processes.set_away_since(wiring.controller_id, 0)
     assert zookeeper_troubles(processes, wiring) == []

@@ -52,7 +52,7 @@ from headrace.protocol.record_batch import (
     parse_header,
 )
 from headrace.protocol.varint import encode_varlong
-from headrace.workers.network import plain_admission
+from headrace.workers.network.produce import plain_admission
 from tests.arrow import walk_cases
 from tests.log import follower_cases
 from tests.protocol import builder_cases
@@ -485,7 +485,7 @@ def offset_key(lot):
 
 def check_load(kernel, lot):
     """What a load of `__consumer_offsets` knows after some batches."""
-    from headrace.workers.coordinators import loader
+    from headrace.workers.coordinators.group import loader
 
     batches = []
     for _ in range(lot.choice((1, 3))):

@@ -1,12 +1,15 @@
 """Batches against kafka-python's builder and reader, and batches that lie."""
 
+import ast
 import random
 import struct
 
 import pytest
 from kafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
 
+from headrace.ids import NO_EPOCH
 from headrace.protocol.compression import Codec, CompressionError
+from headrace.protocol.message_set import encode_message
 from headrace.protocol.record_batch import (
     CONTROL_BIT,
     CRC_POSITION,
@@ -19,11 +22,22 @@ from headrace.protocol.record_batch import (
     Record,
     build_batch,
     compute_crc,
+    entry_bytes,
     iterate_batches,
     iterate_records,
     parse_header,
+    store_attributes,
+    store_crc,
+    store_header,
+    store_max_timestamp,
+    unpack_base_offset,
+    unpack_header,
+    unpack_last_delta,
+    unpack_length,
+    whole_entries,
 )
 from tests.support import message_generator as generator
+from tests.support.tree import CODE, parsed
 
 NOW_MS = 1_700_000_000_000
 
@@ -103,6 +117,56 @@ def test_the_header_says_what_is_in_it():
     assert (header.producer_id, header.producer_epoch, header.base_sequence) == (7, 2, 50)
     assert (header.partition_leader_epoch, header.is_log_append_time) == (4, False)
     assert header.crc == compute_crc(batch) == compute_crc(memoryview(bytearray(batch)))
+
+
+def test_a_field_that_is_read_alone_is_that_of_the_header():
+    batch = b"..." + build_batch([(b"k", b"v")] * 3, base_offset=2**40)
+    header = parse_header(batch, 3)
+    assert tuple(header) == unpack_header(batch, 3)
+    assert unpack_base_offset(batch, 3) == header.base_offset
+    assert (unpack_length(batch, 3), entry_bytes(batch, 3)) == (header.batch_length, header.size_bytes)
+    assert unpack_last_delta(batch, 3) == header.last_offset_delta == 2
+
+
+def test_what_is_stored_in_a_header_is_read_from_it_and_nothing_else_changes():
+    batch = bytearray(build_batch([(b"k", b"v")] * 3))
+    header = parse_header(batch)
+    store_attributes(batch, TRANSACTIONAL_BIT)
+    store_max_timestamp(batch, NOW_MS)
+    assert parse_header(batch) == header._replace(attributes=TRANSACTIONAL_BIT, max_timestamp=NOW_MS)
+    store_crc(batch)
+    assert parse_header(batch).crc == compute_crc(batch) != header.crc
+    store_header(batch, header)
+    assert batch == build_batch([(b"k", b"v")] * 3)
+
+
+def test_headers_of_batches_are_parsed_in_one_place():
+    """A new field or attribute is one edit. Their layout is imported by no source, nor its size given to a Struct."""
+    others = {}
+    for path in CODE:
+        if path.name == "record_batch.py":
+            continue
+        tree = parsed(path)
+        for node in ast.walk(tree):
+            names = [one.name for one in node.names] if isinstance(node, ast.ImportFrom) else []
+            if str(getattr(node, "module", "")).endswith("record_batch") and {"HEADER", "CRC_POSITION"} & set(names):
+                others[path.name] = names
+            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("Struct"):
+                letters = ast.unparse(node.args[0]).strip("'")
+                if letters.startswith(">") and letters.isascii() and struct.calcsize(letters) == HEADER_BYTES:
+                    others[path.name] = letters
+    assert not others
+
+
+def test_whole_entries_end_where_one_is_cut_off_and_name_the_next_offset():
+    first, second = (build_batch([(b"k", b"v")] * 3, base_offset=at, leader_epoch=at) for at in (5, 9))
+    old = encode_message(4, 1, NOW_MS, b"k", b"v")
+    whole = old + first + second
+    assert whole_entries(whole) == (len(whole), 12, 9)
+    assert whole_entries(whole[:-1]) == (len(old + first), 8, 5)
+    assert whole_entries(old + first[:40]) == (len(old), 5, NO_EPOCH)
+    for length in (0, -1, -12, -(2**31)):
+        assert whole_entries(old + first[:8] + struct.pack(">i", length) + first[12:]) == (len(old), 5, NO_EPOCH)
 
 
 def test_what_the_leader_stamps_is_not_under_the_checksum():

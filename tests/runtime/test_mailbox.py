@@ -163,7 +163,7 @@ def test_requests_in_flight_are_bounded_on_the_other_side_too(seats, monkeypatch
         pair.ask()
     assert pair.turn() == [(REFUSED, b"")]
     assert len(pair.kept) == 2
-    assert "2 requests are waiting already" in caplog.text
+    assert "2 requests are already waiting" in caplog.text
 
 
 def test_a_peer_that_takes_no_replies_is_refused_what_it_asks_beyond_twice_the_bound(seats, monkeypatch, caplog):

@@ -575,7 +575,7 @@ def test_a_reply_may_close_the_connection(desk, node):
 @pytest.mark.parametrize(
     ("failure", "said"),
     [
-        (ValueError("ours"), "a reply was not taken outcome=ANSWERED"),
+        (ValueError("ours"), "reply dropped outcome=ANSWERED"),
         (BadFrame("theirs"), "response refused api=12 version=0 reason=theirs"),
     ],
 )
@@ -760,5 +760,5 @@ def test_a_socket_that_the_system_can_not_watch_is_no_connection(code):
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
         target = (socket.AF_INET, listener.getsockname())
-        with pytest.raises(WireBroken, match="not watched"):
+        with pytest.raises(WireBroken, match="can't be watched"):
             Wire(SimpleNamespace(register=refuse), "it", PeerOptions(client_id="us"), target, lambda _events: 0)

@@ -17,7 +17,7 @@ TOPIC = "truncated"
 RATE = 20
 QUIET_S = 3
 OF_AN_UNCLEAN_LEADER = {
-    r"acknowledged records may be lost .* reason=truncated here, since the leader lacks them": "what was lost is said"
+    r"acknowledged records may be lost .* reason=truncated here because the leader lacks them": "what was lost is said"
 }
 
 

@@ -100,7 +100,7 @@ def test_a_process_that_was_replaced_is_fenced(new_fabric):
     fabric = new_fabric()
     seat = Seat(fabric.wiring, PARTITION)
     fabric.renew(PARTITION)
-    with pytest.raises(Fenced, match="generation 1, the node is at 2"):
+    with pytest.raises(Fenced, match="generation 1, but the node has 2"):
         seat.changed()
 
 

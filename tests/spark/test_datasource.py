@@ -116,7 +116,7 @@ def test_lost_records(load, log):
         ({"columns": "val"}, "choose from"),
         ({"columns": "value,value"}, "columns value are listed twice"),
         ({"minPartitions": "0"}, "option minPartitions 0 must be at least 1"),
-        ({"kafka.security.protocol": "SASL_SSL"}, "there is no TLS and no SASL yet"),
+        ({"kafka.security.protocol": "SASL_SSL"}, "only PLAINTEXT is supported so far"),
         ({"kafka.fetch.max.bytes": "abc"}, "option kafka.fetch.max.bytes 'abc' must be a whole number"),
     ],
 )
@@ -162,7 +162,7 @@ def test_a_plan_is_frozen_until_it_is_refreshed(load, log, spark):
 
 
 def test_what_can_not_be_refreshed_says_so(spark):
-    with pytest.raises(ValueError, match=r'this DataFrame reads nothing with \.format\("headrace"\)'):
+    with pytest.raises(ValueError, match=r'this DataFrame does not read with \.format\("headrace"\)'):
         refresh(spark.range(3))
     with pytest.raises(ValueError, match="classic session"):
         refresh(object())

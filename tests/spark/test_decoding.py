@@ -145,7 +145,7 @@ def test_what_runs_in_the_workers_is_said(spark, clicks, broker):
     assert text in both
     assert '.format("headrace") of clicks' in both
     assert "decodes value by text(), value" in both
-    with pytest.raises(ValueError, match="reads nothing by headrace"):
+    with pytest.raises(ValueError, match="does not read through headrace"):
         explain(spark.range(3))
     with pytest.raises(ValueError, match="classic session"):
         explain(object())
@@ -190,7 +190,7 @@ def test_senseless_options_are_refused_at_load(spark, broker, log):
         ({"decode": {}}, "decode takes value and key, not nothing"),
         ({"decode": text(), "decode_mode": "drop"}, "decode mode 'drop' must be one of"),
         ({"decode_mode": "null"}, "decode_mode 'null' needs decode"),
-        ({"decode": {"value": json("a int"), "key": json("A int")}}, "decoded column A of the key is there twice"),
+        ({"decode": {"value": json("a int"), "key": json("A int")}}, "decoded column A of the key appears twice"),
         ({"decode": text(), "options": {"decode.value.format": "text"}}, "decode is given twice"),
         ({"decode": text(), "columns": "page"}, r"columns \['page'\]"),
         ({"decode": json("_corrupt string")}, "set a prefix"),

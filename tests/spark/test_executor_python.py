@@ -55,7 +55,7 @@ def session(python, master="local[2]"):
 
 def test_a_session_whose_workers_lack_the_package_is_refused_in_one_sentence(python3):
     with pytest.raises(
-        RuntimeError, match=rf"run {python3}, which has no headrace: set PYSPARK_PYTHON={sys.executable}"
+        RuntimeError, match=rf"run {python3}, which does not have headrace: set PYSPARK_PYTHON={sys.executable}"
     ):
         check_python(session(python3))
     with pytest.raises(RuntimeError, match="PYSPARK_PYTHON"):

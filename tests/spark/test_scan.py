@@ -148,7 +148,7 @@ def test_bytes_are_counted_by_where_they_come_from(spark, clicks, broker, remote
     assert both.count() == 1200  # which reads both once more
     assert read_counts(both) == (2 * stored, 2 * stored)
     assert read_counts(both).local_share == 0.5
-    with pytest.raises(ValueError, match="reads nothing by headrace's scan"):
+    with pytest.raises(ValueError, match="does not read through headrace's scan"):
         read_counts(spark.range(3))
 
 
@@ -233,7 +233,9 @@ def test_brokers_on_hosts_without_an_executor_are_told(spark, clicks, broker, ca
 def test_what_makes_no_sense_fails_at_once(spark, clicks, broker, arguments):
     if arguments.get("where") is Column:
         arguments = {"where": functions.col("offset") > 5}
-    named = r"columns|start and end|go together|bootstrap.server|minPartitions|^where|exactly one|not allowed|twice|TLS"
+    named = (
+        r"columns|start and end|given together|bootstrap.server|minPartitions|^where|exactly one|not allowed|twice|TLS"
+    )
     with pytest.raises(ValueError, match=named):
         scan(spark, "clicks", **{"bootstrap_servers": broker.address, **arguments})
 

@@ -123,7 +123,7 @@ def test_what_the_broker_refuses_fails_the_task(out, broker):
 
 SCHEMAS = [
     ("key string, headers array<struct<key:string,value:binary>>", "t", "required column value is missing"),
-    ("value string", "", "option topic must be set where the DataFrame has no column topic"),
+    ("value string", "", "option topic must be set if the DataFrame has no column topic"),
     ("value int", "t", "column value is int, it must be string or binary"),
     ("value string, key double", "t", "column key is double"),
     ("value string, topic binary", "", "column topic is binary, it must be string"),
@@ -162,7 +162,7 @@ def test_a_batch_is_refused_before_it_writes_or_fails_with_its_task(spark, out, 
     writer = frame.write.format("headrace").option("kafka.bootstrap.servers", broker.address)
     with pytest.raises(PySparkException, match="option topic must be set"):
         writer.mode("append").save()
-    with pytest.raises(PySparkException, match="a topic is only appended to"):
+    with pytest.raises(PySparkException, match="a topic is append-only"):
         writer.option("topic", "out").mode("overwrite").save()
     with pytest.raises(PySparkException, match="UNKNOWN_TOPIC_OR_PARTITION: topic nowhere"):
         writer.option("topic", "nowhere").mode("append").save()

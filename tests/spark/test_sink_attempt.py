@@ -424,7 +424,7 @@ def test_tasks_with_a_run_of_the_same_rows_go_on_where_the_option_names_their_mi
         return writer.write_task(iter([mine[1]]), second).records
 
     for alike in ({}, {"headrace.exactly.once.alike": "1"}):
-        with pytest.raises(RowsDiffer, match=r"start it with option headrace\.exactly\.once\.alike 0$"):
+        with pytest.raises(RowsDiffer, match=r"restart it with option headrace\.exactly\.once\.alike 0$"):
             go_on(**alike)
     assert go_on(**{"headrace.exactly.once.alike": "0"}) in (9, 10)  # what was sent before it was refused is there
     assert values(out) == [0, *range(10, 18), 2, 1, *range(10, 18), 3]
@@ -442,7 +442,9 @@ def test_rows_that_retention_deleted_meanwhile_were_stored(options, writer, out,
 def test_rows_whose_place_in_the_log_has_no_gap_were_lost(options, out):
     """A log that was truncated, of whose producers its leader knew nothing then."""
     out.append(OUT0, [(b"k5", b"v5")], producer_id=TASK.producer_id, producer_epoch=0, base_sequence=5)
-    with pytest.raises(RowsDiffer, match=r"rows 0 to 4 of out-0 are gone from the log, before offset 0, .* truncated"):
+    with pytest.raises(
+        RowsDiffer, match=r"rows 0 to 4 of out-0 are missing from the log before offset 0, .* truncated"
+    ):
         settled(options, {OUT0: 0, OUT1: 0}).write_task(iter([rows(range(50))]), RESTARTED)
 
 
@@ -517,7 +519,7 @@ def test_acknowledged_rows_in_whose_place_others_are_were_lost(writer, out, befo
 def test_acknowledged_rows_that_the_log_does_not_reach_are_waited_for(writer, out, before_compare, monkeypatch):
     monkeypatch.setattr(sink_acknowledged, "REPLICATED_S", 0.3)
     before_compare(lambda: out.cut(OUT0, out.batches(OUT0)[-1][0].base_offset))
-    with pytest.raises(RowsDiffer, match="acknowledged up to offset 50, and the log ends at"):
+    with pytest.raises(RowsDiffer, match="acknowledged up to offset 50, but the log ends at"):
         writer.write_task(iter([rows(range(50))]), TASK)
 
 
@@ -532,7 +534,9 @@ def test_rows_of_another_attempt_beyond_the_last_one_are_seen(writer, out, befor
             producer.send("out", b"v50", partition=0)
 
     before_compare(zombie)
-    with pytest.raises(RowsDiffer, match="another attempt wrote 51 rows to out-0 meanwhile, this one has 50"):
+    with pytest.raises(
+        RowsDiffer, match="another attempt wrote 51 rows to out-0 at the same time, but this one has 50"
+    ):
         writer.write_task(iter([rows(range(50))]), TASK)
 
 

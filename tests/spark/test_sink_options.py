@@ -69,9 +69,15 @@ def test_what_can_not_be_done_is_refused(option):
         ({"kafka.batch.size": "0"}, "option kafka.batch.size 0 must be at least 1"),
         ({"kafka.batch.size": "99999999"}, r"option kafka.batch.size: 99999999: expected 1 to buffer.memory"),
         ({"kafka.delivery.timeout.ms": "1"}, r"option kafka.delivery.timeout.ms: 1: below linger.ms \(5\)"),
-        ({"txnAppId": "a", "headrace.exactly.once": "true"}, "options txnAppId .* and txnVersion go together"),
-        ({"txnVersion": "1", "headrace.exactly.once": "true"}, "options txnAppId .* and txnVersion go together"),
-        ({"txnAppId": "a", "txnVersion": "1"}, "go together, and with headrace.exactly.once"),
+        (
+            {"txnAppId": "a", "headrace.exactly.once": "true"},
+            "options txnAppId .* and txnVersion must be given together",
+        ),
+        (
+            {"txnVersion": "1", "headrace.exactly.once": "true"},
+            "options txnAppId .* and txnVersion must be given together",
+        ),
+        ({"txnAppId": "a", "txnVersion": "1"}, "must be given together, with headrace.exactly.once"),
         ({"headrace.exactly.once.alike": "3"}, "option headrace.exactly.once.alike needs option headrace.exactly.once"),
         (
             {"txnAppId": "a", "txnVersion": "-1", "headrace.exactly.once": "true"},

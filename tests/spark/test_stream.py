@@ -117,7 +117,7 @@ def test_the_group_of_a_query_has_no_lag_after_its_last_batch(run, node, broker)
         ({"start": {"clicks": 5}}, "start is 'earliest', 'latest' or offsets"),
         ({"columns": "val"}, "choose from"),
         ({"where": "offset > 5"}, "^where must be"),
-        ({"schema": "a int"}, "go together"),
+        ({"schema": "a int"}, "must be given together"),
         ({"decode_mode": "null"}, "needs decode"),
         ({"decode": text(), "options": {"decode.value.format": "text"}}, "decode is given twice"),
         ({"max_offsets": 0}, "maxOffsetsPerTrigger 0 must be at least 1"),

@@ -192,7 +192,7 @@ def test_records_that_are_gone_stop_the_stream_or_are_passed_over(stream, clicks
     batches.run(stream(maxOffsetsPerTrigger="80"))
     clicks.append(A0, [(None, b"later")] * 20)
     clicks.starts[A0] = 110
-    with pytest.raises(PySparkException, match=r"clicks-0: 100\.\.120 is to be read, the log holds 110\.\.120"):
+    with pytest.raises(PySparkException, match=r"clicks-0: 100\.\.120 was to be read, but the log holds 110\.\.120"):
         batches.run(stream())
     batches.run(stream(failOnDataLoss="false"))
     assert batches.rows(2) == [("clicks", 0, offset) for offset in range(110, 120)]

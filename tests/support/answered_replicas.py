@@ -1,7 +1,7 @@
 """Replicas of a partition worker whose controller knows at once of each log that is missing: it is made in the same cycle."""
 
-from headrace.workers.partition.opened_logs import MissingLog
-from headrace.workers.partition.replicas import Replicas
+from headrace.workers.partition.replicas.opened_logs import MissingLog
+from headrace.workers.partition.replicas.replicas import Replicas
 
 
 class AnsweredReplicas(Replicas):

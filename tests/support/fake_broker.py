@@ -409,7 +409,7 @@ class FakeBroker:
                 ]
                 if told and told + len(states) > self.described_max:
                     rows.append(
-                        kind.PartitionResponse(index, ErrorCode.INVALID_REQUEST, "ask for fewer partitions at a time")
+                        kind.PartitionResponse(index, ErrorCode.INVALID_REQUEST, "request fewer partitions at a time")
                     )
                     continue
                 told += len(states)

@@ -94,7 +94,7 @@ class FaultyDisk(Disk):
 
     def crash(self, directory, chance):
         """What is left of a flat directory."""
-        now = {path.name: (path.stat().st_ino, path.read_bytes()) for path in directory.iterdir()}
+        now = {path.name: (path.stat().st_ino, path.read_bytes()) for path in sorted(directory.iterdir())}
         now_by_inode = dict(now.values())
         then = self._names.get(directory.stat().st_ino, {})
         left = {}
@@ -123,7 +123,7 @@ class FaultyDisk(Disk):
     def _left_of(self, directory, chance):
         """By name: the bytes of a file, or the same of a directory."""
         inode = directory.stat().st_ino
-        now = {path.name: path for path in directory.iterdir()}
+        now = {path.name: path for path in sorted(directory.iterdir())}
         then = self._names.get(inode, {})
         left = {}
         inodes = {path.stat().st_ino: path for path in now.values()}

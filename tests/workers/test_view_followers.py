@@ -14,7 +14,7 @@ from headrace.shm.view_writer import ClusterViewWriter
 from headrace.topic_defaults import TopicDefaults
 from headrace.workers.housekeeper.hosted import HostedReplicas
 from headrace.workers.network.routes import Route, Routes
-from headrace.workers.partition.owned_partitions import OwnedPartitions
+from headrace.workers.partition.replicas.owned_partitions import OwnedPartitions
 from tests.support.random_cluster import RandomCluster, normal
 
 DEFAULTS = TopicDefaults(Settings({"log.dirs": "/nowhere"}))

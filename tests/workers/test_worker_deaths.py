@@ -26,11 +26,13 @@ from headrace.protocol.record_batch import build_batch, iterate_batches, iterate
 from headrace.shm import partition_table
 from headrace.shm.messages import CLIENT_HEADER, SWAP_SEGMENTS_HEADER, SWAPPED_SEGMENT, UPKEEP_RESULT, RequestKind
 from headrace.shm.region import SHM_DIRECTORY
-from headrace.workers.partition import coordinator_host, replica, upkeep
-from headrace.workers.partition.coordinator_host import CoordinatorHost
-from headrace.workers.partition.group_requests import GroupRequests
-from headrace.workers.partition.groups import Groups
-from headrace.workers.partition.known_topics import KnownTopics
+from headrace.workers.partition import upkeep
+from headrace.workers.partition.coordination import coordinator_host
+from headrace.workers.partition.coordination.coordinator_host import CoordinatorHost
+from headrace.workers.partition.coordination.group_requests import GroupRequests
+from headrace.workers.partition.coordination.groups import Groups
+from headrace.workers.partition.coordination.known_topics import KnownTopics
+from headrace.workers.partition.replicas.replicas import replica
 from headrace.workers.partition.replication.live_brokers import LiveBrokers
 from headrace.workers.partition.replication.record_deletions import RecordDeletions
 from headrace.workers.partition.upkeep import Upkeep
@@ -39,7 +41,7 @@ from tests.support.compaction_fixtures import compaction_of
 from tests.support.fake_clock import NOW_MS, FakeClock
 from tests.support.fake_seat import FakeSeat, view_of
 from tests.support.stepping import die_at, steps
-from tests.workers.coordinators.group_fixtures import lag_table
+from tests.workers.coordinators.group.group_fixtures import lag_table
 
 pytestmark = pytest.mark.process
 

@@ -1,7 +1,7 @@
 """What a coordinator is to its host, and the events that every coordinator gets from there.
 
     Loaded         the log was read to its end: requests are taken from now on
-    Unloaded       this node leads the partition no more: the senders of what waits are told
+    Unloaded       this node leads the partition no more: the senders of what waits are notified
     Appended       an `Append` is committed: it is in the log, and the high watermark has passed it
     AppendFailed   it is not, or was not in time
     AppendLate     it was not in time, and its outcome comes still: of kinds that wait for it

@@ -1,4 +1,4 @@
-"""What a coordinator wants done: plain data, carried out by its host (`workers/partition/coordinator_host.py`).
+"""What a coordinator wants done: plain data, carried out by its host (`workers/partition/coordination/coordinator_host.py`).
 
 Pure: a coordinator gets events with the time, returns effects, and touches nothing else. Effects hold no functions: they can
 be compared, written to a log, and answered by a test.
@@ -55,7 +55,7 @@ class SetTimer(NamedTuple):
 
 
 class CancelTimer(NamedTuple):
-    """An event that has not come is not wanted any more."""
+    """An event that has not come is no longer wanted."""
 
     serial: int
 

@@ -50,7 +50,7 @@ def unclosed_log(
         row = _row_of(seat, *places.get(name, _NOWHERE))
         if row is None:
             if not was_clean:
-                return name, "was not opened since an unclean end"
+                return name, "was not opened since an unclean stop"
             rows = _rows_by_key(seat) if rows is None else rows
             topic_id = read_partition_metadata(log_dir / str(name) / PARTITION_METADATA_FILE)
             row = rows.get(partition_key(*name, topic_id))
@@ -64,7 +64,7 @@ def unclosed_log(
             if published != _owner_generation(name, seat):
                 return name, "was not closed by its owner"
         elif not was_clean:
-            return name, "was not opened since an unclean end"
+            return name, "was not opened since an unclean stop"
     return None
 
 

@@ -185,7 +185,7 @@ class Cleaner:
         try:  # it brings numpy: 8 MB and a tenth of a start, for nodes that compact
             from headrace.log.compaction.compaction import Compaction
         except ImportError as failure:
-            _log.error("compaction skipped partition=%s reason=%s; is the installation whole?", hosted.name, failure)
+            _log.error("compaction skipped partition=%s reason=%s; check the installation", hosted.name, failure)
             return
         row = hosted.row
         compaction = Compaction(
@@ -283,7 +283,7 @@ class Cleaner:
                 if running.swap is not None:
                     if not self._is_wanted(running):
                         running.is_untimely = True
-                        raise SwapRefused(f"{running.hosted.directory}: the settings of compaction have changed")
+                        raise SwapRefused(f"{running.hosted.directory}: the compaction settings have changed")
                     if not self._ask(running, running.swap):
                         return done
                     continue
@@ -382,7 +382,7 @@ class Cleaner:
         _log.error("partition uncleanable, skipped until restart partition=%s reason=%s", hosted.name, reason)
 
     def _drop(self, running: _Pass) -> None:
-        """Let go of a pass, its unfinished files included."""
+        """Release a pass, its unfinished files included."""
         running.steps.close()
         self._pass = None
         try:

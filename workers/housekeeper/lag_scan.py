@@ -63,7 +63,7 @@ class LagScan:
         yield from (row for row in rows if row.place <= begin)
 
     def _timestamp(self, reader: LogReader, row: LagRow, hosted: Hosted) -> int:
-        """Of the first record at or after the committed offset, -1 where that can't be told."""
+        """Of the first record at or after the committed offset, -1 where that can't be determined."""
         state = hosted.row
         try:
             reader.refresh(state.segments_version)
@@ -72,5 +72,5 @@ class LagScan:
                 return header.base_timestamp if header.base_offset >= row.committed else header.max_timestamp
         except Exception as failure:  # one log that makes no sense must not end the pass over the others
             report_unreadable(self._seat, hosted.log_dir, failure)
-            _log.debug("age of unread record not known group=%s topic=%s reason=%s", row.group, row.topic, failure)
+            _log.debug("age of unread record unknown group=%s topic=%s reason=%s", row.group, row.topic, failure)
         return -1

@@ -98,5 +98,5 @@ def _error_in(reply: memoryview) -> ErrorCode | None:
     try:
         return ErrorCode(UPKEEP_RESULT.unpack(reply)[0])
     except (struct.error, ValueError) as failure:
-        _log.warning("owner's answer refused reason=%s", failure)
+        _log.warning("owner's response rejected reason=%s", failure)
         return None

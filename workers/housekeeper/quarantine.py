@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Hashable
 
+from headrace.backoff import pause_after
 from headrace.clock import Clock
 from headrace.errors import ConfigError, Fenced
 from headrace.limits import QUARANTINE_ENTRIES_MAX, QUARANTINE_FIRST_MS, QUARANTINE_MAX_MS
@@ -39,15 +40,16 @@ class Quarantine:
         except (Fenced, ConfigError):
             raise
         except Exception:
-            wait_ms = min(QUARANTINE_FIRST_MS << min(failures, 20), QUARANTINE_MAX_MS)
+            failures += 1
+            wait_ms = pause_after(failures, QUARANTINE_FIRST_MS, QUARANTINE_MAX_MS)
             self._failed.pop(key, None)
-            self._failed[key] = (failures + 1, now_ms + wait_ms)
+            self._failed[key] = (failures, now_ms + wait_ms)
             if len(self._failed) > QUARANTINE_ENTRIES_MAX:
                 del self._failed[next(iter(self._failed))]
             _log.exception(
                 "housekeeping task failed, others continue what=%s failures=%d retry_in_ms=%d",
                 what,
-                failures + 1,
+                failures,
                 wait_ms,
             )
             return False

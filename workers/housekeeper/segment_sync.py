@@ -77,7 +77,7 @@ class SegmentSync:
         self._quarantine = quarantine
         self._disk = WatchedDisk(seat, clock)
         self._known: dict[TopicPartition, _Synced] = {}
-        self._told: dict[TopicPartition, _Synced] = {}  # the same, as their owners were told
+        self._told: dict[TopicPartition, _Synced] = {}  # the same, as their owners were notified
         self._taken_back: dict[Path, dict[TopicPartition, tuple[str, int]]] = {}  # cleaner offsets that say too much
         self._done: dict[TopicPartition, tuple[int, ...]] = {}  # what their row said when nothing was left to do
 

@@ -1,6 +1,6 @@
 """The operations that a client may do, as bits: all there are, since this node does not authorize yet.
 
-Runs in: network workers. Groups have theirs in `coordinators/group_coordinator.py`.
+Runs in: network workers. Groups have theirs in `coordinators/group/group_coordinator.py`.
 
 Source: Kafka `AclEntry.supportedOperations`, `AclOperation`; KIP-430.
 """

@@ -17,6 +17,7 @@ from headrace.errors import HeadraceError
 from headrace.ids import BrokerId
 from headrace.limits import CONTROL_SILENT_MS_MAX, DESCRIPTORS_RESERVED
 from headrace.log.reading.open_segments import OpenSegments, segments_within
+from headrace.log_rate_limit import OncePerInterval
 from headrace.runtime.failed_directory import report_failed
 from headrace.runtime.mailbox import Mailbox
 from headrace.settings import RACK_AWARE_SELECTOR, Settings
@@ -24,21 +25,20 @@ from headrace.shm.cluster_view import BrokerView, Changes, ClusterView
 from headrace.shm.process_table import ProcessState
 from headrace.shm.seat import Seat
 from headrace.topic_defaults import TopicDefaults
-from headrace.workers.network.broker_addresses import BrokerAddresses
-from headrace.workers.network.broker_requests import BrokerRequests
-from headrace.workers.network.epoch_files import EpochFiles
-from headrace.workers.network.exchange import Exchange
-from headrace.workers.network.fetch_purgatory import FetchPurgatory
-from headrace.workers.network.fetch_sessions import FetchSessions, TopicKey
-from headrace.workers.network.forwarder import Forwarder
-from headrace.workers.network.leader_throttle import LeaderThrottle
-from headrace.workers.network.look_ups import LookUp, LookUps
-from headrace.workers.network.partition_files import PartitionFiles
-from headrace.workers.network.peer_notices import PeerNotices
-from headrace.workers.network.produce_ledger import ProduceLedger
-from headrace.workers.network.ring_sender import RingSender
+from headrace.workers.network.connections.broker_addresses import BrokerAddresses
+from headrace.workers.network.connections.exchange import Exchange
+from headrace.workers.network.fetch.epoch_files import EpochFiles
+from headrace.workers.network.fetch.fetch_purgatory import FetchPurgatory
+from headrace.workers.network.fetch.fetch_sessions import FetchSessions, TopicKey
+from headrace.workers.network.fetch.leader_throttle import LeaderThrottle
+from headrace.workers.network.fetch.look_ups import LookUp, LookUps
+from headrace.workers.network.fetch.partition_files import PartitionFiles
+from headrace.workers.network.forwarding.broker_requests import BrokerRequests
+from headrace.workers.network.forwarding.forwarder import Forwarder
+from headrace.workers.network.forwarding.topic_creations import TopicCreations
+from headrace.workers.network.produce.produce_ledger import ProduceLedger
+from headrace.workers.network.produce.ring_sender import RingSender
 from headrace.workers.network.routes import Route, Routes
-from headrace.workers.network.topic_creations import TopicCreations
 
 _log: Final = logging.getLogger(__name__)
 
@@ -80,7 +80,7 @@ class Context:
         rate = self.settings["leader.replication.throttled.rate"]
         counters = [seat.processes.counters(each) for each in wiring.network_ids]
         self.throttle = LeaderThrottle(self.node_id, rate, seat.counters, counters)
-        self.batch_notices = PeerNotices()  # of batches that could not be opened
+        self.batch_notices = OncePerInterval()  # of batches that could not be opened
         self.heavy_requests = 0  # of this cycle (`opening_budget.py`, `look_ups.py`)
         self.is_clock_due = False  # a request read files: the time is looked at before the next one
         self.now_ms = clock.monotonic_ns() // 1_000_000  # of this cycle; for deadlines and idle times, no date
@@ -122,7 +122,7 @@ class Context:
         """A batch can't be opened: nobody can read it, and look-ups pass it. That is said once in a while."""
         if self.batch_notices.is_due(str(segment), str(offset), self.now_ms):
             _log.warning(
-                "batch can't be opened, look-ups pass it path=%s offset=%d reason=%s", segment, offset, failure
+                "batch can't be decoded, lookups skip it path=%s offset=%d reason=%s", segment, offset, failure
             )
 
     def note_unread(self, route: Route, failure: Exception) -> None:

@@ -60,11 +60,11 @@ from headrace.shm.messages import (
     SLOT_ENTRY,
 )
 from headrace.shm.seat import Seat
-from headrace.workers.network.connection import Connection
+from headrace.workers.network.connections.connection import Connection
+from headrace.workers.network.connections.frame_memory import FrameMemory, frame_memory_max
+from headrace.workers.network.connections.receive_arena import ReceiveArena
 from headrace.workers.network.context import Context
-from headrace.workers.network.frame_memory import FrameMemory, frame_memory_max
 from headrace.workers.network.heap import trim_heap
-from headrace.workers.network.receive_arena import ReceiveArena
 from headrace.workers.network.router import route
 
 CLOCK_MASK: Final = 3  # the time is read before each fourth request of a connection
@@ -291,7 +291,7 @@ class NetworkLoop(Process):
             except OSError as failure:  # nothing left, or the peer is gone already
                 if failure.errno in _NO_DESCRIPTORS:
                     hint = "raise LimitNOFILE or lower max.connections"
-                    _log.error("no connection accepted reason=%s hint=%s", failure.strerror, hint)
+                    _log.error("connection not accepted reason=%s hint=%s", failure.strerror, hint)
                     self._pause_accepting()
                 return count
             peer = f"{address[0]}:{address[1]}"
@@ -426,7 +426,7 @@ class NetworkLoop(Process):
         return count
 
     def _settle(self, connection: Connection) -> None:
-        """End a connection's cycle: send what is ready, take frames that had to wait, set what to be told of."""
+        """End a connection's cycle: send what is ready, take frames that had to wait, set what to be notified of."""
         if connection.is_closed:
             return
         if connection.condemned is not None:
@@ -479,10 +479,10 @@ class NetworkLoop(Process):
                 connection.restart_frame_clock(now_ms)
             if connection.frame_since_ms and now_ms - connection.frame_since_ms > TRICKLE_DEADLINE_MS:
                 self._seat.counters.add(CONNECTIONS_CLOSED_BAD, 1)
-                self._close(connection, f"a frame was not whole after {TRICKLE_DEADLINE_MS} ms")
+                self._close(connection, f"a frame was incomplete after {TRICKLE_DEADLINE_MS} ms")
             elif self._frame_memory.waiting and connection.is_behind(now_ms):
                 self._seat.counters.add(CONNECTIONS_CLOSED_BAD, 1)
-                self._close(connection, "a large frame comes too slowly, and others wait for its memory")
+                self._close(connection, "a large frame arrives too slowly while others wait for its memory")
             elif connection.sending_since_ms and now_ms - connection.sending_since_ms > SLOW_READER_DEADLINE_MS:
                 self._close(connection, f"the peer read nothing for {SLOW_READER_DEADLINE_MS} ms")
             elif 0 <= self._idle_max_ms < idle_ms and not connection.exchanges:
@@ -510,7 +510,7 @@ class NetworkLoop(Process):
         for process_id, kind, header in context.sender.drop(connection):
             if kind in (PRODUCE, PRODUCE_AT):
                 context.produce.forget_unsent(header)
-            elif kind == REQUEST:  # of parts, the owner lets go of what was begun
+            elif kind == REQUEST:  # of parts, the owner releases what was begun
                 context.mailbox.withdraw(process_id, header)
         if connection.exchanges:
             context.fetches.drop(connection)

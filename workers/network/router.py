@@ -16,10 +16,10 @@ from headrace.memory import view
 from headrace.protocol.apis import ApiKey, request_header_version, response_header_version
 from headrace.protocol.broker_versions import SERVED
 from headrace.protocol.frames import parse_request_header, read_client_id, unpack_api
-from headrace.workers.network.connection import Connection
+from headrace.workers.network.connections.connection import Connection
+from headrace.workers.network.connections.exchange import Exchange
 from headrace.workers.network.context import Context
-from headrace.workers.network.exchange import Exchange
-from headrace.workers.network.forwarded import FORWARDED
+from headrace.workers.network.forwarding.forwarded import FORWARDED
 from headrace.workers.network.handlers import (
     a00_produce,
     a01_fetch,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from headrace.ids import INTERNAL_TOPICS, PartitionKey, owner_of
 from headrace.shm.cluster_view import Changes, ClusterView, PartitionView, TopicView, changed_topics
 from headrace.topic_defaults import TopicDefaults
-from headrace.workers.network.record_policy import RecordPolicy
+from headrace.workers.network.produce.record_policy import RecordPolicy
 
 
 class Route:

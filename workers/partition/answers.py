@@ -18,7 +18,7 @@ from headrace.runtime.outbox import commit_rings
 from headrace.shm.messages import ADVANCED, GROWN, RESULT, RESULT_ENTRY, SLOT_ENTRY, pack_result
 from headrace.shm.ring import RingWriter
 from headrace.shm.seat import Seat
-from headrace.workers.partition.replica import Replica
+from headrace.workers.partition.replicas.replica import Replica
 
 ENTRIES_PER_MESSAGE: Final = 256
 SLOTS_PER_MESSAGE: Final = 1024
@@ -101,7 +101,7 @@ class Answers:
         self.result(process_id, request_id, index, int(error), -1, -1, -1)
 
     def wake_fetches(self, replica: Replica) -> None:
-        """A replica moved: owe the news to each network worker with a fetch parked on it. `MovedReplicas` has fenced."""
+        """A replica moved: owe the news to each network worker with a fetch parked on it. `ReplicaEvents` has fenced."""
         slot = replica.slot
         for network_worker in self._waiting(slot):
             self._advanced.setdefault(network_worker, set()).add(slot)

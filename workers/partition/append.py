@@ -37,8 +37,8 @@ from headrace.workers.partition.answers import Answers
 from headrace.workers.partition.large_batches import LargeBatches
 from headrace.workers.partition.produce_purgatory import ProducePurgatory
 from headrace.workers.partition.refused_producers import RefusedProducers
-from headrace.workers.partition.replica import Replica
-from headrace.workers.partition.replicas import Replicas
+from headrace.workers.partition.replicas.replica import Replica
+from headrace.workers.partition.replicas.replicas import Replicas
 
 ACKS_ALL: Final = -1
 
@@ -61,7 +61,7 @@ Ticket = tuple[int, RequestId, int, int, int]
 class Appender:
     """Moves PRODUCE messages of all network workers into the logs of this worker's replicas.
 
-    placed_bytes   of batches in arenas, gathered since the last `append`: no ring's bytes tell of them
+    placed_bytes   of batches in arenas, gathered since the last `append`: no ring's bytes show of them
     """
 
     def __init__(
@@ -156,7 +156,7 @@ class Appender:
         self._behind.clear()
 
     def expire(self, monotonic_ms: int) -> None:
-        """Let go of large batches whose end never came, and of refusals that are no moment ago."""
+        """Release large batches whose end never came, and of refusals that are no moment ago."""
         self._large.expire(monotonic_ms)
         self._refused.expire(monotonic_ms)
 

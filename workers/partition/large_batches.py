@@ -52,7 +52,7 @@ class LargeBatches:
         return memoryview(batch)
 
     def expire(self, monotonic_ms: int) -> None:
-        """Let go of what was begun long ago."""
+        """Release what was begun long ago."""
         while self._begun:
             key, (_batch, since_ms) = next(iter(self._begun.items()))
             if monotonic_ms - since_ms < BATCH_PARTS_AGE_MS_MAX:

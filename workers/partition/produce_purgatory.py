@@ -17,7 +17,7 @@ from headrace.limits import PARKED_PRODUCES_MAX
 from headrace.runtime.deadlines import Deadlines
 from headrace.shm.partition_table import RowState
 from headrace.workers.partition.answers import Answers
-from headrace.workers.partition.replica import Replica
+from headrace.workers.partition.replicas.replica import Replica
 
 
 class ParkedProduce:

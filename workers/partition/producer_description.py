@@ -2,7 +2,7 @@
 
 Runs in: the partition worker that owns the log, through `requests.py`. The body is not the client's: it names slots and
 keys (`DESCRIBED_LOG` in `shm/messages.py`), and the answer has one nameless topic, whose partitions are in that order.
-All producers of one partition are told; those of further ones only up to PRODUCERS_DESCRIBED_MAX in all.
+All producers of one partition are reported; those of further ones only up to PRODUCERS_DESCRIBED_MAX in all.
 
 Source: Kafka `UnifiedLog.activeProducers`; KIP-664.
 """
@@ -18,7 +18,7 @@ from headrace.protocol.codec import encode_response
 from headrace.protocol.record_batch import NO_SEQUENCE
 from headrace.runtime.mailbox import Handler, Reply
 from headrace.shm.messages import DESCRIBED_LOG
-from headrace.workers.partition.replica import Replica
+from headrace.workers.partition.replicas.replica import Replica
 
 _Topic = messages.DescribeProducersResponse.TopicResponse
 _Partition = messages.DescribeProducersResponse.PartitionResponse
@@ -45,7 +45,7 @@ class ProducerDescription:
                 continue
             producers = replica.log.producers.producers
             if told and told + len(producers) > PRODUCERS_DESCRIBED_MAX:
-                text = f"{len(producers)} producers more than an answer may have: ask for fewer partitions at a time"
+                text = f"{len(producers)} producers exceed the limit of a response: request fewer partitions at a time"
                 rows.append(_refusal(ErrorCode.INVALID_REQUEST, text))
                 continue
             told += len(producers)

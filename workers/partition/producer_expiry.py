@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from itertools import islice
 
 from headrace.limits import PRODUCER_LOGS_PER_TICK_MAX, PRODUCERS_CHECK_MS
-from headrace.workers.partition.replica import Replica
+from headrace.workers.partition.replicas.replica import Replica
 
 
 class ProducerExpiry:

@@ -33,7 +33,7 @@ from headrace.limits import DELETED_SEGMENTS_PER_CYCLE_MAX, DELETED_SEGMENTS_WAI
 from headrace.log.retention import retention_of
 from headrace.runtime.mailbox import Reply
 from headrace.shm.messages import BASE_OFFSET_ENTRY, DELETE_SEGMENTS_HEADER, UPKEEP_RESULT, DeletionRule
-from headrace.workers.partition.replica import Replica
+from headrace.workers.partition.replicas.replica import Replica
 
 # Does something to the replica in service of a slot and key, which may fail it.
 Change = Callable[[int, PartitionKey, Callable[[Replica], None]], ErrorCode]

@@ -5,7 +5,7 @@ here is decided what may be, and a few renames are made. Everything can be asked
 there any more, does not fail.
 
 Segments go some in each cycle (`segment_deletions.py`). What another pass has written is taken only while the log's settings are
-those by which it was written: a topic that is not compacted any more takes no compacted segments.
+those by which it was written: a topic that is no longer compacted takes no compacted segments.
 
 Source: Kafka `Partition.deleteRecordsOnLeader`, `UnifiedLog.maybeIncrementLogStartOffset`.
 """
@@ -29,7 +29,7 @@ from headrace.shm.messages import (
     RequestKind,
 )
 from headrace.shm.partition_table import RowState
-from headrace.workers.partition.replica import Replica
+from headrace.workers.partition.replicas.replica import Replica
 from headrace.workers.partition.replication.live_brokers import LiveBrokers
 from headrace.workers.partition.replication.record_deletions import RecordDeletion, RecordDeletions
 from headrace.workers.partition.segment_deletions import SegmentDeletions, move_log_start

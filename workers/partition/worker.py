@@ -6,7 +6,7 @@ Runs in: one process per group, forked by the supervisor. A duty cycle:
                    -> append what leaders sent -> tell -> groups -> expire -> tell -> flush answers -> ask other nodes
                    -> park on the doorbell
 
-    tell   who waits for a replica that moved: fetches, produces, coordinators; the controller, of roles (`moved_replicas.py`)
+    tell   who waits for a replica that moved: fetches, produces, coordinators; the controller, of roles (`replica_events.py`)
 
 It never blocks on anything but the disk and its own doorbell and sockets. Logs are opened a few in a cycle: what is open is served
 meanwhile.
@@ -24,29 +24,29 @@ from headrace.runtime.peers import Peers
 from headrace.runtime.poller import Poller
 from headrace.shm.messages import VIEW_FOLLOWED, RequestKind
 from headrace.shm.seat import Seat
-from headrace.workers.partition.ahead_logs import AheadLogs
 from headrace.workers.partition.answers import Answers
 from headrace.workers.partition.append import Appender
-from headrace.workers.partition.coordinator_host import CoordinatorHost
-from headrace.workers.partition.group_requests import GroupRequests
-from headrace.workers.partition.groups import Groups
+from headrace.workers.partition.coordination.coordinator_host import CoordinatorHost
+from headrace.workers.partition.coordination.group_requests import GroupRequests
+from headrace.workers.partition.coordination.groups import Groups
+from headrace.workers.partition.coordination.known_topics import KnownTopics
+from headrace.workers.partition.coordination.marker_writes import MarkerWrites
+from headrace.workers.partition.coordination.transaction_host import TransactionHost
 from headrace.workers.partition.intake import Intake
-from headrace.workers.partition.known_topics import KnownTopics
-from headrace.workers.partition.log_epochs import LogEpochs
-from headrace.workers.partition.marker_writes import MarkerWrites
-from headrace.workers.partition.new_replicas import NewReplicas
-from headrace.workers.partition.opened_logs import OpenedLogs
 from headrace.workers.partition.produce_purgatory import ProducePurgatory
 from headrace.workers.partition.producer_description import ProducerDescription
-from headrace.workers.partition.replica import Replica
-from headrace.workers.partition.replica_moves import ReplicaMoves
-from headrace.workers.partition.replicas import Replicas
+from headrace.workers.partition.replicas.ahead_logs import AheadLogs
+from headrace.workers.partition.replicas.log_dir_moves import LogDirMoves
+from headrace.workers.partition.replicas.log_epochs import LogEpochs
+from headrace.workers.partition.replicas.new_replicas import NewReplicas
+from headrace.workers.partition.replicas.opened_logs import OpenedLogs
+from headrace.workers.partition.replicas.replica import Replica
+from headrace.workers.partition.replicas.replicas import Replicas
 from headrace.workers.partition.replication.fetch_options import FetchOptions
 from headrace.workers.partition.replication.fetchers import Fetchers
 from headrace.workers.partition.replication.isr import IsrKeeper
 from headrace.workers.partition.replication.record_deletions import RecordDeletions
 from headrace.workers.partition.replication.throttle import Throttle
-from headrace.workers.partition.transaction_host import TransactionHost
 from headrace.workers.partition.upkeep import Upkeep
 
 TICK_INTERVAL_MS: Final = 50
@@ -74,7 +74,7 @@ class PartitionWorker(duty_cycle.Process):
         self._transactions = TransactionHost(seat, self._topics, self._answers, self._replicas.by_slot, clock)
         self._hosts: tuple[CoordinatorHost[Any], ...] = (self._groups, self._transactions.host)
         self._markers = MarkerWrites(self._replicas.by_slot, self._hosts, clock)
-        self._moves = ReplicaMoves(self._replicas, clock)
+        self._moves = LogDirMoves(self._replicas, clock)
         self._upkeep = Upkeep(self._replicas.by_slot, self._moves.is_moving, self._deletions, self._live)
         handlers = {
             **self._upkeep.handlers(),

@@ -137,7 +137,7 @@ def test_waits_end_in_time_or_when_it_closes():
     async def scenario(_broker, driver):
         assert not await driver.wait_until(lambda: False, 0.0, "")
         assert not await driver.wait_until(lambda: False, 0.01, "")
-        with pytest.raises(WaitTimedOut, match=r"the moon: not done within 0\.01 s; waits for the moon"):
+        with pytest.raises(WaitTimedOut, match=r"the moon: not done within 0\.01 s; waiting for the moon"):
             await driver.wait_until(lambda: False, 0.01, "the moon")
         with pytest.raises(ZeroDivisionError):
             await driver.wait_until(lambda: driver._waits and 1 // 0, 1.0, "nothing")

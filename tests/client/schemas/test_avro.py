@@ -88,7 +88,7 @@ def test_what_is_not_of_the_schema_is_refused():
             one.serialize("t", value)
     for data, reason in (
         (b"", "EOFError"),
-        (b"\2\0\0", "bytes left over after it: 1"),
+        (b"\2\0\0", "trailing bytes after it: 1"),
         (b"\2\0", "not a Sku: .*missing required"),
     ):
         with pytest.raises(BadRecord, match=reason):

@@ -35,7 +35,7 @@ def test_a_restarting_registry_is_waited_for(registry, monkeypatch):
     registry.failures = [503, 500]
     assert registry_at(registry.url).schema(1, "AVRO").text == '"string"'
     registry.failures = [500] * module.ATTEMPTS
-    with pytest.raises(RegistryUnavailable, match="did not respond 3 times: HTTP Error 500"):
+    with pytest.raises(RegistryUnavailable, match="did not respond after 3 attempts: HTTP Error 500"):
         registry_at(registry.url).latest("types", "AVRO")
     with pytest.raises(RegistryUnavailable, match="refused"):
         registry_at("http://127.0.0.1:1").schema(1, "AVRO")

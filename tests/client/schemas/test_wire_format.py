@@ -32,7 +32,7 @@ def test_paths_are_written_as_they_are_read(indexes, data):
 def test_ids_are_written_as_they_are_read():
     for schema_id in (0, 1, 258, 2**32 - 1):
         assert schema_id_of(header_of(schema_id)) == schema_id
-    with pytest.raises(BadRecord, match="3 bytes, at least 5"):
+    with pytest.raises(BadRecord, match="3 bytes, but the header alone has 5"):
         schema_id_of(b"abc")
     with pytest.raises(BadRecord, match="begins with 0x01"):
         schema_id_of(b"\1\0\0\0\0")

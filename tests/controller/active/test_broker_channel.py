@@ -618,3 +618,19 @@ def test_a_broker_that_did_not_answer_is_knocked_at_before_a_request_is_made_aga
     rig.rest()
     assert line.keys[:2] == [line.keys[0]] * 2
     assert len(line.requests) > asked + 1
+
+
+def test_partitions_that_a_topic_has_not_any_more_are_left_out(rig):
+    """ZooKeeper was put back to before they were added; a deletion, too, tells of what there is."""
+    topic = rig.node.known.topics["t0"]
+    topic.states, topic.replicas = topic.states[:1], topic.replicas[:1]
+    rig.clear()
+    rig.notices.tell_leaders("t0", [0, 99])
+    rig.run()
+    assert {one for line in rig.every for one in states_of(line, LEADERS)} == {("t0", 0)}
+    rig.node.known.topics.pop("t0")
+    rig.node.active.term.leaving["t0"] = topic
+    rig.clear()
+    rig.notices.tell_metadata("t0", [0, 99])
+    rig.run()
+    assert {one for line in rig.every for one in states_of(line, METADATA)} == {("t0", 0)}

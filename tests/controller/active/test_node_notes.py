@@ -59,7 +59,7 @@ def test_the_note_goes_once_another_kind_of_broker_has_had_the_id_for_a_while(no
     assert NOTE in ensemble.nodes, "a node may be about to write it"
     wait(node)
     assert NOTE not in ensemble.nodes
-    assert "its note is removed broker=1" in caplog.text
+    assert "its note was removed broker=1" in caplog.text
 
 
 def test_so_it_does_where_that_came_before_the_term(new_node, ensemble, session):

@@ -7,8 +7,8 @@ from headrace.controller.active.term import SLOW_MS, Part, is_told
 from headrace.controller.cluster import events
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ZkLost
-from headrace.controller.zookeeper.tasks import Future
 from headrace.controller.zookeeper.znodes import TopicAssignment
+from headrace.runtime.tasks import Future
 
 
 def start_broker(ensemble, broker_id):
@@ -261,4 +261,4 @@ def test_a_part_that_has_not_begun_is_told_of(new_node, heard, monkeypatch, capl
 
     monkeypatch.setattr(first, "begin", begin)
     new_node()
-    assert "has not begun part=First" in caplog.text
+    assert "has not started part=First" in caplog.text

@@ -5,10 +5,10 @@ And one that is killed at any write of a creation: the next one completes what s
 
 import pytest
 
-from headrace.controller.active import reconciliation
-from headrace.controller.active.controlled_shutdown import shut_down
-from headrace.controller.active.isr_alterations import WantedIsr, alter
-from headrace.controller.active.leaders import Leaders
+from headrace.controller.active.leaders.controlled_shutdown import shut_down
+from headrace.controller.active.leaders.isr_alterations import WantedIsr, alter
+from headrace.controller.active.leaders.leaders import Leaders
+from headrace.controller.active.topics import reconciliation
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ControllerMoved, ZkError, ZkLost
 from headrace.controller.zookeeper.znodes import TopicAssignment

@@ -2,6 +2,7 @@
 
 import pytest
 
+from headrace.controller.cluster.known_cluster import Topic
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ZkLost
 from headrace.errors import ErrorCode
@@ -336,7 +337,7 @@ def test_a_session_that_ends_leaves_the_request_without_an_answer(new_node, cont
     node.agent.is_loaded = False
     started = node.tasks.start(node.context.wait_loaded(), lambda _task: None)
     node.tasks.run(10)
-    node.tasks.cancel(ZkLost("the session is over"))
+    node.tasks.cancel(ZkLost("the session has ended"))
     node.settle(started)
     assert isinstance(started.failure, ZkLost)
 
@@ -355,3 +356,19 @@ def test_a_partition_that_moved_elsewhere_frees_its_row_and_keeps_its_files(new_
     told = {0: controller.state(7, 2, (7,), 2)}
     assert controller.lead(node, "t", topic_id, told, (7, 0)) == {0: NONE}
     assert node.view.topics["t"].partitions[0].slot == 0
+
+
+def test_a_role_of_a_partition_that_the_topic_has_not_any_more_is_not_waited_for(new_node, controller):
+    """ZooKeeper was put back to before it was added: whoever waits for the role would end the process."""
+    node = new_node()
+    topic_id = controller.put_topic("t", ((0,), (0,)), {index: controller.state(0, 0, (0,)) for index in (0, 1)})
+    node.turn()
+    node.owner.is_deaf = True
+    told = {index: controller.state(0, 1, (0,)) for index in (0, 1)}
+    waiting = controller.lead(node, "t", topic_id, told, (0,), finish=False)
+    before = node.known.topics["t"]
+    node.known.add(Topic("t", topic_id, before.replicas[:1], {}, before.states[:1]))
+    assert waiting.poll() is None
+    assert node.agent.rows.is_served((before, 1))
+    set_out_of_service(node, "t", 0)
+    assert waiting.poll() == {0: ErrorCode.KAFKA_STORAGE_ERROR, 1: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headrace.controller.active.controlled_shutdown import HEARD_POLL_MS, shut_down
+from headrace.controller.active.leaders.controlled_shutdown import HEARD_POLL_MS, shut_down
 from headrace.controller.admin import a07_controlled_shutdown
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.znodes import PartitionState

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headrace.controller.active.internal_topics import plan_internal_topic
+from headrace.controller.active.topics.internal_topics import plan_internal_topic
 from headrace.controller.admin import a08_offset_commit, a09_offset_fetch, a19_create_topics
 from headrace.controller.zookeeper.errors import ZkLost
 from headrace.errors import ErrorCode
@@ -103,7 +103,7 @@ def test_the_offsets_topic_is_made_as_configured(new_node, caplog):
     assert topic.internal
     assert len(topic.partitions) == 7
     assert topic.configs == {"cleanup.policy": "compact", "compression.type": "producer", "segment.bytes": "104857600"}
-    assert "internal topic with fewer replicas" in caplog.text
+    assert "internal topic created with fewer replicas" in caplog.text
 
 
 @pytest.mark.parametrize(("live", "factor", "warns"), [(1, 1, True), (2, 2, True), (3, 3, False), (9, 3, False)])

@@ -176,8 +176,8 @@ def test_a_trial_changes_no_setting_of_a_broker(new_node):
         ("0", "nix", "7", "server.properties"),
         ("0", "log.retention.ms", "soon", "soon"),
         ("0", "log.cleanup.policy", "burn", "burn"),
-        ("7", "log.retention.ms", "7", "ask that broker"),
-        ("x", "log.retention.ms", "7", "ask that broker"),
+        ("7", "log.retention.ms", "7", "send the request to that broker"),
+        ("x", "log.retention.ms", "7", "send the request to that broker"),
     ],
 )
 def test_a_broker_s_other_settings_are_refused_with_the_reason(new_node, name, key, value, words):

@@ -3,12 +3,13 @@
 import pytest
 
 from headrace.controller.agent.isr_changes import IsrChanges
+from headrace.controller.cluster.known_cluster import Topic
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ZkLost
-from headrace.controller.zookeeper.tasks import Future
 from headrace.errors import ErrorCode
 from headrace.ids import NO_EPOCH
 from headrace.limits import ISR_ANSWER_MS_MAX
+from headrace.runtime.tasks import Future
 from headrace.shm.messages import ALTER_ISR_HEADER, ALTER_ISR_KNOWN, ALTER_ISR_RESULT, ALTER_ISR_WANTED
 from tests.controller.admin.told import Controller
 
@@ -168,7 +169,7 @@ def test_an_answer_that_is_older_than_what_is_known_changes_nothing(node, contro
 def test_a_session_that_ends_leaves_the_outcome_unknown_and_the_next_change_is_asked(node, controller):
     pending = ask(node, entry(node, 0))
     waits = ask(node, entry(node, 0))
-    node.tasks.cancel(ZkLost("the session is over"))
+    node.tasks.cancel(ZkLost("the session has ended"))
     node.tasks.run(1_000)
     assert said(node, pending) == [ErrorCode.REQUEST_TIMED_OUT]
     assert len(node.active.asked) == 2
@@ -208,3 +209,16 @@ def test_a_broker_that_has_started_again_since_it_caught_up_does_not_join(node, 
         answer(node, ErrorCode.REQUEST_TIMED_OUT)
     ensemble.remove(znodes.broker_path(7))
     assert said(node, ask(node, entry(node, **wanted, epochs={7: epoch}))) == [ErrorCode.INELIGIBLE_REPLICA]
+
+
+def test_a_partition_that_the_topic_has_not_any_more_has_no_isr(node, controller):
+    """ZooKeeper was put back while changes waited, and while one was on its way."""
+    first, second = ask(node, entry(node, 1)), ask(node, entry(node, 1))
+    now = node.known.topics["t"]
+    fewer = Topic("t", now.topic_id, now.replicas[:1], {}, now.states[:1])
+    node.known.add(fewer)
+    answer(node, controller.state(0, 4, (0,), 1))
+    node.publish()
+    assert said(node, first) == [NONE]
+    assert said(node, second) == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
+    assert len(fewer.states) == 1

@@ -4,10 +4,11 @@ import time
 from headrace.controller.agent import new_life
 from headrace.controller.agent.new_life import begin_epochs, end_life_before
 from headrace.controller.zookeeper import held_znodes, znodes
+from headrace.controller.zookeeper.errors import ZkLost
 from headrace.controller.zookeeper.held_znodes import HeldReplica
-from headrace.controller.zookeeper.tasks import Tasks
 from headrace.controller.zookeeper.znodes import PartitionState, TopicAssignment
 from headrace.ids import NO_LEADER
+from headrace.runtime.tasks import Tasks
 
 NODE, OTHER, THIRD = 1, 2, 3
 BROKER = znodes.encode_broker("here", 9092, None, 5)
@@ -39,7 +40,7 @@ def begin(ensemble, *live, is_resumed=False):
 
 def wait(zk, wait_ms_max=60_000, steps=()):
     """Whom it gave up on, and how often it waited; before each time the next of the steps is taken."""
-    tasks = Tasks(lambda: time.monotonic_ns() // 1_000_000)
+    tasks = Tasks(lambda: time.monotonic_ns() // 1_000_000, ZkLost)
     left, count = iter(steps), itertools.count()
 
     async def sleep(_wait_ms):
@@ -214,7 +215,7 @@ def test_what_is_led_alone_begins_another_leader_epoch_where_its_end_may_be_lost
     async def share(_count, work):
         await work()
 
-    tasks = Tasks(lambda: 0)
+    tasks = Tasks(lambda: 0, ZkLost)
     tasks.share = share
     ensemble.run(begin_epochs(zk, tasks, NODE, [(name, 0) for name in names]))
     states = [znodes.decode_state("", ensemble.data(znodes.state_path(name, 0)), 0) for name in names]

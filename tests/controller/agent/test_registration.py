@@ -4,7 +4,8 @@ import pytest
 
 from headrace.controller.agent import registration
 from headrace.controller.zookeeper import znodes
-from headrace.controller.zookeeper.tasks import Tasks
+from headrace.controller.zookeeper.errors import ZkLost
+from headrace.runtime.tasks import Tasks
 
 PATH = znodes.broker_path(1)
 DATA = znodes.encode_broker("here", 9092, None, 5)
@@ -12,7 +13,7 @@ DATA = znodes.encode_broker("here", 9092, None, 5)
 
 def register(zk, data=DATA, wait_s=0.0, on_wait=lambda: None):
     """on_wait   called each time somebody else's registration is waited for"""
-    tasks = Tasks(lambda: time.monotonic_ns() // 1_000_000)
+    tasks = Tasks(lambda: time.monotonic_ns() // 1_000_000, ZkLost)
 
     async def sleep(_wait_ms):
         on_wait()
@@ -106,7 +107,7 @@ def test_a_node_that_serves_in_a_cluster_makes_no_other_one(ensemble, data):
     if data is not None:
         ensemble.put(znodes.CLUSTER_ID, data)
     nodes = dict(ensemble.nodes)
-    with pytest.raises(registration.ForeignCluster, match="this node serves in cluster ours"):
+    with pytest.raises(registration.ForeignCluster, match="this node belongs to cluster ours"):
         ensemble.run(registration.cluster_id(zk, "ours"))
     assert ensemble.nodes == nodes
     ensemble.put(znodes.CLUSTER_ID, znodes.encode_cluster_id("ours"))

@@ -2,7 +2,7 @@ from headrace.controller.agent import restored_states
 from headrace.controller.agent.restored_states import RETRY_MS, RestoreComparison, has_past_states
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ZkLost
-from headrace.controller.zookeeper.tasks import Future, Tasks
+from headrace.runtime.tasks import Future, Tasks
 
 
 def has_past(node, controller_epoch=0):
@@ -71,7 +71,7 @@ class Watch:
 
     def __init__(self, monkeypatch):
         self.now_ms = 0
-        self.tasks = Tasks(lambda: self.now_ms)
+        self.tasks = Tasks(lambda: self.now_ms, ZkLost)
         self.begun, self.answers, self.past, self.compared_ids = [], [], 0, 0
         monkeypatch.setattr(restored_states, "has_past_states", self.compare)
         self.comparison = RestoreComparison(

@@ -119,6 +119,6 @@ def test_a_state_that_can_not_be_read_leaves_out_its_own_partition_alone(rig, ca
     rig.check()
     assert report.poll(rig.node.now_ms) == DONE
     assert (rig.stored_state().leader_epoch, epoch_in_the_view(rig)) == (6, 6)
-    (line,) = [one.getMessage() for one in caplog.records if "epoch not begun" in one.getMessage()]
+    (line,) = [one.getMessage() for one in caplog.records if "epoch not started" in one.getMessage()]
     assert "partition=u-0 leader_epoch=5" in line
     assert path in line

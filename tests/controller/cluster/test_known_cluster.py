@@ -152,7 +152,7 @@ def test_a_topic_that_zookeeper_lost_is_released_and_served_again_when_it_is_bac
         assert list(now.view.topics) == ["u"]
         assert now.view.doomed == now.view.deleted == ()
         assert {"t-0", "t-1"} <= node.owner.directories.keys()
-        assert "topic released, its files and offsets stay topic=t" in caplog.text
+        assert "topic released, its files and offsets are kept topic=t" in caplog.text
         assert f"{before.topic_id} replicas_here=2" in caplog.text
         assert now.seat.counters.get(TOPICS_RELEASED) == 1
         for path, found in lost.items():
@@ -180,7 +180,7 @@ def test_the_name_of_a_released_topic_is_taken_until_somebody_deletes_it(new_nod
         ApiKey.CREATE_TOPICS, 5, memoryview(node.handle(a19_create_topics.handle, 5, memoryview(request)).poll(0))
     )
     assert answer.topics[0].error_code == ErrorCode.TOPIC_ALREADY_EXISTS
-    assert "put its node back, or delete it first" in answer.topics[0].error_message
+    assert "restore its znode, or delete the topic first" in answer.topics[0].error_message
     assert node.owner.directories
     request = encode_request(ApiKey.DELETE_TOPICS, 5, messages.DeleteTopicsRequest(topic_names=["t"], timeout_ms=9))
     waiting = node.handle(a20_delete_topics.handle, 5, memoryview(request))
@@ -277,7 +277,7 @@ def test_another_topic_of_a_name_is_in_the_view_when_everybody_has_forgotten_the
     assert node.owner.directories == {"t-0": row.key}
     assert node.owner.strays == [old.partitions[0].key] != [row.key]
     assert (
-        f"another topic has taken a name, the old one's files are kept as *-stray topic=t topic_id={old.topic_id}"
+        f"topic name reused by another topic, files of the old one are kept as *-stray topic=t topic_id={old.topic_id}"
         in caplog.text
     )
 
@@ -362,7 +362,7 @@ def test_a_topic_whose_overrides_nobody_knows_is_not_served_by_the_defaults(new_
     ensemble.put(znodes.topic_config_path("t"), b"{")
     node = new_node()
     assert node.view.topics == {}
-    assert "topic not served, its files stay reason=/config/topics/t" in caplog.text
+    assert "topic not served, its files are kept reason=/config/topics/t" in caplog.text
 
 
 def test_a_broker_whose_node_can_not_be_read_is_alive(new_node, ensemble):
@@ -415,7 +415,7 @@ def test_nothing_is_deleted_while_an_override_that_says_what_is_was_never_read(n
     node.turn()
     policies = {"cleanup.policy": "delete"} if key == "cleanup.policy" else policies
     assert node.view.topics["t"].configs == {**policies, "retention.bytes": "-1", "retention.ms": "-1"}
-    assert f"no record of the topic is deleted by retention, an override can't be read topic=t key={key}" in caplog.text
+    assert f"retention is off for the topic, an override can't be read topic=t key={key}" in caplog.text
     ensemble.put(path, znodes.encode_config({"retention.ms": "7"}))
     ensemble.put(f"{znodes.CONFIG_CHANGES}/config_change_0000000001", znodes.encode_config_change("t"))
     node.turn()

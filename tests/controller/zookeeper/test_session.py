@@ -17,10 +17,10 @@ from headrace.controller.zookeeper.blocking_session import BlockingSession
 from headrace.controller.zookeeper.errors import ZkConflict, ZkLost
 from headrace.controller.zookeeper.session import CALL_TIMEOUT_MS, CONNECT_REPLY_S, ZkSession, _repeated
 from headrace.controller.zookeeper.session_file import SESSION_FILE, SessionFile, note_boot
-from headrace.controller.zookeeper.tasks import Tasks
 from headrace.controller.zookeeper.transaction import Transaction
 from headrace.errors import ConfigError
 from headrace.limits import READS_IN_FLIGHT_MAX
+from headrace.runtime.tasks import Tasks
 from tests.controller.fake_zk import FakeEnsemble
 from tests.support.session_thief import end_session
 from tests.support.waiting import DEADLINE_S, wait_until
@@ -367,7 +367,7 @@ def test_a_call_without_a_connection_fails_at_once():
 def test_where_no_server_answers_the_start_ends_in_time_and_says_where_it_looked():
     beats = []
     zk = unconnected()
-    with pytest.raises(ZkLost, match=r"no ZooKeeper answers at 127\.0\.0\.1:1 within"):
+    with pytest.raises(ZkLost, match=r"no ZooKeeper responds at 127\.0\.0\.1:1 within"):
         zk.zk.start(0.5, lambda: beats.append(1))
     assert beats
 
@@ -422,7 +422,7 @@ class DeafClient:
 def deaf():
     """A session without replies, the tasks that call it, and their clock."""
     clock = Clock()
-    tasks = Tasks(clock)
+    tasks = Tasks(clock, ZkLost)
     session = ZkSession("127.0.0.1:1", 4000, None, tasks, lambda: None)
     session._client = DeafClient()
     return session, tasks, clock

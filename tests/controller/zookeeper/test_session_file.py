@@ -35,7 +35,7 @@ def test_a_directory_that_refuses_is_a_warning_and_another_one_is_used(dirs, cap
     block(dirs[0])
     assert file.write(SECOND)
     assert file.write(FIRST)
-    assert caplog.text.count("ZooKeeper session not kept") == 1
+    assert caplog.text.count("ZooKeeper session not saved") == 1
     assert SessionFile(dirs).read() == FIRST, "the latest, not the one in the first directory"
     successor = SessionFile(dirs)
     successor.read()

@@ -335,8 +335,8 @@ def test_marks_of_ours_are_files_of_a_log(log_dir):
     (log_dir / "topic-0" / SYNCED_FILE).touch()
     (log_dir / "topic-0" / TRUNCATION_FILE).touch()
     (log_dir / "topic-0" / "strange").touch()
-    assert [note.what for note in notes(check(log_dir)) if "is no file of a log" in note.what] == [
-        "strange is no file of a log"
+    assert [note.what for note in notes(check(log_dir)) if "does not belong to a log" in note.what] == [
+        "strange does not belong to a log"
     ]
 
 
@@ -345,7 +345,7 @@ def test_what_is_no_file_does_not_stop_the_check(log_dir):
     (log_dir / "topic-0" / "00000000000000000600.log").mkdir()
     totals = check(log_dir)
     assert not faults(totals)
-    assert sum("is no file" in note.what for note in notes(totals)) == 2
+    assert sum("is not a regular file" in note.what for note in notes(totals)) == 2
 
 
 @pytest.mark.parametrize("magic", [0, 1])

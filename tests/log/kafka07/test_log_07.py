@@ -109,7 +109,7 @@ def test_a_cut_segment_and_a_missing_one_are_damage(tmp_path):
         file.truncate(first.stat().st_size - 1)
     told = []
     assert [one.payload for one in read(directory, None, told.append)] == [*PAYLOADS[:2], *PAYLOADS[5:], b"last"]
-    assert "the segment is cut" in told[0].what
+    assert "the segment is truncated" in told[0].what
     second.unlink()
     told.clear()
     assert [one.payload for one in read(directory, None, told.append)] == [*PAYLOADS[:2], b"last"]

@@ -212,7 +212,7 @@ def test_nothing_is_copied_where_there_is_no_room_for_all_of_it(maker, monkeypat
         return write(fd, buffers, position)
 
     monkeypatch.setattr(maker.disk, "pwritev", noted)
-    with pytest.raises(StorageExhausted, match="no room to keep"):
+    with pytest.raises(StorageExhausted, match="no space to keep"):
         reopened(maker, log, is_sole=True)
     assert not [path for path in written_to if "-stray" in path or path.endswith(".cut")]
     assert not strays(maker)

@@ -103,7 +103,7 @@ def test_a_file_that_is_none_is_said_and_written_again(tmp_path, caplog, data):
     (tmp_path / ERA_FILE).write_bytes(data)
     era = KnownEra(tmp_path, FaultyDisk())
     assert era.epoch == NO_EPOCH
-    assert f"era of leader epochs not known reason={tmp_path / ERA_FILE}" in caplog.text
+    assert f"era of leader epochs unknown reason={tmp_path / ERA_FILE}" in caplog.text
     era.note(ERA)
     assert KnownEra(tmp_path, FaultyDisk()).epoch == ERA
 

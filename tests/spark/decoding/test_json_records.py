@@ -214,7 +214,7 @@ def test_the_wire_format_and_a_prefix():
     assert rows == [(1, None), NOTHING, NOTHING, NOTHING, NOTHING]
     assert reasons == {
         1: "not the Confluent wire format: begins with 0x7b, not with 0x00",
-        2: "not the Confluent wire format: 2 bytes, at least 5 are its header",
+        2: "not the Confluent wire format: 2 bytes, but the header alone has 5",
         4: "the value is empty",
     }
     assert json(DDL, prefix="p_").fields("value").names == ["p_a", "p_s"]

@@ -25,7 +25,7 @@ def test_headers_of_the_wire_format():
 
 def test_many_unknown_ids_are_an_error():
     check_unknown(dict.fromkeys(range(20), "gone"))
-    with pytest.raises(RegistryUnavailable, match="over 20 schema ids of one batch are unknown, such as 0"):
+    with pytest.raises(RegistryUnavailable, match="more than 20 schema ids of one batch are unknown, such as 0"):
         check_unknown(dict.fromkeys(range(21), "gone"))
 
 

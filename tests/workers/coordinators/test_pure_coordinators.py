@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 WORKERS = Path(__file__).parents[3] / "workers"
-ROOM = sorted((WORKERS / "coordinators").glob("*.py"))
+ROOM = sorted((WORKERS / "coordinators").rglob("*.py"))
 # Of the standard library: what has no socket, no clock, no file and no chance in it.
 STANDARD = {
     "__future__", "collections", "dataclasses", "enum", "functools", "logging", "struct", "sys", "typing",
@@ -20,7 +20,7 @@ OURS = (
     "headrace.workers.coordinators",
 )
 HOST = ("coordinator_host", "coordinator_kind", "coordinator_batch", "known_topics", "steady_clock", "ticket")
-# What every coordinator has: the rest of the room is of groups.
+# What every coordinator has: what else is in the room is a folder for each kind.
 FOR_ANY = {"coordinator", "effects", "state_table"}
 
 
@@ -34,7 +34,7 @@ def imports_of(path):
     return found
 
 
-@pytest.mark.parametrize("path", ROOM, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", ROOM, ids=lambda path: f"{path.parent.name}.{path.stem}")
 def test_a_coordinator_imports_no_socket_no_clock_and_no_file(path):
     for name in imports_of(path):
         first = name.partition(".")[0]
@@ -44,7 +44,7 @@ def test_a_coordinator_imports_no_socket_no_clock_and_no_file(path):
     assert not {"open", "print", "input", "exec", "eval"} & set(calls)
 
 
-@pytest.mark.parametrize("path", ROOM, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", ROOM, ids=lambda path: f"{path.parent.name}.{path.stem}")
 def test_a_coordinator_logs_by_effects_alone(path):
     """An event that is played again logs nothing. The loader, which runs once, says at once what it leaves out."""
     loggers = [name for name in ast.walk(ast.parse(path.read_text()))
@@ -54,7 +54,7 @@ def test_a_coordinator_logs_by_effects_alone(path):
 
 @pytest.mark.parametrize("name", HOST)
 def test_the_host_knows_nothing_of_groups(name):
-    path = WORKERS / "partition" / f"{name}.py"
+    path = WORKERS / "partition" / "coordination" / f"{name}.py"
     for imported in imports_of(path):
         room, _, rest = imported.partition("headrace.workers.coordinators.")
         assert room or rest.partition(".")[0] in FOR_ANY, imported

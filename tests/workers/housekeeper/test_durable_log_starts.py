@@ -142,7 +142,7 @@ def test_a_date_that_is_set_forward_deletes_nothing_at_once(tmp_path, caplog):
     node.clock.step_ms = 9 * DAY_MS
     let_go(node)
     assert log.log_start_offset == 0
-    assert "the date was set forward" in caplog.text
+    assert "the system clock was set forward" in caplog.text
     node.seat.view._followed = EMPTY_VIEW
     node.housekeeper = Housekeeper(
         node.seat, node.clock

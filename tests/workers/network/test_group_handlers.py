@@ -11,8 +11,8 @@ from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, decode_response, encode_request, encode_response
 from headrace.protocol.varint import encode_uvarint
-from headrace.workers.network.exchange import Exchange
-from headrace.workers.network.group_owners import first_group_id, owner_of_group
+from headrace.workers.network.connections.exchange import Exchange
+from headrace.workers.network.forwarding.group_owners import first_group_id, owner_of_group
 from headrace.workers.network.router import HANDLERS
 
 PARTITION_WORKERS = 2

@@ -9,10 +9,8 @@ from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.frames import build_request
 from headrace.protocol.record_batch import Record, build_batch
-from headrace.workers.network import look_ups
-from tests.workers.network.network_rig import CYCLES_MAX
-from tests.workers.network.test_leader_reads import EPOCH
-from tests.workers.network.test_look_ups import (
+from headrace.workers.network.fetch import look_ups
+from tests.workers.network.fetch.test_look_ups import (
     MAX_TIMESTAMP,
     PARTITIONS,
     T0_MS,
@@ -25,6 +23,8 @@ from tests.workers.network.test_look_ups import (
     times,
     times_frame,
 )
+from tests.workers.network.network_rig import CYCLES_MAX
+from tests.workers.network.test_leader_reads import EPOCH
 
 __all__ = ["rig"]
 RECORDS = 20_000

@@ -16,12 +16,12 @@ from headrace.protocol.frames import build_request
 from headrace.protocol.message_set import iterate_entries, iterate_entry_records
 from headrace.protocol.record_batch import HEADER_BYTES, LOG_OVERHEAD_BYTES, Record, build_batch, iterate_records
 from headrace.shm.process_table import ProcessState
-from headrace.workers.network import down_conversion, look_ups
+from headrace.workers.network.fetch import down_conversion, look_ups
 from headrace.workers.network.handlers import a01_fetch
 from tests.support.counted import CountedList, Counter
 from tests.support.fake_seat import view_of
 from tests.workers.network.network_rig import Rig, lead
-from tests.workers.network.test_plain_admission import batch_of
+from tests.workers.network.produce.test_plain_admission import batch_of
 
 EPOCH = 4
 LATEST, MAX_TIMESTAMP = -1, -3

@@ -317,7 +317,7 @@ def test_a_peer_that_left_while_nothing_is_received_is_noticed(rig):
 
 
 def test_the_partitions_that_a_connection_waits_for_are_bounded(rig, monkeypatch):
-    monkeypatch.setattr("headrace.workers.network.connection.PARKED_PARTITIONS_MAX", 6)
+    monkeypatch.setattr("headrace.workers.network.connections.connection.PARKED_PARTITIONS_MAX", 6)
     lead(rig)
     client = rig.connect()
     client.sendall(b"".join(fetch_frame(number, (0, 1)) for number in range(10)))

@@ -14,7 +14,7 @@ from headrace.protocol.message_set import build_message_set
 from headrace.protocol.record_batch import CorruptRecord, Record
 from headrace.shm.messages import ADVANCED, REPLY, RESULT, RESULT_ENTRY, SLOT_ENTRY
 from headrace.workers.network import loop as loop_module
-from headrace.workers.network.fetch_purgatory import FetchPurgatory
+from headrace.workers.network.fetch.fetch_purgatory import FetchPurgatory
 from headrace.workers.network.handlers import a01_fetch, a10_find_coordinator
 from tests.workers.network.network_rig import (
     CONTROLLER,

@@ -9,7 +9,7 @@ from headrace.protocol.apis import ApiKey, response_header_version
 from headrace.protocol.codec import decode_response
 from headrace.protocol.frames import build_request
 from headrace.shm.partition_table import RowState
-from headrace.workers.network.epoch_files import EpochFiles
+from headrace.workers.network.fetch.epoch_files import EpochFiles
 from tests.support.fake_seat import view_of
 from tests.support.log_fixtures import batch
 from tests.workers.network.follower_rig import EPOCH, FOLLOWER, NODE, STRANGER, FollowerRig, replicated

@@ -7,7 +7,7 @@ from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.frames import build_request
 from tests.workers.network.network_rig import PARTITION_WORKER, produce_frame
-from tests.workers.network.test_refused_batches import answer
+from tests.workers.network.produce.test_refused_batches import answer
 
 STORED = ErrorCode.NONE
 

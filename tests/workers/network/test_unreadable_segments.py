@@ -13,7 +13,8 @@ from headrace.log.names import INDEX_SUFFIX, LOG_SUFFIX, TIME_INDEX_SUFFIX, path
 from headrace.log.reading import index_reader, segment_file
 from headrace.log.reading.reader import LogReader
 from headrace.log.reading.segment_facts import segment_facts
-from headrace.workers.network import down_conversion, look_ups, outbox
+from headrace.workers.network.connections import outbox
+from headrace.workers.network.fetch import down_conversion, look_ups
 from headrace.workers.network.handlers import a01_fetch
 from tests.support.altered import altered
 from tests.support.fake_clock import NOW_MS

@@ -12,16 +12,16 @@ from headrace.settings import Settings
 from headrace.shm.cluster_view import DeletedTopic
 from headrace.shm.messages import CLIENT_HEADER
 from headrace.shm.partition_table import PartitionRow, RowState
-from headrace.workers.coordinators.group_records import encode_offset, offset_key_prefix, suffix_of
-from headrace.workers.partition.coordinator_host import CoordinatorHost
-from headrace.workers.partition.group_requests import GroupRequests
-from headrace.workers.partition.groups import Groups
-from headrace.workers.partition.known_topics import KnownTopics
-from headrace.workers.partition.moved_replicas import MovedReplicas
-from headrace.workers.partition.replica import Replica
+from headrace.workers.coordinators.group.records import encode_offset, offset_key_prefix, suffix_of
+from headrace.workers.partition.coordination.coordinator_host import CoordinatorHost
+from headrace.workers.partition.coordination.group_requests import GroupRequests
+from headrace.workers.partition.coordination.groups import Groups
+from headrace.workers.partition.coordination.known_topics import KnownTopics
+from headrace.workers.partition.replicas.replica import Replica
+from headrace.workers.partition.replicas.replica_events import ReplicaEvents
 from tests.support.fake_date import FakeDate
 from tests.support.log_fixtures import LogMaker
-from tests.workers.coordinators.group_fixtures import lag_table
+from tests.workers.coordinators.group.group_fixtures import lag_table
 
 NODE = 0
 GONE = [("t", "id1")]
@@ -52,7 +52,7 @@ class Rig:
         self.logs = LogMaker(tmp_path)
         self.log = self.logs.open()
         self.rows = Rows()
-        self.moved = MovedReplicas()
+        self.moved = ReplicaEvents()
         self.advanced = []
         self.moved.observe(lambda replica: self.advanced.append(replica.slot))
         self.replica = Replica(

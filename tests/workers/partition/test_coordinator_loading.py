@@ -2,9 +2,9 @@
 
 from headrace.log.config import LogConfig
 from headrace.protocol.record_batch import build_batch, iterate_batches
-from headrace.workers.partition import coordinator_host
-from headrace.workers.partition.log_slices import LogSlices
-from tests.workers.coordinators.group_fixtures import Desk
+from headrace.workers.partition.coordination import coordinator_host
+from headrace.workers.partition.coordination.log_slices import LogSlices
+from tests.workers.coordinators.group.group_fixtures import Desk
 from tests.workers.partition.host_rig import Rig, fill
 
 
@@ -44,7 +44,7 @@ def test_a_corrupted_segment_costs_what_lies_behind_the_damage_in_it(tmp_path, c
 
 
 def test_a_batch_larger_than_a_slice_is_read(rig, monkeypatch):
-    monkeypatch.setattr("headrace.workers.partition.log_slices.SLICE_BYTES", 1_000)
+    monkeypatch.setattr("headrace.workers.partition.coordination.log_slices.SLICE_BYTES", 1_000)
     fill(rig, 3)
     slices = LogSlices(rig.log)
     found = 0

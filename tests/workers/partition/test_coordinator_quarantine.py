@@ -13,8 +13,8 @@ from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import encode_request
 from headrace.shm.partition_table import RowState
 from headrace.workers.coordinators.effects import Answer
-from headrace.workers.partition.group_requests import CoordinatorFailed
-from headrace.workers.partition.ticket import BadAnswer, Ticket
+from headrace.workers.partition.coordination.group_requests import CoordinatorFailed
+from headrace.workers.partition.coordination.ticket import BadAnswer, Ticket
 from tests.workers.partition.host_rig import join
 
 
@@ -23,7 +23,7 @@ def beat(rig, group="g"):
     got = []
     request = messages.HeartbeatRequest(group_id=group, generation_id=1, member_id="m")
     body = memoryview(encode_request(ApiKey.HEARTBEAT, 4, request))
-    with pytest.raises(CoordinatorFailed, match="Heartbeat failed, its partition is loaded again"):
+    with pytest.raises(CoordinatorFailed, match="Heartbeat failed, its partition is being reloaded"):
         rig.handlers[ApiKey.HEARTBEAT](4, body, got.append)
     assert not got
     assert issubclass(CoordinatorFailed, KafkaError)
@@ -127,7 +127,9 @@ def test_a_disk_that_fails_a_log_that_is_loaded_loses_it_and_want_of_descriptors
     rig.commit(1)
     rig.follow()
     with monkeypatch.context() as patched:
-        patched.setattr("headrace.workers.partition.coordinator_host.LogSlices", raising(OSError(error, "injected")))
+        patched.setattr(
+            "headrace.workers.partition.coordination.coordinator_host.LogSlices", raising(OSError(error, "injected"))
+        )
         rig.host.do_work()
     rig.moved.tell()
     assert "Traceback" not in caplog.text
@@ -242,7 +244,7 @@ def test_where_others_have_all_the_timers_the_partition_is_loaded_at_once(rig):
 
 def test_new_members_are_refused_from_half_of_the_timers_on(rig, monkeypatch):
     rig.load()
-    monkeypatch.setattr("headrace.workers.partition.coordinator_host.COORDINATOR_TIMERS_MAX", 6)
+    monkeypatch.setattr("headrace.workers.partition.coordination.coordinator_host.COORDINATOR_TIMERS_MAX", 6)
     codes = []
     for number in range(6):
         got = join(rig, f"g{number}")

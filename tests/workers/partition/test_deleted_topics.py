@@ -1,8 +1,8 @@
 """Committed offsets of topics that are deleted, that come back, or that another one has the name of."""
 
 from headrace.shm.partition_table import RowState
-from headrace.workers.coordinators import deleted_topics
-from headrace.workers.partition import coordinator_host
+from headrace.workers.coordinators.group import deleted_topics
+from headrace.workers.partition.coordination import coordinator_host
 from tests.workers.partition.host_rig import GONE, NODE, fill
 
 
@@ -69,7 +69,7 @@ def test_offsets_of_a_topic_deleted_while_they_are_read_go_when_they_were_read(r
     rig.host.do_work()
     fill(rig, 20)
     monkeypatch.setattr(coordinator_host, "LOAD_BYTES_PER_CYCLE", 1_000)
-    monkeypatch.setattr("headrace.workers.partition.log_slices.SLICE_BYTES", 1_000)
+    monkeypatch.setattr("headrace.workers.partition.coordination.log_slices.SLICE_BYTES", 1_000)
     rig.new_host()
     rig.follow()
     rig.host.do_work()

@@ -12,8 +12,8 @@ from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.message_set import build_message_set
 from headrace.protocol.record_batch import CONTROL_BIT, TRANSACTIONAL_BIT, Record, build_batch, compute_crc
-from headrace.workers.coordinators import loader as loading
-from headrace.workers.coordinators.group_records import (
+from headrace.workers.coordinators.group import loader as loading
+from headrace.workers.coordinators.group.records import (
     encode_group,
     encode_offset,
     group_key,
@@ -137,7 +137,7 @@ def test_a_hostile_record_is_left_out_and_its_neighbours_are_not(rig, what, attr
     use(rig)
     assert rig.committed() == 5
     if not attributes:
-        assert "offsets log corrupt" in caplog.text
+        assert "corrupt data in the offsets log" in caplog.text
 
 
 def test_what_is_left_out_is_told_in_so_many_lines_of_a_bounded_length(rig, caplog):

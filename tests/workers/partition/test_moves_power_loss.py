@@ -19,12 +19,12 @@ from headrace.ids import TopicPartition
 from headrace.log.state.checkpoints import LOG_START_OFFSET_FILE, RECOVERY_POINT_FILE, REPLICATION_OFFSET_FILE
 from headrace.protocol.record_batch import iterate_batches
 from headrace.workers.housekeeper.checkpoints import Checkpoints
-from headrace.workers.partition import replica_copy, replica_moves
+from headrace.workers.partition.replicas.replicas import log_dir_moves, replica_copy
 from tests.support.fake_clock import NOW_MS
 from tests.support.fake_seat import TOPIC_ID, FakeSeat, view_of
 from tests.support.faulty_disk import LosingDisk, PowerLoss
 from tests.support.log_fixtures import batch
-from tests.workers.partition.test_replica_moves import MovingNode
+from tests.workers.partition.replicas.test_log_dir_moves import MovingNode
 
 pytestmark = pytest.mark.slow
 
@@ -156,7 +156,7 @@ def live(node, history, loose, chance):
 
 @pytest.fixture
 def small_slices(monkeypatch):
-    for module in (replica_moves, replica_copy):
+    for module in (log_dir_moves, replica_copy):
         monkeypatch.setattr(module, "MOVE_BYTES_PER_CYCLE_MAX", 600)
     monkeypatch.setattr(replica_copy, "MOVE_SYNC_BYTES", 2_000)
 

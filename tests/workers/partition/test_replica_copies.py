@@ -23,12 +23,12 @@ from headrace.log.state.checkpoints import (
 from headrace.log.state.truncation_mark import TruncationMark
 from headrace.shm.cluster_view import DoomedReplica
 from headrace.shm.partition_table import RowState
-from headrace.workers.partition import replica_copy, replica_moves
+from headrace.workers.partition.replicas.replicas import log_dir_moves, replica_copy
 from tests.support.altered import altered
 from tests.support.fake_clock import NOW_MS
 from tests.support.fake_seat import TOPIC_ID, FakeSeat, view_of
 from tests.support.log_fixtures import batch
-from tests.workers.partition.test_replica_moves import (
+from tests.workers.partition.replicas.test_log_dir_moves import (
     CONFIG,
     VIEW,
     MovingNode,
@@ -461,10 +461,10 @@ def test_a_move_that_comes_no_nearer_is_reported(node, caplog):
     node.alter(0, node.other_dir(0))
     for _ in range(3):
         work_through(node.moves)
-        node.clock.ms += replica_moves.MOVE_REPORT_INTERVAL_MS
+        node.clock.ms += log_dir_moves.MOVE_REPORT_INTERVAL_MS
         node.moves.do_work()
     assert "move in progress partition=t-0" in caplog.text
-    assert "move comes no nearer to its end" in caplog.text
+    assert "move makes no progress" in caplog.text
     assert "high_watermark=400" in caplog.text
 
 

@@ -9,8 +9,8 @@ from headrace.log.writing.partition_log import PartitionLog
 from headrace.shm.cluster_view import DoomedReplica
 from headrace.shm.counters import LOGS_OPENED, LOGS_WANTED, RECOVERED_BYTES
 from headrace.shm.partition_table import RowState
-from headrace.workers.partition.replicas import Replicas
-from headrace.workers.partition.storage_failures import StorageFailures
+from headrace.workers.partition.replicas.replicas import Replicas
+from headrace.workers.partition.replicas.storage_failures import StorageFailures
 from tests.support.fake_seat import FakeSeat, view_of
 from tests.workers.partition.replica_fixtures import PassingClock, look_and_open, open_slots
 

@@ -19,10 +19,10 @@ from headrace.workers.coordinators.coordinator import (
     Upkeep,
 )
 from headrace.workers.coordinators.effects import Answer, Append, CancelTimer, SetTimer
-from headrace.workers.partition.coordinator_host import CoordinatorHost
-from headrace.workers.partition.known_topics import KnownTopics
-from headrace.workers.partition.moved_replicas import MovedReplicas
-from headrace.workers.partition.replica import Replica
+from headrace.workers.partition.coordination.coordinator_host import CoordinatorHost
+from headrace.workers.partition.coordination.known_topics import KnownTopics
+from headrace.workers.partition.replicas.replica import Replica
+from headrace.workers.partition.replicas.replica_events import ReplicaEvents
 from tests.support.fake_date import FakeDate
 from tests.support.log_fixtures import LogMaker
 from tests.workers.partition.host_rig import NODE, Rig, Rows, fail
@@ -157,7 +157,7 @@ class BallotBench:
         path.mkdir()
         self.logs = LogMaker(path)
         self.log = self.logs.open()
-        self.moved = MovedReplicas()
+        self.moved = ReplicaEvents()
         self.replica = Replica(TopicPartition(TOPIC, 0), self.log, 5, 9, Rows(), 1, NODE, 0, self.moved, fail)
         self.kind, self.topics = BallotKind(), KnownTopics()
         self._seat = seat

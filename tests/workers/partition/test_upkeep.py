@@ -24,8 +24,8 @@ from headrace.workers.housekeeper.hosted import Hosted
 from headrace.workers.housekeeper.owners import Owners
 from headrace.workers.housekeeper.quarantine import Quarantine
 from headrace.workers.housekeeper.retention_scan import RetentionScan
-from headrace.workers.partition.moved_replicas import MovedReplicas
-from headrace.workers.partition.replica import Replica
+from headrace.workers.partition.replicas.replica import Replica
+from headrace.workers.partition.replicas.replica_events import ReplicaEvents
 from headrace.workers.partition.replication.live_brokers import LiveBrokers
 from headrace.workers.partition.replication.record_deletions import RecordDeletions
 from headrace.workers.partition.segment_deletions import move_log_start
@@ -114,7 +114,7 @@ class Pair:
             self.log.append_as_leader([batch(timestamp_ms=NOW_MS + number)], 0, NOW_MS)
         self.table = FakeTable()
         self.failures = []
-        self.moved = MovedReplicas()
+        self.moved = ReplicaEvents()
         self.replica = Replica(
             NAME, self.log, SLOT, KEY, self.table, 1, 0, 20, self.moved, lambda *failed: self.failures.append(failed)
         )

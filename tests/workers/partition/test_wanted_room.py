@@ -8,7 +8,7 @@ from headrace.errors import StorageFailed
 from headrace.limits import OPENING_SLICE_MS, REOPEN_INTERVAL_MS, REOPEN_SHARE
 from headrace.log.names import LOG_SUFFIX, path_of
 from headrace.shm.partition_table import RowState
-from headrace.workers.partition.opening_queue import OpeningQueue
+from headrace.workers.partition.replicas.opening_queue import OpeningQueue
 from tests.support.fake_clock import NOW_MS
 from tests.support.fake_seat import view_of
 from tests.support.log_fixtures import batch

@@ -21,8 +21,8 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.errors import ErrorCode
+from headrace.workers.coordinators.transaction.events import Outcome
 from headrace.workers.coordinators.transaction.transaction import Transaction
-from headrace.workers.coordinators.transaction.transaction_events import Outcome
 
 
 def fault_of_participant(transaction: Transaction, event: Any) -> Outcome | None:

@@ -20,9 +20,8 @@ from typing import Final
 from headrace.errors import ErrorCode
 from headrace.ids import NO_EPOCH
 from headrace.workers.coordinators.coordinator import Appended, AppendFailed
-from headrace.workers.coordinators.transaction.transaction import LAST_EPOCH, Entry, Transaction
-from headrace.workers.coordinators.transaction.transaction_effects import DropMarkers, SendMarkers
-from headrace.workers.coordinators.transaction.transaction_events import (
+from headrace.workers.coordinators.transaction.effects import DropMarkers, SendMarkers
+from headrace.workers.coordinators.transaction.events import (
     CompleteRecord,
     CompleteTime,
     DecisionRecord,
@@ -34,8 +33,9 @@ from headrace.workers.coordinators.transaction.transaction_events import (
     TransactionLoaded,
     TransactionTime,
 )
-from headrace.workers.coordinators.transaction.transaction_machine import TransactionMachine
-from headrace.workers.coordinators.transaction.transaction_state import TransactionState
+from headrace.workers.coordinators.transaction.machine import TransactionMachine
+from headrace.workers.coordinators.transaction.state import TransactionState
+from headrace.workers.coordinators.transaction.transaction import LAST_EPOCH, Entry, Transaction
 
 COMPLETE_DELAY_MS: Final = 50
 RETRY_MS: Final = 500  # after an append that failed, for what no client asks for again
@@ -135,7 +135,7 @@ def give_up_markers(machine: TransactionMachine, transaction: Transaction, event
     transaction.serial = 0
     machine.warn(
         "transaction left to another coordinator partition=%s transactional_id=%s producer_id=%d epoch=%d reason=%s",
-        machine.name, transaction.transactional_id, transaction.producer_id, transaction.epoch, event.error.name,
+        machine.name, transaction.logged_id, transaction.producer_id, transaction.epoch, event.error.name,
     )  # fmt: skip
 
 
@@ -204,7 +204,7 @@ def time_out(machine: TransactionMachine, transaction: Transaction, event: Trans
         return
     machine.info(
         "transaction timed out, aborted partition=%s transactional_id=%s producer_id=%d epoch=%d timeout_ms=%d partitions=%d",
-        machine.name, transaction.transactional_id, transaction.producer_id, transaction.epoch, transaction.timeout_ms,
+        machine.name, transaction.logged_id, transaction.producer_id, transaction.epoch, transaction.timeout_ms,
         len(transaction.partitions),
     )  # fmt: skip
     abort_over_its_head(machine, transaction)

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from headrace.errors import ErrorCode
 from headrace.workers.coordinators.coordinator import Appended, AppendFailed
-from headrace.workers.coordinators.transaction.parking import refuse_parked
-from headrace.workers.coordinators.transaction.transaction import Transaction
-from headrace.workers.coordinators.transaction.transaction_effects import DropMarkers
-from headrace.workers.coordinators.transaction.transaction_events import (
+from headrace.workers.coordinators.transaction.effects import DropMarkers
+from headrace.workers.coordinators.transaction.events import (
     ExpiryRecord,
     IdChecked,
     TransactionUnloaded,
 )
-from headrace.workers.coordinators.transaction.transaction_machine import TransactionMachine
-from headrace.workers.coordinators.transaction.transaction_state import TransactionState
+from headrace.workers.coordinators.transaction.machine import TransactionMachine
+from headrace.workers.coordinators.transaction.parking import refuse_parked
+from headrace.workers.coordinators.transaction.state import TransactionState
+from headrace.workers.coordinators.transaction.transaction import Transaction
 
 
 def expire(machine: TransactionMachine, transaction: Transaction, event: IdChecked) -> None:
@@ -34,7 +34,7 @@ def keep_expired(machine: TransactionMachine, transaction: Transaction, event: A
     """The next look tries again."""
     machine.warn(
         "transactional id not expired partition=%s transactional_id=%s reason=%s",
-        machine.name, transaction.transactional_id, event.error.name,
+        machine.name, transaction.logged_id, event.error.name,
     )  # fmt: skip
 
 

@@ -19,10 +19,10 @@ from headrace.errors import ErrorCode
 from headrace.ids import NO_EPOCH, NO_PRODUCER_ID
 from headrace.workers.coordinators.coordinator import Appended
 from headrace.workers.coordinators.transaction.ending import abort_over_its_head, settle_complete
+from headrace.workers.coordinators.transaction.events import Identity, IdentityRecord, InitProducer
+from headrace.workers.coordinators.transaction.machine import TransactionMachine
+from headrace.workers.coordinators.transaction.state import TransactionState
 from headrace.workers.coordinators.transaction.transaction import LAST_EPOCH, NO_TIME_MS, Entry, Transaction
-from headrace.workers.coordinators.transaction.transaction_events import Identity, IdentityRecord, InitProducer
-from headrace.workers.coordinators.transaction.transaction_machine import TransactionMachine
-from headrace.workers.coordinators.transaction.transaction_state import TransactionState
 
 NOBODY: Final = (NO_PRODUCER_ID, NO_EPOCH)
 

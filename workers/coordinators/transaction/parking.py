@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.errors import ErrorCode
+from headrace.workers.coordinators.transaction.events import ParkTime
+from headrace.workers.coordinators.transaction.machine import TransactionMachine
 from headrace.workers.coordinators.transaction.transaction import Transaction
-from headrace.workers.coordinators.transaction.transaction_events import ParkTime
-from headrace.workers.coordinators.transaction.transaction_machine import TransactionMachine
 
 
 def park(machine: TransactionMachine, transaction: Transaction, event: Any) -> None:

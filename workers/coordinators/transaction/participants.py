@@ -8,8 +8,7 @@ from __future__ import annotations
 from headrace.errors import ErrorCode
 from headrace.workers.coordinators.coordinator import Appended
 from headrace.workers.coordinators.transaction.ending import entry_of_begun, settle_complete
-from headrace.workers.coordinators.transaction.transaction import Transaction
-from headrace.workers.coordinators.transaction.transaction_events import (
+from headrace.workers.coordinators.transaction.events import (
     AddPartitions,
     Outcome,
     PartitionsRecord,
@@ -18,7 +17,8 @@ from headrace.workers.coordinators.transaction.transaction_events import (
     Verified,
     VerifyPartitions,
 )
-from headrace.workers.coordinators.transaction.transaction_machine import TransactionMachine
+from headrace.workers.coordinators.transaction.machine import TransactionMachine
+from headrace.workers.coordinators.transaction.transaction import Transaction
 
 
 def add(machine: TransactionMachine, transaction: Transaction, event: AddPartitions) -> None:

@@ -22,7 +22,8 @@ from collections import deque
 from typing import Any, Final, NamedTuple
 
 from headrace.ids import NO_EPOCH, NO_PRODUCER_ID
-from headrace.workers.coordinators.transaction.transaction_state import PREPARED, TransactionState
+from headrace.limits import LOGGED_ID_LENGTH_MAX
+from headrace.workers.coordinators.transaction.state import PREPARED, TransactionState
 
 NO_TIME_MS: Final = -1
 LAST_EPOCH: Final = 2**15 - 2  # of a producer; the last one, 32767, is for fencing alone
@@ -142,6 +143,11 @@ class Transaction:
         """A step that TRANSITIONS has."""
         assert self.state in TRANSITIONS[state], f"{self.transactional_id}: {self.state.value} to {state.value}"
         self.state = state
+
+    @property
+    def logged_id(self) -> str:
+        """The transactional id in a log line: a client chose it."""
+        return self.transactional_id[:LOGGED_ID_LENGTH_MAX]
 
     @property
     def is_commit(self) -> bool:

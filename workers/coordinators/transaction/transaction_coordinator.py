@@ -1,11 +1,11 @@
 """The coordinator of the transactional ids in one partition of `__transaction_state`: events in, effects out.
 
     loading    the log is read into memory (`load`); requests are refused as `REQUESTS` says
-    active     requests, timers, markers and outcomes of appends go to their id, by the rows of `transaction_table.py`
+    active     requests, timers, markers and outcomes of appends go to their id, by the rows of `table.py`
     unloaded   what waited was answered NOT_COORDINATOR; only outcomes of what was being appended come still
 
-Pure. Theory in `transaction.py`, `ending.py`, `identity.py` and `connection_order.py`; table in `transaction_table.py`; engine
-here and in `transaction_machine.py`. Source: Kafka `TransactionCoordinator`, `TransactionStateManager`.
+Pure. Theory in `transaction.py`, `ending.py`, `identity.py` and `connection_order.py`; table in `table.py`; engine
+here and in `machine.py`. Source: Kafka `TransactionCoordinator`, `TransactionStateManager`.
 """
 
 from __future__ import annotations
@@ -27,11 +27,9 @@ from headrace.workers.coordinators.coordinator import (
     Upkeep,
 )
 from headrace.workers.coordinators.state_table import UnexpectedEvent
+from headrace.workers.coordinators.transaction.config import TransactionConfig
 from headrace.workers.coordinators.transaction.ending import client_error
-from headrace.workers.coordinators.transaction.parking import refuse_parked
-from headrace.workers.coordinators.transaction.transaction import Transaction
-from headrace.workers.coordinators.transaction.transaction_config import TransactionConfig
-from headrace.workers.coordinators.transaction.transaction_events import (
+from headrace.workers.coordinators.transaction.events import (
     IdChecked,
     MarkersRefused,
     MarkersWritten,
@@ -39,11 +37,13 @@ from headrace.workers.coordinators.transaction.transaction_events import (
     TransactionLoaded,
     TransactionUnloaded,
 )
-from headrace.workers.coordinators.transaction.transaction_loader import TransactionLoader
-from headrace.workers.coordinators.transaction.transaction_machine import TransactionMachine
-from headrace.workers.coordinators.transaction.transaction_queries import describe_transaction, list_transactions
-from headrace.workers.coordinators.transaction.transaction_state import EXPIRABLE, PREPARED, TransactionState
-from headrace.workers.coordinators.transaction.transaction_table import FAILED, REQUESTS, ROWS, STORED
+from headrace.workers.coordinators.transaction.loader import TransactionLoader
+from headrace.workers.coordinators.transaction.machine import TransactionMachine
+from headrace.workers.coordinators.transaction.parking import refuse_parked
+from headrace.workers.coordinators.transaction.queries import describe_transaction, list_transactions
+from headrace.workers.coordinators.transaction.state import EXPIRABLE, PREPARED, TransactionState
+from headrace.workers.coordinators.transaction.table import FAILED, REQUESTS, ROWS, STORED
+from headrace.workers.coordinators.transaction.transaction import Transaction
 
 _E = ErrorCode
 

@@ -20,7 +20,13 @@ from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import encode_response
 from headrace.protocol.codec_frames import has_usual_frame
 from headrace.protocol.message_set import ENTRY_BYTES_MIN
-from headrace.protocol.record_batch import CODEC_MASK, HEADER_BYTES, MAGIC_V2
+from headrace.protocol.record_batch import (
+    ATTRIBUTES_LOW_POSITION,
+    CODEC_MASK,
+    HEADER_BYTES,
+    MAGIC_POSITION,
+    MAGIC_V2,
+)
 from headrace.settings import topic_values
 from headrace.shm.counters import PRODUCE_REQUESTS
 from headrace.shm.messages import (
@@ -34,20 +40,18 @@ from headrace.shm.messages import (
     pack_produce,
 )
 from headrace.shm.partition_table import RowState
-from headrace.workers.network.connection import Connection
+from headrace.workers.network.connections.connection import Connection
+from headrace.workers.network.connections.exchange import Exchange
 from headrace.workers.network.context import Context
-from headrace.workers.network.exchange import Exchange
-from headrace.workers.network.opening_budget import OpeningBudget
-from headrace.workers.network.plain_admission import check_plain
-from headrace.workers.network.produce_ledger import PendingProduce, Result
-from headrace.workers.network.produce_request import ProduceRequest, read_produce
-from headrace.workers.network.produce_template import MARKS, ProduceTemplate
-from headrace.workers.network.record_policy import Buffer, RejectedRecords
-from headrace.workers.network.refused_batches import follows_missing, note_missing
+from headrace.workers.network.produce.opening_budget import OpeningBudget
+from headrace.workers.network.produce.plain_admission import check_plain
+from headrace.workers.network.produce.produce_ledger import PendingProduce, Result
+from headrace.workers.network.produce.produce_request import ProduceRequest, read_produce
+from headrace.workers.network.produce.produce_template import MARKS, ProduceTemplate
+from headrace.workers.network.produce.record_policy import Buffer, RejectedRecords
+from headrace.workers.network.produce.refused_batches import follows_missing, note_missing
 from headrace.workers.network.routes import Route
 
-ATTRIBUTES_LOW_BYTE: Final = 22
-MAGIC_BYTE: Final = 16
 CODEC_ZSTD: Final = 4
 VERSION_OF_MAGIC_2: Final = 3
 VERSION_OF_ZSTD: Final = 7
@@ -117,8 +121,8 @@ def _hand_on_all(
                 error, batch = _apply_policy(context, pending, index, version, records, route, budget)
                 if budget.is_heavy:  # one request may hold many batches, each within its bound
                     context.seat.beat(context.clock.monotonic_ns())
-            elif records[MAGIC_BYTE] == MAGIC_V2:
-                if not records[ATTRIBUTES_LOW_BYTE] & CODEC_MASK:
+            elif records[MAGIC_POSITION] == MAGIC_V2:
+                if not records[ATTRIBUTES_LOW_POSITION] & CODEC_MASK:
                     try:
                         check_plain(records)
                     except KafkaError as failure:
@@ -214,8 +218,8 @@ def _refusal(context: Context, version: int, acks: int, records: memoryview | No
     bytes_min = HEADER_BYTES if version >= VERSION_OF_MAGIC_2 else ENTRY_BYTES_MIN
     if records is None or len(records) < bytes_min:
         return ErrorCode.INVALID_RECORD
-    if records[MAGIC_BYTE] == MAGIC_V2:
-        attributes = records[ATTRIBUTES_LOW_BYTE]
+    if records[MAGIC_POSITION] == MAGIC_V2:
+        attributes = records[ATTRIBUTES_LOW_POSITION]
         if attributes & CODEC_MASK == CODEC_ZSTD and version < VERSION_OF_ZSTD:
             return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
     return 0

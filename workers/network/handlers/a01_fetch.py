@@ -36,11 +36,12 @@ from headrace.protocol.codec import decode_request
 from headrace.protocol.compression import Codec
 from headrace.shm.counters import FETCH_BYTES, FETCH_REQUESTS, PARKED_FETCHES
 from headrace.shm.partition_table import PartitionRow, RowState
-from headrace.workers.network import down_conversion, follower_fetch
+from headrace.workers.network.connections.exchange import Exchange
+from headrace.workers.network.connections.outbox import FilePart
 from headrace.workers.network.context import Context
-from headrace.workers.network.down_conversion import VERSION_OF_MAGIC_2, OldRange
-from headrace.workers.network.exchange import Exchange
-from headrace.workers.network.fetch_answer import (
+from headrace.workers.network.fetch import down_conversion, follower_fetch
+from headrace.workers.network.fetch.down_conversion import VERSION_OF_MAGIC_2, OldRange
+from headrace.workers.network.fetch.fetch_answer import (
     VERSION_OF_CLOSEST,
     VERSION_OF_TOPIC_IDS,
     PartitionAnswer,
@@ -49,15 +50,14 @@ from headrace.workers.network.fetch_answer import (
     as_row,
     refusal,
 )
-from headrace.workers.network.fetch_sessions import FIRST_EPOCH, NO_SESSION_EPOCH
-from headrace.workers.network.opening_budget import OpeningBudget
-from headrace.workers.network.outbox import FilePart
-from headrace.workers.network.partition_reads import (
+from headrace.workers.network.fetch.fetch_sessions import FIRST_EPOCH, NO_SESSION_EPOCH
+from headrace.workers.network.fetch.partition_reads import (
     CONSUMER_REPLICA_ID_MAX,
     SMALL_RANGE_BYTES,
     closest_replica,
     refusal_of,
 )
+from headrace.workers.network.produce.opening_budget import OpeningBudget
 from headrace.workers.network.routes import Route
 
 READ_COMMITTED: Final = 1

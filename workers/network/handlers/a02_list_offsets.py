@@ -33,11 +33,11 @@ from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
 from headrace.shm.partition_table import PartitionRow
+from headrace.workers.network.connections.exchange import Exchange
 from headrace.workers.network.context import Context
-from headrace.workers.network.exchange import Exchange
+from headrace.workers.network.fetch.look_ups import ROW_COST, LookUp
+from headrace.workers.network.fetch.partition_reads import CONSUMER_REPLICA_ID_MAX, may_be_replica, refusal_of
 from headrace.workers.network.handlers.a01_fetch import READ_COMMITTED
-from headrace.workers.network.look_ups import ROW_COST, LookUp
-from headrace.workers.network.partition_reads import CONSUMER_REPLICA_ID_MAX, may_be_replica, refusal_of
 from headrace.workers.network.routes import Route
 
 LATEST: Final = -1
@@ -148,7 +148,7 @@ class _ListOffsets(LookUp):
         self._exchange.answer_bytes(encode_response(ApiKey.LIST_OFFSETS, self._exchange.api_version, response))
 
     def _not_available(self) -> ErrorCode:
-        """What says that an offset can't be told yet."""
+        """What says that an offset can't be determined yet."""
         is_known = self._exchange.api_version >= VERSION_OF_NOT_AVAILABLE
         return ErrorCode.OFFSET_NOT_AVAILABLE if is_known else ErrorCode.LEADER_NOT_AVAILABLE
 
@@ -251,7 +251,7 @@ class _ListOffsets(LookUp):
         """Search on, where the partition is what it was. raises KafkaError, HeadraceError, OSError"""
         row = self._row_of(begun.route, wanted)
         if row.leader_epoch != begun.row.leader_epoch:
-            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "the log may have been truncated meanwhile")
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "the log may have been truncated in the meantime")
         reader = self._context.files.reader(begun.route, row)
         before = share.left
         is_over = begun.search.step(reader, row.log_start_offset, share)

@@ -23,9 +23,9 @@ from headrace.workers.network.authorized_operations import (
     OPERATIONS_NOT_ASKED,
     TOPIC_OPERATIONS,
 )
+from headrace.workers.network.connections.exchange import Exchange
 from headrace.workers.network.context import Context
-from headrace.workers.network.exchange import Exchange
-from headrace.workers.network.topic_creations import CREATE_TIMEOUT_MS, CREATE_VERSION
+from headrace.workers.network.forwarding.topic_creations import CREATE_TIMEOUT_MS, CREATE_VERSION
 from headrace.workers.network.topic_names import is_valid_topic_name
 
 ALL_TOPICS_IS_EMPTY_VERSION: Final = 0

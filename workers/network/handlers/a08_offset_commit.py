@@ -1,6 +1,6 @@
 """OffsetCommit (key 8), v0 to v8: the owner of the group answers; v0 goes to ZooKeeper, by the controller process.
 
-Work: `partition/group_requests.py`, then `coordinators/commits.py`.
+Work: `partition/coordination/group_requests.py`, then `coordinators/group/commits.py`.
 Source: Kafka `KafkaApis.handleOffsetCommitRequest`.
 """
 
@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from headrace.workers.network.connections.exchange import Exchange
 from headrace.workers.network.context import Context
-from headrace.workers.network.exchange import Exchange
-from headrace.workers.network.group_owners import first_group_id, forward_to_group
+from headrace.workers.network.forwarding.group_owners import first_group_id, forward_to_group
 
 VERSION_OF_ZOOKEEPER: Final = 0
 

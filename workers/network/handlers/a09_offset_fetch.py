@@ -10,9 +10,14 @@ from typing import Final
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
+from headrace.workers.network.connections.exchange import Exchange
 from headrace.workers.network.context import Context
-from headrace.workers.network.exchange import Exchange
-from headrace.workers.network.group_owners import ask_owners, first_group_id, forward_to_group, owner_of_group
+from headrace.workers.network.forwarding.group_owners import (
+    ask_owners,
+    first_group_id,
+    forward_to_group,
+    owner_of_group,
+)
 
 VERSION_OF_ZOOKEEPER: Final = 0
 VERSION_OF_MANY_GROUPS: Final = 8

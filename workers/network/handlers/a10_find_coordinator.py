@@ -14,10 +14,10 @@ from headrace.ids import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
+from headrace.workers.network.connections.exchange import Exchange
 from headrace.workers.network.context import Context
-from headrace.workers.network.exchange import Exchange
-from headrace.workers.network.group_owners import check_named, partition_of_group, with_offsets_topic
-from headrace.workers.network.transaction_owners import partition_of_transaction, with_transactions_topic
+from headrace.workers.network.forwarding.group_owners import check_named, partition_of_group, with_offsets_topic
+from headrace.workers.network.forwarding.transaction_owners import partition_of_transaction, with_transactions_topic
 
 VERSION_OF_MANY_KEYS: Final = 4
 GROUP: Final = 0
@@ -64,7 +64,7 @@ def _find(context: Context, key_type: int, key: str) -> _Coordinator:
     partition = partition_of_group(context, key) if is_group else partition_of_transaction(context, key)
     route = context.routes.partition(topic, partition)
     if route is None:
-        return _refuse(key, ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{topic} could not be made yet")
+        return _refuse(key, ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{topic} could not be created yet")
     broker = context.view.brokers.get(route.leader)
     if broker is None:
         return _refuse(key, ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{topic}-{partition} has no leader")

@@ -2,7 +2,7 @@
 
 The request does not say who sent it; member ids and descriptions do, so that goes along.
 
-Work: `partition/group_requests.py`, then `coordinators/joining.py`.
+Work: `partition/coordination/group_requests.py`, then `coordinators/group/joining.py`.
 Source: Kafka `KafkaApis.handleJoinGroupRequest`.
 """
 
@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from headrace.limits import CLIENT_ID_LENGTH_MAX
 from headrace.shm.messages import CLIENT_HEADER
+from headrace.workers.network.connections.exchange import Exchange
 from headrace.workers.network.context import Context
-from headrace.workers.network.exchange import Exchange
-from headrace.workers.network.group_owners import first_group_id, forward_to_group
+from headrace.workers.network.forwarding.group_owners import first_group_id, forward_to_group
 
 
 def handle(context: Context, exchange: Exchange, body: memoryview) -> None:

@@ -1,6 +1,6 @@
 """SaslHandshake (key 17), v0 to v1: ILLEGAL_SASL_STATE, as every listener of Kafka answers that is no SASL one.
 
-It is advertised because clients tell brokers of 0.10 and later by it.
+It is advertised because clients notify brokers of 0.10 and later by it.
 
 Source: Kafka `KafkaApis.handleSaslHandshakeRequest`.
 """
@@ -11,8 +11,8 @@ from headrace.errors import ErrorCode
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
+from headrace.workers.network.connections.exchange import Exchange
 from headrace.workers.network.context import Context
-from headrace.workers.network.exchange import Exchange
 
 
 def handle(context: Context, exchange: Exchange, body: memoryview) -> None:

@@ -17,8 +17,8 @@ from headrace.protocol import messages
 from headrace.protocol.apis import ADVERTISED, ApiKey
 from headrace.protocol.broker_versions import TOLD
 from headrace.protocol.codec import decode_request, encode_response
+from headrace.workers.network.connections.exchange import Exchange
 from headrace.workers.network.context import Context
-from headrace.workers.network.exchange import Exchange
 
 VERSION_OF_SOFTWARE_NAME: Final = 3
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request
+from headrace.workers.network.connections.exchange import Exchange
 from headrace.workers.network.context import Context
-from headrace.workers.network.exchange import Exchange
-from headrace.workers.network.transaction_owners import forward_to_transaction
+from headrace.workers.network.forwarding.transaction_owners import forward_to_transaction
 
 
 def handle(context: Context, exchange: Exchange, body: memoryview) -> None:

@@ -22,12 +22,12 @@ from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
 from headrace.shm.partition_table import PartitionRow, RowState
+from headrace.workers.network.connections.exchange import Exchange
 from headrace.workers.network.context import Context
-from headrace.workers.network.epoch_files import Epochs
-from headrace.workers.network.exchange import Exchange
+from headrace.workers.network.fetch.epoch_files import Epochs
+from headrace.workers.network.fetch.look_ups import ROW_COST, LookUp
+from headrace.workers.network.fetch.partition_reads import CONSUMER_REPLICA_ID_MAX, refusal_of
 from headrace.workers.network.handlers.a02_list_offsets import DEBUGGING_REPLICA
-from headrace.workers.network.look_ups import ROW_COST, LookUp
-from headrace.workers.network.partition_reads import CONSUMER_REPLICA_ID_MAX, refusal_of
 from headrace.workers.network.routes import Route
 
 VERSION_OF_REPLICA = 3  # says who asks; before that it is left at the default, -2

@@ -18,10 +18,10 @@ from headrace.ids import INTERNAL_TOPICS
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
+from headrace.workers.network.connections.exchange import Exchange
 from headrace.workers.network.context import Context
-from headrace.workers.network.exchange import Exchange
-from headrace.workers.network.group_owners import ask_owners
-from headrace.workers.network.transaction_owners import (
+from headrace.workers.network.forwarding.group_owners import ask_owners
+from headrace.workers.network.forwarding.transaction_owners import (
     forward_to_transaction,
     owner_of_transaction,
     with_transactions_topic,

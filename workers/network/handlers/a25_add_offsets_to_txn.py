@@ -6,10 +6,10 @@ Work: `partition/transaction_requests.py`. Source: Kafka `KafkaApis.handleAddOff
 from __future__ import annotations
 
 from headrace.protocol import messages
+from headrace.workers.network.connections.exchange import Exchange
 from headrace.workers.network.context import Context
-from headrace.workers.network.exchange import Exchange
-from headrace.workers.network.group_owners import first_group_id, with_offsets_topic
-from headrace.workers.network.transaction_owners import forward_to_transaction
+from headrace.workers.network.forwarding.group_owners import first_group_id, with_offsets_topic
+from headrace.workers.network.forwarding.transaction_owners import forward_to_transaction
 
 
 def handle(context: Context, exchange: Exchange, body: memoryview) -> None:

@@ -14,8 +14,8 @@ from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
 from headrace.shm.messages import MARKER, MARKER_RESULT, RequestKind
+from headrace.workers.network.connections.exchange import Exchange
 from headrace.workers.network.context import Context
-from headrace.workers.network.exchange import Exchange
 
 _Response = messages.WriteTxnMarkersResponse
 _Row = tuple[int, str, int]  # (number of the marker, topic, partition)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request
+from headrace.workers.network.connections.exchange import Exchange
 from headrace.workers.network.context import Context
-from headrace.workers.network.exchange import Exchange
-from headrace.workers.network.group_owners import forward_to_group
+from headrace.workers.network.forwarding.group_owners import forward_to_group
 
 
 def handle(context: Context, exchange: Exchange, body: memoryview) -> None:

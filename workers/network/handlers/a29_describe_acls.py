@@ -11,8 +11,8 @@ from headrace.errors import ErrorCode
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
+from headrace.workers.network.connections.exchange import Exchange
 from headrace.workers.network.context import Context
-from headrace.workers.network.exchange import Exchange
 
 NO_AUTHORIZER: Final = "No Authorizer is configured on the broker"
 

@@ -24,8 +24,8 @@ from headrace.settings import (
     topic_setting,
     topic_values,
 )
+from headrace.workers.network.connections.exchange import Exchange
 from headrace.workers.network.context import Context
-from headrace.workers.network.exchange import Exchange
 
 RESOURCE_TOPIC: Final = 2
 RESOURCE_BROKER: Final = 4
@@ -119,7 +119,7 @@ def _topic_configs(
 
 
 def _another_broker(context: Context, name: str) -> str:
-    return f"broker {name!r} was asked of node {context.node_id}; ask that broker itself"
+    return f"node {context.node_id} can't describe broker {name!r}: send the request to that broker"
 
 
 def _cluster_configs(context: Context, with_synonyms: bool, with_documentation: bool) -> Iterator[_Config]:

@@ -18,8 +18,8 @@ from headrace.log.reading.index_reader import IndexReader
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
+from headrace.workers.network.connections.exchange import Exchange
 from headrace.workers.network.context import Context
-from headrace.workers.network.exchange import Exchange
 from headrace.workers.network.routes import Route
 
 _Result = messages.DescribeLogDirsResponse.DescribeLogDirsResult

@@ -8,9 +8,9 @@ from __future__ import annotations
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
+from headrace.workers.network.connections.exchange import Exchange
 from headrace.workers.network.context import Context
-from headrace.workers.network.exchange import Exchange
-from headrace.workers.network.group_owners import ask_owners, check_named, owner_of_group
+from headrace.workers.network.forwarding.group_owners import ask_owners, check_named, owner_of_group
 
 
 def handle(context: Context, exchange: Exchange, body: memoryview) -> None:

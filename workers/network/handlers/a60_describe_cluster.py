@@ -12,8 +12,8 @@ from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
 from headrace.workers.network.authorized_operations import CLUSTER_OPERATIONS, OPERATIONS_NOT_ASKED
+from headrace.workers.network.connections.exchange import Exchange
 from headrace.workers.network.context import Context
-from headrace.workers.network.exchange import Exchange
 
 ENDPOINT_BROKERS: Final = 1
 
@@ -24,7 +24,7 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
     if request.endpoint_type != ENDPOINT_BROKERS:
         response = messages.DescribeClusterResponse(
             error_code=int(ErrorCode.MISMATCHED_ENDPOINT_TYPE),
-            error_message=f"endpoint type {request.endpoint_type} asked, this is a broker",
+            error_message=f"endpoint type {request.endpoint_type} requested, but this is a broker",
         )
     else:
         broker = messages.DescribeClusterResponse.DescribeClusterBroker

@@ -16,12 +16,12 @@ from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, decode_response, encode_response
 from headrace.shm.messages import DESCRIBED_LOG
+from headrace.workers.network.connections.exchange import Exchange
 from headrace.workers.network.context import Context
-from headrace.workers.network.exchange import Exchange
 from headrace.workers.network.routes import Route
 from headrace.workers.network.topic_names import is_valid_topic_name
 
-TOO_MANY: Final = f"the answer has {PRODUCERS_DESCRIBED_MAX} producers already: ask for fewer partitions at a time"
+TOO_MANY: Final = f"the response already has {PRODUCERS_DESCRIBED_MAX} producers: request fewer partitions at a time"
 
 _Topic = messages.DescribeProducersResponse.TopicResponse
 _Partition = messages.DescribeProducersResponse.PartitionResponse

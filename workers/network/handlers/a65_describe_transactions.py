@@ -1,6 +1,6 @@
 """DescribeTransactions (key 65), v0: each transactional id is its owner's business.
 
-Work: `coordinators/transaction/transaction_queries.py`.
+Work: `coordinators/transaction/queries.py`.
 Source: Kafka `TransactionCoordinator.handleDescribeTransactions`; KIP-664.
 """
 
@@ -11,10 +11,10 @@ from headrace.ids import TRANSACTIONS_TOPIC
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
+from headrace.workers.network.connections.exchange import Exchange
 from headrace.workers.network.context import Context
-from headrace.workers.network.exchange import Exchange
-from headrace.workers.network.group_owners import ask_owners, check_named
-from headrace.workers.network.transaction_owners import owner_of_transaction
+from headrace.workers.network.forwarding.group_owners import ask_owners, check_named
+from headrace.workers.network.forwarding.transaction_owners import owner_of_transaction
 
 _Response = messages.DescribeTransactionsResponse
 

@@ -1,6 +1,6 @@
 """ListTransactions (key 66), v0 to v1: of all partition workers. States that don't exist are named.
 
-Work: `coordinators/transaction/transaction_queries.py`.
+Work: `coordinators/transaction/queries.py`.
 Source: Kafka `TransactionStateManager.listTransactionStates`; KIP-664, KIP-994 for durations.
 """
 
@@ -11,10 +11,10 @@ from typing import Final
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
+from headrace.workers.network.connections.exchange import Exchange
 from headrace.workers.network.context import Context
-from headrace.workers.network.exchange import Exchange
-from headrace.workers.network.group_owners import ask_owners
-from headrace.workers.network.transaction_owners import owners_of_transactions
+from headrace.workers.network.forwarding.group_owners import ask_owners
+from headrace.workers.network.forwarding.transaction_owners import owners_of_transactions
 
 STATES: Final = frozenset(
     {

@@ -8,16 +8,8 @@ Pure. Source: Kafka `AbstractFetcherThread.doWork`, `fetchBackOffMs`.
 
 from __future__ import annotations
 
-from typing import Final
-
+from headrace.backoff import pause_after
 from headrace.limits import FETCH_PAUSE_FIRST_MS
-
-_DOUBLINGS: Final = 20  # more are no use
-
-
-def backoff_of(failures: int, backoff_ms: int) -> int:
-    """The pause after this number of failures in a row."""
-    return min(FETCH_PAUSE_FIRST_MS << min(failures, _DOUBLINGS), backoff_ms)
 
 
 class AnswerBackoff:
@@ -42,7 +34,8 @@ class AnswerBackoff:
     def note_failure(self, now_ms: int, least_ms: int) -> None:
         """A whole answer was of no use. The pause has this length at least."""
         if self._failures or least_ms:
-            self.until_ms = now_ms + max(backoff_of(self._failures, self._backoff_ms), least_ms)
+            pause_ms = pause_after(self._failures + 1, FETCH_PAUSE_FIRST_MS, self._backoff_ms)
+            self.until_ms = now_ms + max(pause_ms, least_ms)
         self._failures += 1
 
     def note_success(self) -> None:

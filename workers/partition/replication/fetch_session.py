@@ -74,8 +74,8 @@ class FetchSession(Generic[AnySubject]):
         self._wanted: dict[AnySubject, Wish] = {}  # in the order in which they should have their turn
         self._without_id = 0  # of them
         self._changed: dict[AnySubject, None] = {}
-        self._known: dict[Name, AnySubject] = {}  # those that the leader has been told of in this session
-        self._left: dict[Name, AnySubject] = {}  # of these, those that are not wanted any more
+        self._known: dict[Name, AnySubject] = {}  # those that the leader has been notified of in this session
+        self._left: dict[Name, AnySubject] = {}  # of these, those that are no longer wanted
         self._is_by_id = False
 
     def __len__(self) -> int:
@@ -180,7 +180,7 @@ class FetchSession(Generic[AnySubject]):
             return "throttled"
         if strange or (is_full and len(names) < len(self._known)):
             self.reset(is_known=not is_full)
-            return f"{len(strange)} partitions that were not asked for, {len(self._known) - len(names)} missing"
+            return f"{len(strange)} partitions that were not requested, {len(self._known) - len(names)} missing"
         if answer.session_id == NO_SESSION:
             self.reset(is_known=False)
         elif is_full:
@@ -208,7 +208,7 @@ class FetchSession(Generic[AnySubject]):
         return taken
 
     def _forget(self) -> list[_Forgotten]:
-        """Partitions that are not wanted any more, but for those whose name another one has now."""
+        """Partitions that are no longer wanted, but for those whose name another one has now."""
         if not self._left:
             return []
         topics: dict[str | bytes, tuple[str, bytes, list[int]]] = {}

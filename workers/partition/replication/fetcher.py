@@ -45,9 +45,9 @@ from headrace.runtime.peer import Peer
 from headrace.runtime.peer_options import PeerOptions
 from headrace.runtime.peer_request import Outcome
 from headrace.runtime.peers import Peers
-from headrace.workers.partition.replica import Replica
+from headrace.workers.partition.replicas.replica import Replica
 from headrace.workers.partition.replication import leader_errors
-from headrace.workers.partition.replication.answer_backoff import AnswerBackoff, backoff_of
+from headrace.workers.partition.replication.answer_backoff import AnswerBackoff
 from headrace.workers.partition.replication.fetch_answer import VERSION_OF_IDS, FetchAnswer, FetchedPart, read_answer
 from headrace.workers.partition.replication.fetch_changes import build_changes
 from headrace.workers.partition.replication.fetch_options import FetchOptions
@@ -249,7 +249,7 @@ class Fetcher:
                     self._connection = peer.connection
                     answer = decode_response(api_key, version, body) if read is None else read(version, body)
             except BadFrame as failure:
-                _log.error("leader's answer can't be read leader=%d reason=%s", self.leader, failure)
+                _log.error("leader's response can't be read leader=%d reason=%s", self.leader, failure)
                 answer = None
             on_reply(answer, outcome)
 
@@ -429,7 +429,7 @@ class Fetcher:
             return False
         if len(records):
             if not self._place:
-                _log.error("not one whole batch was fetched partition=%s bytes=%d", replica.partition, len(records))
+                _log.error("fetch returned no complete batch partition=%s bytes=%d", replica.partition, len(records))
                 self._settle(followed, FollowerEvent.REFUSED)
             self._session.put_last(followed)
             if self._place and replica.log.log_end_offset < part.high_watermark:
@@ -572,15 +572,14 @@ class Fetcher:
         if event is FollowerEvent.REFUSED:
             self._session.drop(followed)
             self._touched.pop(followed, None)
-            followed.timer = self._delay(followed, backoff_of(followed.failures, self._options.backoff_ms))
-            followed.failures += 1
+            followed.timer = self._delay(followed, followed.next_pause_ms(self._options.backoff_ms))
         elif event is FollowerEvent.GIVEN_UP:
             self._session.drop(followed)
             self._touched.pop(followed, None)
             # a fenced one has its own line, as after each change of leaders
             if followed.last_error != ErrorCode.FENCED_LEADER_EPOCH:
                 _log.warning(
-                    "replication stopped until the role is another partition=%s leader=%d leader_epoch=%d",
+                    "replication stopped until the next role change partition=%s leader=%d leader_epoch=%d",
                     followed.replica.partition, self.leader, followed.leader_epoch,
                 )  # fmt: skip
         else:

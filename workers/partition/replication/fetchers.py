@@ -29,7 +29,7 @@ from headrace.runtime.deadlines import NEVER, Deadlines
 from headrace.runtime.peers import Peers
 from headrace.shm.cluster_view import BrokerView, ClusterView, TopicView
 from headrace.shm.partition_table import RowState
-from headrace.workers.partition.replica import Replica
+from headrace.workers.partition.replicas.replica import Replica
 from headrace.workers.partition.replication.fetch_options import FetchOptions
 from headrace.workers.partition.replication.fetcher import Fetcher
 from headrace.workers.partition.replication.followed import Followed
@@ -69,7 +69,7 @@ class Fetchers:
         self._fetchers: dict[int, Fetcher] = {}  # by leader
         self._delays: Deadlines[Followed] = Deadlines(partitions_max)
         self._has_news = False
-        self._news_due_ns = 0  # before which it is not told: thousands of logs open one after the other
+        self._news_due_ns = 0  # before which it is not notified: thousands of logs open one after the other
         self._is_closing = False
         self._throttle = throttle
 
@@ -199,4 +199,4 @@ class Fetchers:
     def _tell_news(self) -> None:
         self._has_news = False
         for fetcher in self._fetchers.values():
-            _log.info("followers fetch leader=%d partitions=%d", fetcher.leader, len(fetcher))
+            _log.info("fetching from a leader leader=%d partitions=%d", fetcher.leader, len(fetcher))

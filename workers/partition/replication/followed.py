@@ -34,9 +34,11 @@ import logging
 from collections.abc import Callable
 from typing import Final
 
+from headrace.backoff import pause_after
 from headrace.errors import HeadraceError, StorageExhausted, StorageFailed
 from headrace.ids import NO_EPOCH, NO_LOG_START
 from headrace.leader_eras import era_of
+from headrace.limits import FETCH_PAUSE_FIRST_MS
 from headrace.log.state.leader_epochs import epoch_of
 from headrace.log.writing.follower_append import OffsetsOutOfOrder
 from headrace.protocol.record_batch import (
@@ -48,7 +50,7 @@ from headrace.protocol.record_batch import (
     parse_header,
 )
 from headrace.shm.partition_table import RowState
-from headrace.workers.partition.replica import Replica
+from headrace.workers.partition.replicas.replica import Replica
 from headrace.workers.partition.replication.divergence import find_cut
 from headrace.workers.partition.replication.fetch_session import Subject, Wish
 from headrace.workers.partition.replication.follower_states import TABLE, FollowerEvent, FollowerState
@@ -116,6 +118,11 @@ class Followed(Subject):
         state = TABLE[self.state][event]
         assert state is not None, f"{event.name} in {self.state.name}"
         self.state = state
+
+    def next_pause_ms(self, most_ms: int) -> int:
+        """It failed once more: how long it is left alone."""
+        self.failures += 1
+        return pause_after(self.failures, FETCH_PAUSE_FIRST_MS, most_ms)
 
     @property
     def is_current(self) -> bool:
@@ -382,7 +389,7 @@ class Followed(Subject):
             return self._refuse(log.log_start_offset)
         _log.log(
             logging.WARNING if has_records else logging.INFO,
-            "log restarts, the leader's has no such offset %s start_offset=%d",
+            "log restarted, the leader's log starts later %s start_offset=%d",
             self._place(),
             start_offset,
         )
@@ -430,7 +437,7 @@ class Followed(Subject):
         return era_of(self.leader_epoch) > era_of(self.replica.log.known_epoch)
 
     def _is_refused(self, offset: int, is_another: bool, is_compared: bool) -> bool:
-        """Whether a cut is the sign of a state of the past, and of nothing that was ever decided."""
+        """Whether a cut is the sign of an old state, and of nothing that was ever decided."""
         replica = self.replica
         if replica.parted_from == self.leader or offset >= replica.log.log_end_offset:
             return False
@@ -473,18 +480,18 @@ class Followed(Subject):
         self.doubted = _NO_OFFSET
         if offset < end_offset and replica.parted_from == self.leader:
             _log.error(
-                "acknowledged records may be lost partition=%s first_offset=%d reason=they are truncated, since it was decided"
-                " that another history counts end_offset=%d leader=%d leader_epoch=%d",
+                "acknowledged records may be lost partition=%s first_offset=%d reason=truncated because another"
+                " history was chosen end_offset=%d leader=%d leader_epoch=%d",
                 replica.partition, offset, end_offset, self.leader, self.leader_epoch,
             )  # fmt: skip
         elif offset < high_watermark:
             _log.error(
-                "acknowledged records may be lost partition=%s first_offset=%d reason=truncated here, since the leader lacks them"
+                "acknowledged records may be lost partition=%s first_offset=%d reason=truncated here because the leader lacks them"
                 " last_offset=%d high_watermark=%d end_offset=%d leader=%d leader_epoch=%d",
                 replica.partition, offset, high_watermark - 1, high_watermark, end_offset, self.leader, self.leader_epoch,
             )  # fmt: skip
         elif offset < end_offset:
-            _log.info("log cut to where it parts from the leader's %s offset=%d", self._place(), offset)
+            _log.info("log truncated at divergence from leader %s offset=%d", self._place(), offset)
         try:
             replica.truncate(offset)
         except StorageFailed as failure:
@@ -509,8 +516,9 @@ class Followed(Subject):
         """Nothing is truncated, and the controller is notified of where the logs part, at the latest."""
         replica = self.replica
         _log.error(
-            "log has parted from its leader's, and is not truncated: the leader lacks committed records, or its epoch was given"
-            " twice, as after a restored ZooKeeper %s first_offset=%d log_epoch=%d high_watermark=%d; see headrace cluster describe"
+            "log has diverged from the leader's and is not truncated: the leader lacks committed records, or its"
+            " epoch was assigned twice, as after a restored ZooKeeper %s first_offset=%d log_epoch=%d"
+            " high_watermark=%d; see headrace cluster describe"
             " --held",
             self._place(), parted_at, replica.log.epochs.latest, replica.high_watermark,
         )  # fmt: skip

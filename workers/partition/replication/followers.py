@@ -54,7 +54,7 @@ class Followers:
     """Of one replica, in one leader epoch.
 
     isr            as the view has it
-    minimum        of in-sync replicas, below which the mark stands
+    minimum        of in-sync replicas, below which the mark does not move
     epoch_start    the log's end when the epoch began: who has not reached it may lack what the epoch before wrote
     is_unsure      a process that died may have asked for any ISR: all replicas are waited for until that is known
     """
@@ -172,7 +172,7 @@ class Followers:
     def next_isr(self, high_watermark: int) -> tuple[int, ...]:
         """The ISR as it should be: without those that are out of sync, with those that have caught up and may join.
 
-        Who joins has all that is committed, and the start of this epoch (KAFKA-7128), and is not late: while the mark stands, a
+        Who joins has all that is committed, and the start of this epoch (KAFKA-7128), and is not late: while the mark does not move, a
         follower may be at it and late at once, and would leave as soon as it has joined, and join again.
         """
         isr = self.isr

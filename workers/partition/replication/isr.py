@@ -31,6 +31,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final
 
+from headrace.backoff import pause_after
 from headrace.errors import ErrorCode, StorageFailed
 from headrace.limits import (
     ISR_CHANGES_PER_REQUEST_MAX,
@@ -39,6 +40,7 @@ from headrace.limits import (
     ISR_RETRY_FIRST_MS,
     ISR_RETRY_MAX_MS,
 )
+from headrace.log_rate_limit import is_worth_a_line
 from headrace.runtime.mailbox import Mailbox
 from headrace.shm.messages import (
     ALTER_ISR_HEADER,
@@ -50,7 +52,7 @@ from headrace.shm.messages import (
     ReplyStatus,
     RequestKind,
 )
-from headrace.workers.partition.replica import Replica
+from headrace.workers.partition.replicas.replica import Replica
 from headrace.workers.partition.replication.followers import Followers
 from headrace.workers.partition.replication.live_brokers import NO_EPOCH_TOLD, LiveBrokers
 
@@ -99,7 +101,7 @@ class _Change:
 class IsrKeeper:
     """The ISRs of one worker's replicas.
 
-    on_log_start   told of a replica with a follower whose log start is another
+    on_log_start   called with of a replica with a follower whose log start is another
     """
 
     def __init__(
@@ -179,7 +181,7 @@ class IsrKeeper:
             if log_start != log_start_before:
                 self._on_log_start(replica)
             self._advance(replica)
-            if replica in self._reduced:  # else nobody can join, and who is late is a matter of time
+            if replica in self._reduced:  # else nobody can join, and what is late is a matter of time
                 self._review(replica)
 
     @property
@@ -188,7 +190,7 @@ class IsrKeeper:
         return bool(self._failed)
 
     def do_work(self) -> int:
-        """Settle what was answered, check who is late, ask; returns what was done."""
+        """Settle what was answered, check what is late, ask; returns what was done."""
         done = 0
         if self._answered:
             answered, self._answered = self._answered, []
@@ -234,9 +236,9 @@ class IsrKeeper:
             return
         wanted = followers.next_isr(replica.high_watermark)
         if wanted is not followers.isr:
-            if not refusals & (refusals - 1):
+            if is_worth_a_line(refusals):
                 _log.info(
-                    "ISR change asked for partition=%s leader_epoch=%d isr=%s wanted=%s high_watermark=%d log_end=%d refusals=%d",
+                    "ISR change requested partition=%s leader_epoch=%d isr=%s wanted=%s high_watermark=%d log_end=%d refusals=%d",
                     replica.partition, replica.leader_epoch, followers.isr, wanted,
                     replica.high_watermark, replica.log.log_end_offset, refusals,
                 )  # fmt: skip
@@ -309,10 +311,10 @@ class IsrKeeper:
         """The same is asked later, and ever more rarely: it would be refused again."""
         replica = change.replica
         refusals = self._refused.get(replica, (0, 0))[0] + 1
-        wait_ms = min(ISR_RETRY_FIRST_MS << min(refusals - 1, 20), ISR_RETRY_MAX_MS)
+        wait_ms = pause_after(refusals, ISR_RETRY_FIRST_MS, ISR_RETRY_MAX_MS)
         self._refused[replica] = refusals, self._live.now_ms + wait_ms
         self._late[replica] = None
-        if not refusals & (refusals - 1):
+        if is_worth_a_line(refusals):
             _log.info(
                 "ISR change refused partition=%s wanted=%s error=%s refusals=%d next_in_ms=%d",
                 replica.partition, change.wanted, ErrorCode(change.error or 0).name, refusals, wait_ms,
@@ -320,11 +322,11 @@ class IsrKeeper:
 
     def _retry(self, change: _Change) -> None:
         """Whether it was done, or may still be, is not known."""
-        wait_ms = min(ISR_RETRY_FIRST_MS << min(change.tries - 1, 20), ISR_RETRY_MAX_MS)
+        wait_ms = pause_after(change.tries, ISR_RETRY_FIRST_MS, ISR_RETRY_MAX_MS)
         change.retry_ms = self._live.now_ms + wait_ms
         self._failed.append(change)
-        if not change.tries & (change.tries - 1):
+        if is_worth_a_line(change.tries):
             _log.warning(
-                "ISR change failed, asked again partition=%s wanted=%s error=%s tries=%d in_ms=%d",
+                "ISR change failed, retrying partition=%s wanted=%s error=%s tries=%d in_ms=%d",
                 change.replica.partition, change.wanted, change.error, change.tries, wait_ms,
             )  # fmt: skip

@@ -19,7 +19,7 @@ from headrace.errors import ErrorCode
 from headrace.limits import RECORD_DELETIONS_MAX
 from headrace.runtime.deadlines import Deadlines
 from headrace.shm.partition_table import RowState
-from headrace.workers.partition.replica import Replica
+from headrace.workers.partition.replicas.replica import Replica
 
 NO_LOW_WATERMARK: Final = -1
 

@@ -7,16 +7,16 @@ import pytest
 from headrace.errors import ErrorCode as E
 from headrace.protocol.record_batch import build_batch, parse_header
 from headrace.workers.coordinators.coordinator import Loaded
-from headrace.workers.coordinators.transaction.transaction import Entry
-from headrace.workers.coordinators.transaction.transaction_events import Identity
-from headrace.workers.coordinators.transaction.transaction_records import (
+from headrace.workers.coordinators.transaction.events import Identity
+from headrace.workers.coordinators.transaction.records import (
     UnknownVersion,
     entry_of,
     id_of,
     key_of,
     value_of,
 )
-from headrace.workers.coordinators.transaction.transaction_state import TransactionState as S
+from headrace.workers.coordinators.transaction.state import TransactionState as S
+from headrace.workers.coordinators.transaction.transaction import Entry
 from tests.workers.coordinators.transaction.transaction_desk import ID, A, B, Desk
 
 ENTRY = Entry(1000, 3, 60_000, S.ONGOING, frozenset({("t", 1), ("t", 0), ("s", 2)}), 77, 66)
@@ -116,7 +116,7 @@ def test_what_lives_is_what_is_loaded(seed):
             case 1 | 2:
                 desk.add(draw.choice([A, B, ("u", 7)]), producer=producer, name=name)
             case 3:
-                from headrace.workers.coordinators.transaction.transaction_events import EndTransaction
+                from headrace.workers.coordinators.transaction.events import EndTransaction
 
                 commit = draw.random() < 0.5
                 desk.ask(

@@ -3,13 +3,13 @@
 import pytest
 
 from headrace.errors import ErrorCode
+from headrace.ids import ANY_ORDER
 from headrace.workers.coordinators.state_table import Cell, Mark, UnexpectedEvent
-from headrace.workers.coordinators.transaction import transaction_events
+from headrace.workers.coordinators.transaction import events as transaction_events
+from headrace.workers.coordinators.transaction.machine import PENDING_COLUMN
+from headrace.workers.coordinators.transaction.state import BY_CODE, EXPIRABLE, PREPARED, TransactionState
+from headrace.workers.coordinators.transaction.table import FAILED, REQUESTS, ROWS, STORED
 from headrace.workers.coordinators.transaction.transaction import TRANSITIONS
-from headrace.workers.coordinators.transaction.transaction_events import ANY_ORDER
-from headrace.workers.coordinators.transaction.transaction_machine import PENDING_COLUMN
-from headrace.workers.coordinators.transaction.transaction_state import BY_CODE, EXPIRABLE, PREPARED, TransactionState
-from headrace.workers.coordinators.transaction.transaction_table import FAILED, REQUESTS, ROWS, STORED
 from tests.workers.coordinators.transaction.transaction_desk import Desk
 
 CELLS = [

@@ -4,9 +4,9 @@ import pytest
 
 from headrace.errors import ErrorCode as E
 from headrace.workers.coordinators.coordinator import TopicsDeleted, Upkeep
-from headrace.workers.coordinators.transaction.transaction_events import Identity, MarkersRefused, Outcome, Verified
-from headrace.workers.coordinators.transaction.transaction_records import entry_of
-from headrace.workers.coordinators.transaction.transaction_state import TransactionState as S
+from headrace.workers.coordinators.transaction.events import Identity, MarkersRefused, Outcome, Verified
+from headrace.workers.coordinators.transaction.records import entry_of
+from headrace.workers.coordinators.transaction.state import TransactionState as S
 from tests.workers.coordinators.transaction.transaction_desk import ID, NOBODY, TIMEOUT_MS, A, B, Desk
 
 DONE = Outcome(E.NONE)

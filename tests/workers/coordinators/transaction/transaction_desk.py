@@ -3,21 +3,21 @@
 import itertools
 
 from headrace.errors import ErrorCode
+from headrace.ids import ANY_ORDER
 from headrace.protocol.record_batch import build_batch, parse_header
 from headrace.runtime.deadlines import Deadlines
 from headrace.workers.coordinators.coordinator import Appended, AppendFailed, AppendLate, Loaded, Unloaded
 from headrace.workers.coordinators.effects import Answer, Append, CancelTimer, LogLine, SetTimer
-from headrace.workers.coordinators.transaction.transaction_config import TransactionConfig
-from headrace.workers.coordinators.transaction.transaction_coordinator import TransactionCoordinator
-from headrace.workers.coordinators.transaction.transaction_effects import DropMarkers, SendMarkers
-from headrace.workers.coordinators.transaction.transaction_events import (
-    ANY_ORDER,
+from headrace.workers.coordinators.transaction.config import TransactionConfig
+from headrace.workers.coordinators.transaction.effects import DropMarkers, SendMarkers
+from headrace.workers.coordinators.transaction.events import (
     AddPartitions,
     EndTransaction,
     InitProducer,
     MarkersWritten,
     VerifyPartitions,
 )
+from headrace.workers.coordinators.transaction.transaction_coordinator import TransactionCoordinator
 
 ID = "orders"
 TIMEOUT_MS = 60_000

@@ -1,14 +1,17 @@
 """A leader whose answers are of no use is asked again: at once, then ever later, up to a bound."""
 
 from headrace.limits import FETCH_PAUSE_FIRST_MS
-from headrace.workers.partition.replication.answer_backoff import AnswerBackoff, backoff_of
+from headrace.workers.partition.replication.answer_backoff import AnswerBackoff
 
 MOST_MS = 1_000
 
 
 def test_pauses_are_doubled_up_to_the_setting():
-    pauses = [backoff_of(failures, MOST_MS) for failures in range(100)]
-    assert pauses[:3] == [FETCH_PAUSE_FIRST_MS, 2 * FETCH_PAUSE_FIRST_MS, 4 * FETCH_PAUSE_FIRST_MS]
+    backoff, pauses = AnswerBackoff(MOST_MS), []
+    for _ in range(100):
+        backoff.note_failure(0, 0)
+        pauses.append(backoff.until_ms)
+    assert pauses[:3] == [0, 2 * FETCH_PAUSE_FIRST_MS, 4 * FETCH_PAUSE_FIRST_MS]
     assert max(pauses) == pauses[-1] == MOST_MS
 
 

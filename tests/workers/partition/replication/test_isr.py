@@ -193,7 +193,7 @@ def test_a_change_that_is_refused_again_and_again_is_logged_ever_more_rarely(clu
     asked = len(cluster.asked_here())
     assert asked >= 10
     assert caplog.text.count("ISR change refused") <= 7
-    assert caplog.text.count("ISR change asked for") <= 8
+    assert caplog.text.count("ISR change requested") <= 8
 
 
 def test_a_controller_that_dies_is_asked_again(cluster, seats):

@@ -59,7 +59,7 @@ def test_a_leader_that_is_longer_in_the_same_epoch_and_another_is_found_by_the_l
     rig.turn_until(lambda: rig.state is FollowerState.FAILED)
     assert all_bytes(rig.log) == before
     assert [tuple(one) for one in stage.told()] == [(10, 1, 5, 1, 1)]
-    assert "log has parted from its leader's, and is not truncated" in caplog.text
+    assert "log has diverged from the leader's and is not truncated" in caplog.text
     rig.follow(leader=NO_LEADER, epoch=1)  # it is held
     led.lead(65_537)  # somebody has accepted that the leader's history counts
     rig.follow(leader=1, epoch=65_537)

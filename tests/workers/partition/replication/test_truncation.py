@@ -454,7 +454,7 @@ def test_else_they_are_kept_and_the_controller_is_asked(parted, caplog):
     assert all_bytes(rig.log) == before
     [ahead] = [one.ahead for one in rig.node.replicas.moved.take_ahead()]
     assert (ahead.parted_at, ahead.leader, ahead.leader_epoch) == (5, 1, 3)
-    assert "log has parted from its leader's, and is not truncated" in caplog.text
+    assert "log has diverged from the leader's and is not truncated" in caplog.text
 
 
 def test_one_above_it_is_no_error(parted, caplog):

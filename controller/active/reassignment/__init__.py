@@ -1,0 +1,1 @@
+"""Replicas that move to other brokers (KIP-455)."""

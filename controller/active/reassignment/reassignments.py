@@ -1,0 +1,600 @@
+"""Reassignments of a term: what `reassignment.py` plans, written into ZooKeeper and told to brokers.
+
+Runs in: the controller process of the active node; one object a term. Somebody asks for one by AlterPartitionReassignments, or by a
+node /admin/reassign_partitions, which is read into the topics' nodes: from there on those are the truth, and the
+last write of each takes its entry out of that node.
+
+    asked, elected, ISR changed, broker back  ->  topic due  ->  a task of the topic, its name reserved:
+        its node and the states of partitions on their way read -> plans -> one multi (U, A or B) -> agent, brokers told
+        -> removed replicas stopped, waited for so long -> one multi (the target alone, the entry) -> agent, brokers told
+
+Replicas that a cancelled or a replaced reassignment had added, and those that a finished one could not delete in time, are named in
+the topic's node until their brokers have deleted them (`unwanted_replicas.py`): a successor, or this controller once such a
+broker is back, goes on with that.
+
+Every plan is made of what ZooKeeper has at that moment, and written where that is still so. A conflict has it read again.
+A topic that is being deleted is left alone: its deletion takes all replicas, added and removed ones too (in Kafka it waits).
+
+Source: Kafka `KafkaController.processApiPartitionReassignment`, `processZkPartitionReassignment`, `onPartitionReassignment`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Iterable, Mapping
+from typing import NamedTuple
+
+from headrace.controller.active.reassignment.held_targets import ByBroker, Waiting, read_held_of, waits_for
+from headrace.controller.active.reassignment.reassignment import (
+    NOTHING,
+    BrokersChanged,
+    Elected,
+    Event,
+    IsrChanged,
+    Moving,
+    Plan,
+    Requested,
+    check_target,
+    is_left_over,
+    is_moving,
+    moving_partitions,
+    plan,
+)
+from headrace.controller.active.reassignment.wishes import is_at, take_out
+from headrace.controller.active.term import RETRY_MS, Part, Term, is_told
+from headrace.controller.active.topics.topic_creation import encode_assignment
+from headrace.controller.cluster import events
+from headrace.controller.cluster.known_cluster import Topic
+from headrace.controller.cluster.partition_assignment import PartitionAssignment, assignment_of
+from headrace.controller.cluster.unwanted_replicas import (
+    Unwanted,
+    by_partition,
+    unwanted_after,
+    unwanted_of,
+    with_unwanted,
+    without_replicas,
+)
+from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper.admin_znodes import Place, decode_reassignment
+from headrace.controller.zookeeper.errors import ControllerMoved, Node, ZkConflict, ZkError
+from headrace.controller.zookeeper.znodes import BadZnode, PartitionState, TopicAssignment
+from headrace.errors import ErrorCode, KafkaError
+from headrace.ids import NO_EPOCH
+from headrace.limits import REASSIGNMENT_STOP_WAIT_MS, REASSIGNMENT_TRIES_MAX, REASSIGNMENTS_IN_FLIGHT_MAX
+from headrace.runtime.tasks import Future
+
+CHANGES_PER_COMMIT = 400
+RECHECK_MS = 15_000  # topics on their way are read again, whether or not something was heard of them
+
+Target = tuple[int, ...] | None  # None: cancelled
+Errors = dict[int, KafkaError | None]  # by partition
+
+_log = logging.getLogger(__name__)
+
+
+class _Due(NamedTuple):
+    """Why a topic is looked at; the strongest reason counts."""
+
+    is_elected: bool = False
+    brokers: frozenset[int] = frozenset()
+
+    def also(self, other: _Due) -> _Due:
+        return _Due(self.is_elected or other.is_elected, self.brokers | other.brokers)
+
+    @property
+    def event(self) -> Event:
+        if self.is_elected:
+            return Elected()
+        return BrokersChanged(self.brokers) if self.brokers else IsrChanged()
+
+
+ISR_CHANGED = _Due()
+
+
+class _Read(NamedTuple):
+    """A topic as ZooKeeper has it now.
+
+    states   of the partitions that were asked for
+    trigger  the node of wishes, None: there is none
+    held     what brokers hold, by partition; live: those whose holds these are. One that came since is as one that did not come yet
+    """
+
+    assignment: TopicAssignment
+    version: int
+    states: dict[int, PartitionState]
+    trigger: Node | None
+    held: Mapping[int, ByBroker]
+    live: tuple[int, ...]
+
+
+class Reassignments(Part):
+    """Those of a term."""
+
+    watched = znodes.REASSIGN_PARTITIONS
+
+    def __init__(self, term: Term) -> None:
+        self._term = term
+        self._moving: set[str] = set()  # topics that have replicas on their way
+        self._due: dict[str, _Due] = {}
+        self._waiting = Waiting()
+        self._workers = 0  # tasks
+        self._busy = 0  # of these, with a topic
+        self._is_recheck_set = False
+        self._writing: set[str] = set()  # topics that a task of ours has reserved
+        self._doubted: set[str] = set()  # of which something may have been written that brokers were not told
+        self._taken: dict[Place, tuple[int, ...]] = {}  # wishes that were read into their topics
+        # Unwanted replicas that were told to go, by topic, partition, broker: whether they have gone, and are named still
+        self._stopping: dict[tuple[str, int, int], bool] = {}
+        self._failures: dict[str, int] = {}  # of topics whose step failed, in a row
+        self._is_reading = False  # wishes
+        self._is_stale = False  # there may be others
+
+    # What happens
+
+    async def begin(self) -> None:
+        """Every one that is on its way begins its phase again; a node of wishes takes the place of others."""
+        await self._follow_trigger()
+        known = self._term.known.topics
+        self._check([name for name, topic in known.items() if is_left_over(topic)], _Due(is_elected=True))
+
+    def brokers_changed(self, gone: frozenset[int], come: frozenset[int]) -> None:
+        self._stopping = {one: is_gone for one, is_gone in self._stopping.items() if is_gone or one[2] not in gone}
+        self._check(self._moving, _Due(brokers=gone | come))
+
+    def topics_read(self, names: Collection[str]) -> None:
+        self._check(name for name in names if self._is_known_moving(name))
+
+    def topic_written(self, name: str) -> None:
+        if name not in self._writing:
+            self.topics_read((name,))
+
+    def isrs_changed(self, name: str, indexes: Collection[int]) -> None:
+        if name in self._moving:
+            self._check((name,))
+
+    def marks_read(self, names: frozenset[str]) -> None:
+        if not self._moving.isdisjoint(names):
+            self.notified()  # their entries go
+
+    def notified(self) -> None:
+        self._is_stale = True
+        if not self._is_reading and not self._term.is_over:
+            self._is_reading = True
+            self._term.start(self._follow_triggers(), self._trigger_followed)
+
+    # Requests
+
+    def listed(self, wanted: Mapping[str, Collection[int]] | None) -> dict[str, dict[int, PartitionAssignment]]:
+        """Partitions on their way, of these or of all."""
+        known = self._term.known.topics
+        names = [name for name, topic in known.items() if is_moving(topic)] if wanted is None else wanted
+        found: dict[str, dict[int, PartitionAssignment]] = {}
+        for name in names:
+            topic = known.get(name)
+            if topic is None:
+                continue
+            indexes = moving_partitions(topic)
+            for index in indexes if wanted is None else sorted(indexes & set(wanted[name])):
+                found.setdefault(name, {})[index] = assignment_of(topic, index)
+        return found
+
+    async def alter(self, name: str, targets: Mapping[int, Target]) -> Errors:
+        """Begin, replace or cancel reassignments of a topic's partitions; an error for each, None: it is written.
+
+        raises   KafkaError UNKNOWN_TOPIC_OR_PARTITION; ControllerMoved; ZkError, where it may be written or not
+        """
+        return await self._alter(name, targets, is_by_trigger=False)
+
+    # The trigger
+
+    def _trigger_followed(self) -> None:
+        self._is_reading = False
+        if self._is_stale:
+            self.notified()
+
+    async def _follow_triggers(self) -> None:
+        while self._is_stale and not self._term.is_over:
+            self._is_stale = False
+            try:
+                await self._follow_trigger()
+            except ControllerMoved:
+                raise
+            except ZkError as failure:
+                self._is_stale = True
+                _log.debug("requested reassignments not processed, retrying later reason=%s", failure)
+                await self._term.tasks.sleep(RETRY_MS)
+
+    async def _follow_trigger(self) -> None:
+        """Read the wishes into the topics' nodes; those that can't be go. raises   ZkError"""
+        node = await self._term.zk.get(znodes.REASSIGN_PARTITIONS, watch=True)
+        if node is None:
+            self._taken.clear()  # the same wish may come again
+            return
+        try:
+            wanted = decode_reassignment(node.data)
+        except BadZnode as failure:
+            _log.error("requested reassignments not processed, their znode is kept reason=%s", failure)
+            return
+        self._taken = {place: target for place, target in self._taken.items() if wanted.get(place) == target}
+        by_topic: dict[str, dict[int, Target]] = {}
+        for (name, index), target in wanted.items():
+            if (name, index) not in self._taken or self._find(name) is None:
+                by_topic.setdefault(name, {})[index] = target
+        refused: dict[Place, KafkaError] = {}
+        for name, targets in by_topic.items():
+            try:
+                errors = await self._alter(name, targets, is_by_trigger=True)
+            except KafkaError as failure:
+                errors = dict.fromkeys(targets, failure)
+            for index, error in errors.items():
+                if error is None:
+                    self._taken[name, index] = wanted[name, index]
+                else:
+                    refused[name, index] = error
+        if refused:
+            (name, index), reason = next(iter(refused.items()))
+            _log.warning(
+                "reassignments refused count=%d first=%s-%d reason=%s", len(refused), name, index, reason.message
+            )
+            await self._drop_wishes(refused)
+
+    async def _drop_wishes(self, places: Collection[Place]) -> None:
+        """raises   ZkError; a conflict: then they are read again"""
+        transaction = self._term.guard.begin()
+        node = await self._term.zk.get(znodes.REASSIGN_PARTITIONS)
+        if take_out(transaction, node, lambda place, _target: place in places):
+            await self._term.commit(transaction)
+
+    # Topics that are due
+
+    def _is_known_moving(self, name: str) -> bool:
+        topic = self._term.known.topics.get(name)
+        return name in self._moving or (topic is not None and is_left_over(topic))
+
+    def _check(self, names: Iterable[str], why: _Due = ISR_CHANGED) -> None:
+        """Look at these topics, soon."""
+        for name in names:
+            self._moving.add(name)
+            self._due[name] = self._due.get(name, ISR_CHANGED).also(why)
+        while self._workers < REASSIGNMENTS_IN_FLIGHT_MAX and self._workers - self._busy < len(self._due):
+            if self._term.is_over:
+                return
+            self._workers += 1
+            self._term.start(self._work(), self._worked)
+        if self._moving and not self._is_recheck_set:
+            self._is_recheck_set = self._term.tasks.later(RECHECK_MS, self._recheck)
+
+    def _recheck(self) -> None:
+        """What an event should have said: one that is lost holds nothing up for ever."""
+        self._is_recheck_set = False
+        if not self._term.is_over:
+            self._check(list(self._moving))
+
+    def _worked(self) -> None:
+        self._workers -= 1
+        if self._due:
+            self._check(())
+
+    async def _work(self) -> None:
+        """One of several tasks, that each take the next topic."""
+        while self._due and not self._term.is_over:
+            name = next(iter(self._due))
+            why = self._due.pop(name)
+            self._busy += 1
+            try:
+                if not await self._advance(name, why.event):
+                    self._moving.discard(name)
+                self._failures.pop(name, None)
+            except ControllerMoved:
+                raise
+            except ZkError as failure:
+                failures = self._failures[name] = self._failures.get(name, 0) + 1
+                level = logging.WARNING if is_told(failures) else logging.DEBUG
+                _log.log(level, "reassignment will be retried topic=%s failures=%d reason=%s", name, failures, failure)
+                self._due[name] = self._due.get(name, ISR_CHANGED).also(why)
+                await self._term.tasks.sleep(RETRY_MS)
+            except (KafkaError, BadZnode) as failure:  # it is read again when somebody changes it
+                failures = self._failures[name] = self._failures.get(name, 0) + 1
+                if failures == 1 or is_told(failures):
+                    _log.error("reassignment stalled topic=%s failures=%d reason=%s", name, failures, failure)
+            finally:
+                self._busy -= 1
+
+    async def _advance(self, name: str, event: Event) -> bool:
+        """Do what a topic's partitions need now; whether some are still on their way. raises   ZkError, BadZnode"""
+        term = self._term
+        await term.reservations.wait_free(name)
+        topic = self._find(name)
+        if topic is None or term.is_over:
+            return False
+        is_told = False
+        self._reserve(name)
+        try:
+            found = await self._read(topic, ())
+            if found is None:
+                return False
+            is_doubted = name in self._doubted
+            if is_doubted:
+                event = Elected()
+            moving = found.assignment.adding.keys() | found.assignment.removing.keys()
+            plans = {index: self._plan_next(name, found, index, event) for index in found.states if index in moving}
+            left = await self._carry_out(topic, found, plans, is_by_trigger=True)
+            if isinstance(event, Elected):
+                self._doubted.discard(name)
+            is_told = not is_doubted  # what was written before is read, and told, once the name is free
+            return left
+        finally:
+            self._release(name, is_told)
+
+    def _reserve(self, name: str) -> None:
+        self._writing.add(name)
+        self._term.reservations.reserve(name)
+
+    def _release(self, name: str, is_told: bool) -> None:
+        self._term.reservations.release(name, is_told)
+        self._writing.discard(name)
+        if name in self._doubted and not is_told:
+            self._check((name,))
+
+    def _find(self, name: str) -> Topic | None:
+        """A topic that is not to be deleted."""
+        return None if name in self._term.marked else self._term.known.topics.get(name)
+
+    async def _alter(self, name: str, targets: Mapping[int, Target], is_by_trigger: bool) -> Errors:
+        term = self._term
+        for tries_left in range(REASSIGNMENT_TRIES_MAX - 1, -1, -1):
+            await term.reservations.wait_free(name)
+            topic = self._find(name)
+            if topic is None:
+                raise _unknown()
+            is_told = False
+            self._reserve(name)
+            try:
+                errors = await self._begin_all(topic, targets, is_by_trigger)
+                is_told = True
+                return errors
+            except ControllerMoved:
+                raise
+            except ZkConflict:
+                if not tries_left:
+                    raise
+            except BadZnode as failure:
+                raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, str(failure)) from None
+            finally:
+                self._release(name, is_told)
+        raise AssertionError("unreachable")
+
+    async def _begin_all(self, topic: Topic, targets: Mapping[int, Target], is_by_trigger: bool) -> Errors:
+        """raises   KafkaError UNKNOWN_TOPIC_OR_PARTITION; ZkError; BadZnode"""
+        found = await self._read(topic, targets)
+        if found is None:
+            raise _unknown()
+        errors: Errors = {}
+        plans = {}
+        for index, target in targets.items():
+            try:
+                if not 0 <= index < len(found.assignment.replicas):
+                    raise _none_in_progress() if target is None else _unknown()
+                if index not in found.states:
+                    raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"partition {index} has no state yet: retry")
+                known = self._known(topic.name, found, index)
+                wanted = known.assignment.origin if target is None else target
+                if holders := waits_for(found.held.get(index, {}), wanted, known.state):
+                    why = f"the best log of partition {index} is not known yet, brokers {holders} hold it: retry"
+                    raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, why)
+                if target is not None:
+                    live = {*target, *known.live} if is_by_trigger else known.live  # as Kafka: a broker may come later
+                    check_target(known.assignment, target, live)
+                plans[index] = plan(known, Requested(target))
+                errors[index] = None
+            except KafkaError as failure:
+                errors[index] = failure
+        self._moving.add(topic.name)
+        if await self._carry_out(topic, found, plans, is_by_trigger):
+            self._check((topic.name,))  # the ISR may have changed meanwhile
+        else:
+            self._moving.discard(topic.name)
+        return errors
+
+    # Reading and writing
+
+    async def _read(self, topic: Topic, wanted: Collection[int]) -> _Read | None:
+        """What ZooKeeper has of these partitions, and of all that are on their way; None: no topic, or another one.
+
+        raises   ZkError, BadZnode
+        """
+        zk = self._term.zk
+        paths = [znodes.topic_path(topic.name), znodes.REASSIGN_PARTITIONS]
+        node, trigger = await zk.get_many(paths)
+        if node is None:
+            return None
+        assignment = znodes.decode_topic(topic.name, node.data)
+        if assignment.topic_id != topic.topic_id:
+            return None
+        moving = assignment.adding.keys() | assignment.removing.keys() | unwanted_of(assignment).keys()
+        indexes = [index for index in sorted({*wanted, *moving}) if 0 <= index < len(assignment.replicas)]
+        paths = [znodes.state_path(topic.name, index) for index in indexes]
+        states = {}
+        for index, path, state in zip(indexes, paths, await zk.get_many(paths), strict=True):
+            if state is not None:
+                states[index] = znodes.decode_state(path, state.data, state.version)
+        held, live = await read_held_of(zk, topic.name, assignment, self._term.known)
+        return _Read(assignment, node.version, states, trigger, held, live)
+
+    def _plan_next(self, name: str, found: _Read, index: int, event: Event) -> Plan:
+        """What one that is on its way needs; nothing while brokers hold it: it is looked at again (RECHECK_MS)."""
+        known = self._known(name, found, index)
+        holders = waits_for(found.held.get(index, {}), known.assignment.target, known.state)
+        self._waiting.say(name, index, holders)
+        return NOTHING if holders else plan(known, event)
+
+    def _known(self, name: str, found: _Read, index: int) -> Moving:
+        online = self._term.liveness.online(name, index, found.live)
+        return Moving(assignment_of(found.assignment, index), found.states[index], online, self._term.epoch)
+
+    async def _carry_out(self, topic: Topic, found: _Read, plans: Mapping[int, Plan], is_by_trigger: bool) -> bool:
+        """Do what is planned for a topic's partitions; whether some of all are still on their way after that.
+
+        is_by_trigger   entries of the node of wishes stay until their reassignment is over; else another one takes their place
+        raises          ControllerMoved, ZkError
+        """
+        name, term = topic.name, self._term
+        doing = {index: made for index, made in plans.items() if made is not NOTHING}
+        changed = _with(found.assignment, {index: made.assignment for index, made in doing.items()})
+        stopped = {index: made.stopped for index, made in doing.items()}
+        unwanted = unwanted_after(found.assignment, changed, stopped)
+        changed = with_unwanted(changed, unwanted)
+        dropped = {index for index in plans if not (is_by_trigger and assignment_of(changed, index).is_moving)}
+        version, trigger = await self._write_states(name, found, changed, doing, dropped)
+        if doing:
+            self._tell(topic, changed, doing)
+        left = await self._stop(name, found, doing, unwanted) if doing or unwanted else {}
+        settled = {index: made.settled for index, made in doing.items() if made.settled is not None}
+        ended = _with(changed, settled)
+        left = without_replicas(left, ended)
+        ended = with_unwanted(ended, left)
+        if ended != changed:
+            transaction = term.guard.begin()
+            transaction.set(znodes.topic_path(name), encode_assignment(ended), version)
+            take_out(transaction, trigger, lambda place, target: place[0] == name and is_at(settled, place[1], target))
+            await term.commit(transaction)
+            self._tell_assigned(topic, ended, {})
+        if settled:
+            term.notices.tell_metadata(name, list(settled))
+            _log.info("reassignments completed topic=%s partitions=%d", name, len(settled))
+        return bool(ended.adding or ended.removing or left)
+
+    async def _write_states(
+        self, name: str, found: _Read, changed: TopicAssignment, doing: Mapping[int, Plan], dropped: Collection[int]
+    ) -> tuple[int, Node | None]:
+        """What comes first: the assignment with the states, so many in a transaction; and entries that are over, or replaced.
+
+        returns   the version of the topic's node now, and the node of wishes
+        raises    ControllerMoved, ZkError
+        """
+        term, version, trigger = self._term, found.version, found.trigger
+        transaction = term.guard.begin()
+        is_empty = True
+        if changed != found.assignment:
+            transaction.set(znodes.topic_path(name), encode_assignment(changed), version)
+            version += 1
+            is_empty = False
+        if left := take_out(transaction, trigger, lambda place, _target: place[0] == name and place[1] in dropped):
+            [trigger] = left
+            is_empty = False
+        states = [(index, made.state) for index, made in doing.items() if made.state is not None]
+        for first in range(0, max(1, len(states)), CHANGES_PER_COMMIT):
+            for index, state in states[first : first + CHANGES_PER_COMMIT]:
+                transaction.set(znodes.state_path(name, index), znodes.encode_state(state), state.version)
+                is_empty = False
+            if not is_empty:
+                try:
+                    await term.commit(transaction)
+                except ZkError as failure:
+                    if first or not isinstance(failure, ZkConflict):
+                        self._doubt(name, {index: state for index, state in states if state is not None})
+                    raise
+            transaction = term.guard.begin()
+        return version, trigger
+
+    def _doubt(self, name: str, states: Mapping[int, PartitionState]) -> None:
+        """All or some of it may be written, and nobody was told: read again, told again, begun again as after an election."""
+        self._doubted.add(name)
+        self._term.states.doubt(name, {index: state.version for index, state in states.items()})
+
+    # Telling
+
+    def _tell(self, topic: Topic, changed: TopicAssignment, doing: Mapping[int, Plan]) -> None:
+        """The agent, then the brokers; what is sent is what the known cluster has."""
+        states = {
+            index: made.state._replace(version=made.state.version + 1)
+            for index, made in doing.items()
+            if made.state is not None
+        }
+        self._tell_assigned(topic, changed, states)
+        groups: dict[tuple[tuple[int, ...], bool], list[int]] = {}
+        for index, made in doing.items():
+            for brokers, is_new in ((made.told, False), (made.told_new, True)):
+                if brokers:
+                    groups.setdefault((brokers, is_new), []).append(index)
+        for (brokers, is_new), indexes in groups.items():
+            self._term.notices.tell_leaders(topic.name, indexes, brokers, is_new=is_new)
+        _log.info("reassignment started topic=%s partitions=%d epoch=%d", topic.name, len(doing), self._term.epoch)
+
+    def _tell_assigned(self, topic: Topic, changed: TopicAssignment, states: dict[int, PartitionState]) -> None:
+        self._term.tell(
+            events.ReplicasAssigned(
+                topic.name, topic.topic_id, changed.replicas, states, changed.adding, changed.removing, changed.others
+            )
+        )
+
+    async def _stop(self, name: str, found: _Read, doing: Mapping[int, Plan], unwanted: Unwanted) -> Unwanted:
+        """Have replicas deleted, and wait until brokers that are alive have done it, or for so long: they do it later.
+
+        returns   those that are not deleted yet
+        """
+        term = self._term
+        stops: dict[tuple[int, int], int] = {}  # broker, partition -> leader epoch
+        for index, made in doing.items():
+            epoch = made.state.leader_epoch if made.state is not None else NO_EPOCH
+            stops.update(dict.fromkeys(((broker, index) for broker in made.stopped), epoch))
+        named = [(broker, index) for index, brokers in unwanted.items() for broker in brokers]
+        moved, alive = set(stops), term.known.brokers
+        left = {(broker, index) for broker, index in named if not self._stopping.get((name, index, broker))} | moved
+        for broker, index in named:
+            if (broker, index) not in left:
+                del self._stopping[name, index, broker]
+            elif broker in alive and (name, index, broker) not in self._stopping:
+                self._stopping[name, index, broker] = False
+                epoch = found.states[index].leader_epoch if index in found.states else NO_EPOCH
+                stops.setdefault((broker, index), epoch)
+        self._stopping.update(((name, index, broker), False) for broker, index in moved if broker in alive)
+        waiting = {place for place in stops if place[0] in alive}
+        all_stopped: Future[None] = Future()
+
+        def on_stopped(broker: int, _topic: str, index: int, error: ErrorCode) -> None:
+            if error is not ErrorCode.NONE:
+                _log.warning(
+                    "replica not deleted topic=%s partition=%d broker=%d error=%s", name, index, broker, error.name
+                )
+            elif (broker, index) in left:
+                left.discard((broker, index))
+                if all_stopped.is_done:  # late: the node names it still
+                    self._stopping[name, index, broker] = True
+                    self._check((name,))
+                else:
+                    self._stopping.pop((name, index, broker), None)
+            waiting.discard((broker, index))
+            if not waiting and not all_stopped.is_done:
+                term.tasks.unexpect(all_stopped)
+                all_stopped.complete(None)
+
+        if waiting:
+            term.tasks.expect(all_stopped, REASSIGNMENT_STOP_WAIT_MS, None)
+        for (broker, index), epoch in stops.items():
+            term.notices.stop_replica(broker, name, index, epoch, is_deleted=True, on_stopped=on_stopped)
+        if waiting:
+            await all_stopped
+        return by_partition(left)
+
+
+def _with(assignment: TopicAssignment, rows: Mapping[int, PartitionAssignment | None]) -> TopicAssignment:
+    """The topic with other replicas of some partitions; None: as they are."""
+    replicas, adding, removing = list(assignment.replicas), dict(assignment.adding), dict(assignment.removing)
+    for index, row in rows.items():
+        if row is None:
+            continue
+        replicas[index] = row.replicas
+        for moves, ids in ((adding, row.adding), (removing, row.removing)):
+            moves.pop(index, None)
+            if ids:
+                moves[index] = ids
+    return assignment._replace(replicas=tuple(replicas), adding=adding, removing=removing)
+
+
+def _none_in_progress() -> KafkaError:
+    return KafkaError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, "No partition reassignment is in progress.")
+
+
+def _unknown() -> KafkaError:
+    return KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist.")

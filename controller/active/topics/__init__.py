@@ -1,0 +1,1 @@
+"""Topics that are created, grow and are deleted."""

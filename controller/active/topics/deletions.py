@@ -1,0 +1,326 @@
+"""Topics that go, from their mark to their last znode.
+
+Runs in: the controller process of the active node, one object a term. Each step can be run again; a process that is killed leaves a
+mark in /admin/delete_topics, and the next active controller goes on from there. Kafka's own tools and other brokers make such
+marks as well.
+
+    mark in /admin/delete_topics
+        ->  TopicLeaving: topic out of the view, its replicas here are to go; UpdateMetadata with leader -2 to all brokers
+        ->  each replica on another broker: Offline, DeletionStarted: StopReplica, which deletes, under the epoch -2
+              NONE: DeletionSuccessful        an error, its broker away: DeletionIneligible
+            here: owners rename the directories, rows DELETED; coordinators forget its offsets; every partition worker has
+            followed the view: ReplicasSettled
+        ->  all are DeletionSuccessful: znodes removed, the mark last
+        ->  TopicRemoved: slots and name are free
+
+The znodes hold the name until then: a topic made under it finds neither files nor committed offsets of the old one. A replica that
+is Ineligible holds it too, until its broker starts again: no other process would ever remove its files. A reassignment in
+progress ends with its topic: replicas that it adds or removes are among those that go (docs/decisions/010), and so are those that
+an earlier one left to be deleted (`unwanted_replicas.py`).
+
+Source: Kafka `TopicDeletionManager`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+
+from headrace.controller.active.leaders.replica_states import ReplicaStatus
+from headrace.controller.active.term import RETRY_MS, Part, Term
+from headrace.controller.cluster import events
+from headrace.controller.cluster.known_cluster import Topic
+from headrace.controller.cluster.unwanted_replicas import unwanted_of
+from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper.errors import ControllerMoved, Node, ZkConflict, ZkError
+from headrace.controller.zookeeper.znodes import TopicAssignment
+from headrace.errors import ErrorCode
+from headrace.limits import DELETIONS_IN_FLIGHT_MAX
+
+ZNODES_PER_COMMIT = 500
+REFUSED_RETRY_MS = 5_000  # after an answer that names another error than a failed directory
+
+Replica = tuple[int, int]  # partition, broker
+
+_log = logging.getLogger(__name__)
+
+
+class Deletion:
+    """One topic's.
+
+    topic        as it was known; None: a mark without a topic
+    left         replicas that are not deleted yet
+    is_settled   whether everybody on this node has acted on it
+    is_removed   whether its znodes are being removed
+    """
+
+    __slots__ = ("is_removed", "is_settled", "left", "topic")
+
+    def __init__(self, topic: Topic | None) -> None:
+        self.topic = topic
+        self.left: set[Replica] = set(_replicas_of(topic)) if topic is not None else set()
+        self.is_settled = False
+        self.is_removed = False
+
+
+class Deletions(Part):
+    """Of marked topics. Where delete.topic.enable is off, marks of others are removed."""
+
+    def __init__(self, term: Term) -> None:
+        self._term = term
+        self._pending: dict[str, Deletion] = {}  # topics whose deletion has begun
+        self._removable: dict[str, None] = {}  # topics that nobody has any more
+        self._removals = 0  # tasks
+
+    def __contains__(self, name: object) -> bool:
+        """Whether a topic of this name is being deleted."""
+        return name in self._pending
+
+    # What happens
+
+    async def begin(self) -> None:
+        """The marks that the controller before left."""
+        self.marks_read(self._term.marked)
+
+    def marks_read(self, names: Iterable[str]) -> None:
+        """Have marked topics go. A mark without a topic is what a controller may leave that was killed."""
+        term = self._term
+        for name in names:
+            if name in self._pending or name in term.reservations:  # once it is written the marks are read again
+                continue
+            topic = term.known.topics.get(name) or term.known.released.get(name)
+            if not term.settings["delete.topic.enable"] and topic is not None:
+                _log.warning("deletion mark removed, delete.topic.enable=false topic=%s", name)
+                term.start(self._remove_mark(name))
+            elif topic is None:
+                term.start(self._begin_unknown(name))
+            else:
+                self._begin(name, topic)
+
+    def brokers_changed(self, gone: frozenset[int], come: frozenset[int]) -> None:
+        for name, deletion in list(self._pending.items()):
+            away = [replica for replica in deletion.left if replica[1] in gone and self._is_started(deletion, replica)]
+            if away:
+                self._move(deletion, away, ReplicaStatus.DELETION_INELIGIBLE)
+                _log.info("topic deletion is waiting for brokers topic=%s brokers=%s", name, _brokers_of(away))
+            self._stop(deletion, [replica for replica in deletion.left if replica[1] in come])
+
+    def directories_changed(self, broker: int) -> None:
+        for deletion in list(self._pending.values()):
+            waiting = [
+                replica for replica in deletion.left if replica[1] == broker and not self._is_started(deletion, replica)
+            ]
+            if waiting and self._term.liveness.is_live(broker):
+                self._start(deletion, waiting)
+
+    def replicas_settled(self, name: str) -> None:
+        deletion = self._pending.get(name)
+        if deletion is not None:
+            deletion.is_settled = True
+            node_id = self._term.known.node_id
+            self._succeed(name, deletion, [replica for replica in deletion.left if replica[1] == node_id])
+
+    async def mark(self, name: str) -> None:
+        """Say in ZooKeeper that a topic is to go; raises ZkError."""
+        transaction = self._term.guard.begin()
+        transaction.create(znodes.delete_topic_path(name))
+        try:
+            await self._term.commit(transaction)
+        except ControllerMoved:
+            raise
+        except ZkConflict:
+            pass  # marked already
+
+    # Replicas
+
+    def _begin(self, name: str, topic: Topic | None) -> None:
+        term = self._term
+        topic = _with_unwanted(topic) if topic is not None else None
+        deletion = self._pending[name] = Deletion(topic)
+        if topic is not None:
+            term.leaving[name] = topic
+        term.tell(events.TopicLeaving(name))
+        if topic is not None:
+            term.notices.tell_metadata(name)
+            self._stop(deletion, deletion.left)
+        _log.info(
+            "topic deletion started topic=%s replicas=%d replicas_here=%d",
+            name, len(deletion.left), len(term.known.leaving.get(name, ())),
+        )  # fmt: skip
+
+    async def _begin_unknown(self, name: str) -> None:
+        """Of a mark whose topic is not known here. It may have been read before the deletion ended that removed it; the name is free then.
+
+        Where ZooKeeper has the topic, its node says which replicas are to be stopped, whatever else of it can't be read. One that was
+        made after the mark is another topic: it stays, and the mark goes.
+        """
+        term = self._term
+        try:
+            mark, node = await term.zk.get_many([znodes.delete_topic_path(name), znodes.topic_path(name)])
+        except ZkError as failure:
+            _log.debug("deletion mark of an unknown topic not read, retrying later topic=%s reason=%s", name, failure)
+            return
+        if mark is None or term.is_over or name in self._pending or name in term.reservations:
+            return
+        if node is not None and (not term.settings["delete.topic.enable"] or mark.created_zxid < node.created_zxid):
+            _log.warning("deletion mark removed, topic kept topic=%s", name)
+            await self._remove_mark(name)
+            return
+        assignment = _assignment_of(name, node)
+        if assignment is not None:
+            topic_id, replicas, _adding, _removing, others = assignment
+            term.tell(events.TopicWritten(name, topic_id, replicas, {}, (None,) * len(replicas), others))
+        self._begin(name, term.known.topics.get(name) or term.known.released.get(name))
+
+    def _stop(self, deletion: Deletion, replicas: Iterable[Replica]) -> None:
+        """Have replicas deleted, those whose broker is there; the others are Ineligible, and waited for.
+
+        Whether a directory that failed is back, its broker knows better: what is known of that may be from before its start.
+        """
+        topic = deletion.topic
+        if topic is None:
+            return
+        liveness = self._term.liveness
+        there: list[Replica] = []
+        away: list[Replica] = []
+        for index, broker in replicas:
+            is_there = liveness.is_live(broker) and broker not in liveness.returning
+            (there if is_there else away).append((index, broker))
+        ineligible = ReplicaStatus.DELETION_INELIGIBLE
+        self._move(deletion, [one for one in away if self._status(deletion, one) is not ineligible], ineligible)
+        self._start(deletion, there)
+        if away:
+            _log.info("topic deletion is waiting for brokers topic=%s brokers=%s", topic.name, _brokers_of(away))
+
+    def _start(self, deletion: Deletion, replicas: list[Replica]) -> None:
+        self._move(deletion, replicas, ReplicaStatus.OFFLINE)
+        self._move(deletion, replicas, ReplicaStatus.DELETION_STARTED)
+
+    def _status(self, deletion: Deletion, replica: Replica) -> ReplicaStatus:
+        assert deletion.topic is not None
+        return self._term.states.replica_status(deletion.topic, *replica)
+
+    def _is_started(self, deletion: Deletion, replica: Replica) -> bool:
+        return self._status(deletion, replica) is ReplicaStatus.DELETION_STARTED
+
+    def _move(self, deletion: Deletion, replicas: Iterable[Replica], status: ReplicaStatus) -> None:
+        assert deletion.topic is not None
+        self._term.states.move_deleted(deletion.topic, replicas, status, self._stopped)
+
+    def _stopped(self, broker: int, name: str, index: int, error: ErrorCode) -> None:
+        """A broker's answer."""
+        deletion, replica = self._pending.get(name), (index, broker)
+        if deletion is None or replica not in deletion.left or self._term.is_over:
+            return
+        if not error:
+            self._succeed(name, deletion, [replica])
+            return
+        self._move(deletion, [replica], ReplicaStatus.DELETION_INELIGIBLE)
+        _log.warning("replica not deleted topic=%s partition=%d broker=%d error=%s", name, index, broker, error.name)
+        if error is not ErrorCode.KAFKA_STORAGE_ERROR:  # else its directory is back when the broker starts again
+            self._term.start(self._stop_again(deletion, replica))
+
+    async def _stop_again(self, deletion: Deletion, replica: Replica) -> None:
+        await self._term.tasks.sleep(REFUSED_RETRY_MS)
+        if replica in deletion.left and not self._term.is_over and not self._is_started(deletion, replica):
+            self._stop(deletion, [replica])
+
+    def _succeed(self, name: str, deletion: Deletion, replicas: list[Replica]) -> None:
+        if replicas:
+            self._move(deletion, replicas, ReplicaStatus.DELETION_SUCCESSFUL)
+            deletion.left.difference_update(replicas)
+        if deletion.is_settled and not deletion.left and not deletion.is_removed:
+            deletion.is_removed = True
+            self._removable[name] = None
+            self._start_removals()
+
+    # Znodes
+
+    def _start_removals(self) -> None:
+        while self._removable and self._removals < DELETIONS_IN_FLIGHT_MAX and not self._term.is_over:
+            name = next(iter(self._removable))
+            del self._removable[name]
+            self._removals += 1
+            self._term.start(self._remove_topic(name, self._pending[name]), self._removal_ended)
+
+    def _removal_ended(self) -> None:
+        self._removals -= 1
+        self._start_removals()
+
+    async def _remove_topic(self, name: str, deletion: Deletion) -> None:
+        term, zk = self._term, self._term.zk
+        while not term.is_over:
+            try:
+                paths = [
+                    *await zk.tree(znodes.topic_path(name)),
+                    *await zk.tree(znodes.topic_config_path(name)),
+                    *await zk.tree(znodes.delete_topic_path(name)),
+                ]
+                await self._remove(paths)
+                break
+            except ControllerMoved:
+                raise
+            except ZkError as failure:
+                _log.debug("topic deletion interrupted, retrying later topic=%s reason=%s", name, failure)
+                await term.tasks.sleep(RETRY_MS)
+        else:
+            return
+        self._end(name, deletion)
+
+    def _end(self, name: str, deletion: Deletion) -> None:
+        term = self._term
+        topic = deletion.topic
+        if topic is not None:
+            self._move(deletion, _replicas_of(topic), ReplicaStatus.NON_EXISTENT)
+            term.states.forget(topic)
+        self._pending.pop(name, None)
+        term.leaving.pop(name, None)
+        term.marked -= {name}
+        term.tell(events.TopicRemoved(name))
+        _log.info("topic deleted topic=%s", name)
+
+    async def _remove_mark(self, name: str) -> None:
+        try:
+            await self._remove([znodes.delete_topic_path(name)])
+        except ControllerMoved:
+            raise
+        except ZkConflict:
+            pass  # another client was faster
+
+    async def _remove(self, paths: list[str]) -> None:
+        for first in range(0, len(paths), ZNODES_PER_COMMIT):
+            transaction = self._term.guard.begin()
+            for path in paths[first : first + ZNODES_PER_COMMIT]:
+                transaction.delete(path)
+            await self._term.commit(transaction)
+
+
+def _assignment_of(name: str, node: Node | None) -> TopicAssignment | None:
+    """What a topic's node says; None where there is none, or it can't be read: the mark counts, and the topic's files stay."""
+    try:
+        return None if node is None else znodes.decode_topic(name, node.data)
+    except znodes.BadZnode as failure:
+        _log.error("replicas of a deleted topic are unknown, their files are kept reason=%s", failure)
+        return None
+
+
+def _with_unwanted(topic: Topic) -> Topic:
+    """The topic, with replicas that a reassignment took off their brokers and that are not deleted yet."""
+    unwanted = unwanted_of(topic.assignment)
+    if not unwanted:
+        return topic
+    rows = tuple((*row, *unwanted.get(index, ())) for index, row in enumerate(topic.replicas))
+    whole = Topic(
+        topic.name, topic.topic_id, rows, topic.configs, topic.states, topic.adding, topic.removing, topic.others
+    )
+    whole.past = topic.past
+    return whole
+
+
+def _replicas_of(topic: Topic) -> list[Replica]:
+    """All; those that a reassignment adds or removes are among them."""
+    return [(index, broker) for index, row in enumerate(topic.replicas) for broker in row]
+
+
+def _brokers_of(replicas: Iterable[Replica]) -> list[int]:
+    return sorted({broker for _index, broker in replicas})

@@ -1,0 +1,1 @@
+"""The group coordinator: one pure state machine for each partition of `__consumer_offsets`."""

@@ -1,0 +1,1 @@
+"""Connections of clients: sockets, their buffers, requests and the places of their responses."""

@@ -1,0 +1,1 @@
+"""Requests that read logs: fetches of clients and followers, and searches."""

@@ -1,0 +1,1 @@
+"""What carries coordinators: their partitions, their records, their clients."""

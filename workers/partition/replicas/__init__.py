@@ -1,0 +1,1 @@
+"""Replicas of a partition worker: which are held, how they are opened and closed, and what becomes of them."""
