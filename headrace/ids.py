@@ -29,6 +29,8 @@ NO_LOG_START: Final = -1  # of a follower's fetch that compares a batch: its off
 NO_GENERATION: Final = -1
 NO_TIMESTAMP_MS: Final = -1
 NO_PRODUCER_ID: Final = -1
+# Of a connection, where orders are not judged (`workers/coordinators/transaction/connection_order.py`)
+ANY_ORDER: Final = 1 << 62
 
 
 class TopicPartition(NamedTuple):

@@ -68,28 +68,24 @@ PEER_KEEPALIVE_IDLE_S: Final = 5  # in which nothing comes, before the other end
 PEER_KEEPALIVE_INTERVAL_S: Final = 1
 PEER_KEEPALIVE_PROBES: Final = 3  # without an answer: it is gone
 PEER_UNACKNOWLEDGED_MS: Final = 10_000  # for which what was sent may stay so
-PEER_SETUP_MS: Final = (
-    10_000  # for its name, the connection and the versions; Kafka's socket.connection.setup.timeout.ms
-)
+# for its name, the connection and the versions; Kafka's socket.connection.setup.timeout.ms
+PEER_SETUP_MS: Final = 10_000
 PEER_BACKOFF_FIRST_MS: Final = 50  # after a failure, doubled with each; Kafka's reconnect.backoff.ms, and its jitter
 PEER_BACKOFF_MAX_MS: Final = 1_000
 PEER_BACKOFF_JITTER: Final = 0.2  # either way
 RESOLVER_THREADS_MAX: Final = 4  # of a process: names of nodes that are looked up at once
 
 # Clients (`client/`)
-CLIENT_CHUNKS_MAX: Final = (
-    2  # of a partition that is read, fetched and not taken; Kafka 0.8's queued.max.message.chunks
-)
-CLIENT_FETCH_BYTES_MAX: Final = (
-    256 << 20
-)  # of one partition in one fetch: doubled up to here until a message of an old format fits
+# of a partition that is read, fetched and not taken; Kafka 0.8's queued.max.message.chunks
+CLIENT_CHUNKS_MAX: Final = 2
+# of one partition in one fetch: doubled up to here until a message of an old format fits
+CLIENT_FETCH_BYTES_MAX: Final = 256 << 20
 CLIENT_BUILDERS_BYTES_MAX: Final = 8 << 20  # of builders that a producer keeps for batches to come
 CLIENT_BATCHES_AHEAD_MAX: Final = 8  # that wait for a request, until a caller that sends many records waits for brokers
 CLIENT_AHEAD_WAIT_S_MAX: Final = 0.1  # of each such wait
 CLIENT_HURRY_S_MAX: Final = 1.0  # without such waits, after one that was in vain
-CLIENT_TURN_BYTES_MAX: Final = (
-    1 << 20
-)  # of batches that are closed between two turns of the engine, where records come at once
+# of batches that are closed between two turns of the engine, where records come at once
+CLIENT_TURN_BYTES_MAX: Final = 1 << 20
 CLIENT_RECEIVES_MAX: Final = 16  # of one socket in one turn, before the others have theirs
 LOOKUPS_MAX: Final = 64  # of schemas, that run at once in a process
 LOOKUP_TRIES_MAX: Final = 10  # of one send, each after a lookup that succeeded
@@ -111,20 +107,17 @@ ARENA_BYTES_MIN: Final = 1 << 18  # of a network worker
 ARENA_BLOCK_BYTES: Final = 64 * 1024  # places are whole ones; a receive buffer is two
 UNPLACED_RECEIVES_MAX: Final = 64  # of a connection that receives into the arena and places nothing
 ARENA_FRAME_SHARE: Final = 4  # of an arena, for one frame at most: a larger one is received as ever
-PLACED_BYTES_MIN: Final = (
-    16 * 1024
-)  # of a batch that is appended from where it was received; smaller ones are copied sooner
+# of a batch that is appended from where it was received; smaller ones are copied sooner
+PLACED_BYTES_MIN: Final = 16 * 1024
 SHM_SHARE_OF_MEMORY: Final = 100  # all shared memory of a node: one part in 100 of the machine's
 SHM_SHARE_OF_DIRECTORY: Final = 4  # and of /dev/shm, which others use as well
 REQUESTS_PER_CYCLE_MAX: Final = 512
-APPENDS_PER_CYCLE_MAX: Final = (
-    64  # requests of one ring to a partition worker: the first answers leave while others ask on
-)
+# requests of one ring to a partition worker: the first answers leave while others ask on
+APPENDS_PER_CYCLE_MAX: Final = 64
 GROUP_REQUESTS_PER_CYCLE_MAX: Final = 32  # the same, while groups ask: each costs more than a produce
 NETWORK_REQUESTS_PER_CYCLE_MAX: Final = 1_024  # of all connections of a network worker
-CONNECTION_REQUESTS_PER_CYCLE_MAX: Final = (
-    32  # of one of them; who pipelines more waits until the others had their turn
-)
+# of one of them; who pipelines more waits until the others had their turn
+CONNECTION_REQUESTS_PER_CYCLE_MAX: Final = 32
 NETWORK_CYCLE_MS_MAX: Final = 50  # in which a cycle takes requests; one that has begun is finished
 REQUEST_BYTES_PER_CYCLE_MAX: Final = 1 << 20  # of one ring: its writer fills it again while these are being written
 
@@ -144,9 +137,8 @@ PARKED_PRODUCES_MAX = 100_000  # acks=all requests of one partition worker that 
 RECEIVE_BYTES_HEAD: Final = 4 * 1024  # of a client's end: what a larger response begins with, to be copied
 RECEIVE_BYTES_FIRST: Final = 16 * 1024
 RECEIVE_BYTES_BUSY: Final = 128 * 1024  # of a connection whose socket holds more than fits; a larger frame takes more
-RECEIVE_BYTES_KEPT: Final = (
-    4 * 1024 * 1024
-)  # of a connection between two large frames, while it is busy and no other waits for memory
+# of a connection between two large frames, while it is busy and no other waits for memory
+RECEIVE_BYTES_KEPT: Final = 4 * 1024 * 1024
 FRAME_BYTES_AT_ONCE_MAX: Final = 16 << 20  # of a response, on the word of its size; a larger one's memory grows with it
 PIPELINED_REQUESTS_MAX: Final = 256  # in flight per connection; reading stops beyond
 PARKED_PARTITIONS_MAX: Final = 10_000  # that fetches of one connection wait for; reading stops beyond
@@ -334,12 +326,8 @@ MIRROR_SOURCES_MAX: Final = 64  # clusters that one mirror reads
 MIRROR_LANE_BYTES_MAX: Final = 8 << 20  # of one partition, fetched and not acknowledged
 MIRROR_BYTES_MAX: Final = 128 << 20  # the same, of one process
 MIRROR_PIECE_BYTES_MAX: Final = 512 << 10  # of records that become one batch, of v0 and v1 or by key, uncompressed
-MIRROR_CHUNK_BYTES_MAX: Final = (
-    4 << 20
-)  # of records that are divided by key under one record of the journal, uncompressed
-MIRROR_KEYED_PARTITIONS_MAX: Final = (
-    5_000  # of a target topic that is written by key: each position has two numbers for each
-)
+MIRROR_CHUNK_BYTES_MAX: Final = 4 << 20  # of records that one record of the journal divides by key, uncompressed
+MIRROR_KEYED_PARTITIONS_MAX: Final = 5_000  # of a target topic that is written by key
 MIRROR_ENTRIES_MAX: Final = 2_000  # of one batch of the translation topic; some 400 bytes each
 MIRROR_JOURNAL_BYTES_MAX: Final = 512 << 10  # the same, where records are larger
 MIRROR_CLAIMS_MAX: Final = 5  # tries to claim a partition, each overtaken by another mirror
@@ -354,6 +342,14 @@ TEMPLATES_MAX: Final = 4096
 CREATED_AT_ONCE_MAX: Final = (
     500  # topics of one request; the others are LEADER_NOT_AVAILABLE until the client asks again
 )
+TRANSACTIONAL_IDS_MAX: Final = 500_000  # of one partition of `__transaction_state`; some 1 KB each
+PARKED_REQUESTS_MAX: Final = 16  # of one transactional id: a client has one in flight
+EXPIRED_IDS_PER_STEP_MAX: Final = 1_000
+PRODUCER_IDS_AT_HAND: Final = 16  # of a partition worker, for transactional ids
+MARKERS_PER_REQUEST_MAX: Final = 5_000
+MARKERS_WAITING_MAX: Final = 50_000  # of a partition worker, appended and not committed
+MARKER_COMMIT_MS: Final = 5_000
+MARKER_ANSWER_MS: Final = 30_000
 LOGGED_ID_LENGTH_MAX: Final = 200  # of a transactional id in a log line
 ACCEPTS_PER_CYCLE_MAX: Final = 64
 SHARE_BYTES_MIN: Final = 16 * 1024

@@ -171,6 +171,7 @@ class SettingValues:
             "log.message.downconversion.enable",
             "headrace.validate.records.deep",
             "transaction.partition.verification.enable",
+            "headrace.transaction.connection.order",
             "headrace.flush.before.ack",
             "headrace.broker.requests.any.address",
             "remote.storage.enable",

@@ -236,14 +236,15 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("leader.replication.throttled.rate", _L, str(_LONG_MAX), "Bytes per second that this node sends for throttled partitions it leads; above that, out-of-sync followers get nothing.", 1, _LONG_MAX),
     # Producers
     Setting("producer.id.expiration.ms", _I, "86400000", "Idle time after which a producer id expires.", 1, _INT_MAX),
-    # Transactions: without effect until there is a coordinator
-    Setting("transactional.id.expiration.ms", _I, "604800000", "Without effect: transactions are not served yet.", 1, _INT_MAX),
-    Setting("transaction.max.timeout.ms", _I, "900000", "Without effect: transactions are not served yet.", 1, _INT_MAX),
-    Setting("transaction.partition.verification.enable", _B, "true", "Without effect: transactions are not served yet."),
-    Setting("transaction.state.log.num.partitions", _I, "50", "Without effect: transactions are not served yet.", 1, _INT_MAX),
-    Setting("transaction.state.log.replication.factor", _I, "3", "Without effect: transactions are not served yet.", 1, 32767),
-    Setting("transaction.state.log.min.isr", _I, "2", "Without effect: transactions are not served yet.", 1, _INT_MAX),
-    Setting("transaction.state.log.segment.bytes", _I, "104857600", "Without effect: transactions are not served yet.", 1, _INT_MAX),
+    # Transactions
+    Setting("transactional.id.expiration.ms", _I, "604800000", "Idle time after which a transactional id is removed.", 1, _INT_MAX),
+    Setting("transaction.max.timeout.ms", _I, "900000", "Longest transaction timeout that a producer may ask for.", 1, _INT_MAX),
+    Setting("transaction.partition.verification.enable", _B, "true", "Without effect: leaders do not verify transactional batches yet."),
+    Setting("transaction.state.log.num.partitions", _I, "50", "Partitions of __transaction_state when it is created.", 1, _INT_MAX),
+    Setting("transaction.state.log.replication.factor", _I, "3", "Replicas of __transaction_state; fewer if fewer nodes are alive when it is created.", 1, 32767),
+    Setting("transaction.state.log.min.isr", _I, "2", "min.insync.replicas of __transaction_state when it is created; at most its replicas.", 1, _INT_MAX),
+    Setting("transaction.state.log.segment.bytes", _I, "104857600", "Segment size of __transaction_state.", 14, _INT_MAX),
+    Setting("headrace.transaction.connection.order", _B, "true", "Refuse requests of a producer that come over an older connection than its last one; false: where a proxy pools connections."),
     # Groups and offsets
     Setting("offsets.topic.num.partitions", _I, "50", "Partitions of __consumer_offsets when it is created.", 1, _INT_MAX),
     Setting("offsets.topic.replication.factor", _I, "3", "Replicas of __consumer_offsets; fewer if fewer nodes are alive when it is created.", 1, 32767),

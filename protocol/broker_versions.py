@@ -60,10 +60,12 @@ ACCEPTED: Final[dict[int, tuple[int, int]]] = {
     ApiKey.STOP_REPLICA: (0, 4),
     ApiKey.UPDATE_METADATA: (0, 8),
     ApiKey.CONTROLLED_SHUTDOWN: (0, 3),
+    ApiKey.ADD_PARTITIONS_TO_TXN: (0, 5),
+    ApiKey.WRITE_TXN_MARKERS: (0, 1),
     ApiKey.ALTER_PARTITION: (0, 3),
     ApiKey.ALLOCATE_PRODUCER_IDS: (0, 0),
 }
-NEGOTIATED: Final = frozenset((ApiKey.ALTER_PARTITION, ApiKey.ALLOCATE_PRODUCER_IDS))
+NEGOTIATED: Final = frozenset((ApiKey.ADD_PARTITIONS_TO_TXN, ApiKey.ALTER_PARTITION, ApiKey.ALLOCATE_PRODUCER_IDS))
 
 SERVED: Final[dict[int, tuple[int, int]]] = ADVERTISED | ACCEPTED
 # A broker asks ApiVersions as clients do: without these in the answer it neither changes an ISR nor gets producer ids

@@ -9,12 +9,24 @@ Source: Kafka `ControlRecordType`, `EndTransactionMarker`; KIP-98.
 from __future__ import annotations
 
 from struct import Struct
-from typing import Final
+from typing import Final, NamedTuple
 
 CONTROL_KEY: Final = Struct(">hh")
 MARKER_VALUE: Final = Struct(">hi")
 ABORT: Final = 0
 COMMIT: Final = 1
+
+
+class EndMarker(NamedTuple):
+    """What ends a producer's transaction in one partition.
+
+    coordinator_epoch   leader epoch of the coordinator's partition: one of an earlier coordinator is refused
+    """
+
+    producer_id: int
+    epoch: int
+    coordinator_epoch: int
+    is_abort: bool
 
 
 def control_type(key: bytes | None) -> int | None:

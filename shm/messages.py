@@ -59,6 +59,10 @@ asked, and those of `RequestKind`, which no client can send:
                      ( key 4 | count 4 | count x ( epoch 4 | start offset 8 ) )
     UPKEEP_RESULT    error 2
     DESCRIBED_LOG    slot 4 | key 4
+    WRITE_MARKERS    n x MARKER: slot 4 | key 4 | producer id 8 | coordinator epoch 4 | producer epoch 2 | is abort 1:
+                     ends of transactions, to the owners of their partitions. The reply is n x error 2
+    ORDER            order 8: of a connection (`coordinators/transaction/connection_order.py`), before the body of a
+                     request of a transactional producer
 
 UPKEEP_RESULT is the reply to the first three; FOLLOWED has none. The body of a DescribeProducers is n x DESCRIBED_LOG, its
 reply in that order. All of these may be asked again at any time. The body of a JoinGroup begins with who sent it, which the
@@ -106,6 +110,7 @@ class RequestKind(IntEnum):
     NEW_REPLICAS = -7
     AHEAD_LOG = -8
     LOG_EPOCHS = -9
+    WRITE_MARKERS = -10
 
 
 class ReplyStatus(IntEnum):
@@ -163,6 +168,9 @@ SWAPPED_SEGMENT: Final = Struct("=qq")
 BASE_OFFSET_ENTRY: Final = Struct("=q")
 UPKEEP_RESULT: Final = Struct("=h")
 DESCRIBED_LOG: Final = Struct("=II")
+MARKER: Final = Struct("=IIqihB")
+MARKER_RESULT: Final = Struct("=h")
+ORDER: Final = Struct("=q")
 CLIENT_HEADER: Final = Struct("=HH")
 
 

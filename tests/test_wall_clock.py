@@ -43,6 +43,8 @@ USES = {
         "what dates in producers' snapshots are compared with: they only rank",
     ),
     "workers/partition/replicas/log_dir_moves.py": (2, "record timestamps"),
+    "workers/partition/coordination/marker_writes.py": (1, "record timestamps"),
+    "workers/partition/coordination/transaction_host.py": (1, "dates of transactions"),
     "workers/partition/worker.py": (3, "record timestamps, dates of commits"),
 }
 

@@ -131,13 +131,15 @@ class ProducerState:
     def check(
         self, producer_id: int, epoch: int, first_sequence: int, last_delta: int, is_transactional: int = 0
     ) -> tuple[int, Appended | None]:
-        """Judge a batch before it is appended.
+        """Judge a batch before it is appended. One of a coordinator has no sequence: its epoch alone is judged.
 
         returns   (error, None), (0, None) for the next batch, or (0, the batch that it repeats)
         """
         producer = self.producers.get(producer_id)
         if producer is None:
             return _NEXT  # KIP-360: it was forgotten. What comes behind a refused batch does not get here (`refused_producers.py`)
+        if first_sequence < 0:
+            return (_OLD_EPOCH, None) if epoch < producer.epoch else _NEXT
         if epoch == producer.epoch:
             batches = producer.batches
             if first_sequence == (batches[-1].last_sequence + 1 if batches else 0) & SEQUENCE_MASK:
@@ -182,14 +184,16 @@ class ProducerState:
         if is_transactional and producer.txn_first_offset < 0:
             producer.txn_first_offset = first_offset
             self._ongoing[first_offset] = producer_id
+        producer.last_timestamp_ms = timestamp_ms
+        producer.seen_ms = self.now_ms
+        if first_sequence < 0:
+            return
         producer.is_behind = False  # this is its last batch, whatever came before
         last_sequence = (first_sequence + last_delta) & SEQUENCE_MASK
         batches = producer.batches
         batches.append(Appended(first_sequence, last_sequence, first_offset, first_offset + last_delta, timestamp_ms))
         if len(batches) > BATCHES_KEPT:
             del batches[0]
-        producer.last_timestamp_ms = timestamp_ms
-        producer.seen_ms = self.now_ms
 
     def check_marker(self, producer_id: int, epoch: int, coordinator_epoch: int) -> int:
         """Judge an end-of-transaction marker of the coordinator; the error, or 0. source: Kafka `ProducerAppendInfo`"""

@@ -1,4 +1,4 @@
-"""What a leader appends: batches of clients, and the markers that end transactions for the coordinator.
+"""What a leader appends: batches of clients and of coordinators, and the markers that end transactions.
 
 The append is the node's hot path. For a call with n batches of s bytes in all it costs, checksum and page cache apart:
 
@@ -69,10 +69,19 @@ class LeaderAppend:
         self._producers = producers
         self._latch = latch
 
-    def append(self, batches: list[memoryview], leader_epoch: int, config: LogConfig, now_ms: int) -> list[Result]:
-        """Check, stamp and write client batches, one result for each.
+    def append(
+        self,
+        batches: list[memoryview],
+        leader_epoch: int,
+        config: LogConfig,
+        now_ms: int,
+        is_of_coordinator: bool = False,
+    ) -> list[Result]:
+        """Check, stamp and write batches, one result for each.
 
-        batches   each one produce payload, writable, in the order of arrival; stamped in place
+        batches             each one produce payload, writable, in the order of arrival; stamped in place
+        is_of_coordinator   the node's own coordinator made them: one with a producer id has no sequence, and is judged by
+                            its epoch alone
         returns   (0, base offset, log append time or -1), or (error, -1, -1) for a batch that was refused; a
                   duplicate of an idempotent producer is answered with the offset it had
         raises    StorageFailed, where the disk refused: the log is out of service, and what became of the batches
@@ -118,7 +127,7 @@ class LeaderAppend:
                 or (producer_id >= 0 and (sequence < 0 or producer_epoch < 0))
                 or crc_from(batch, ATTRIBUTES_POSITION) != crc
             ):
-                fault = fault_of(batch, rules_at(config, now_ms))
+                fault = fault_of(batch, rules_at(config, now_ms), may_lack_sequence=is_of_coordinator)
                 if fault:
                     results.append((int(fault), -1, -1))
                     continue

@@ -35,6 +35,7 @@ from headrace.protocol.record_batch import (
     LOG_OVERHEAD_BYTES,
     MAGIC_POSITION,
     MAGIC_V2,
+    NO_SEQUENCE,
     RECORD_BYTES_MIN,
     TRANSACTIONAL_BIT,
     compute_crc,
@@ -82,10 +83,13 @@ def bounds_at(config: LogConfig, now_ms: int) -> tuple[int, bool, int, int]:
     )
 
 
-def fault_of(batch: memoryview, rules: BatchRules) -> ErrorCode:
-    """Why a batch is refused; NONE where it is not."""
+def fault_of(batch: memoryview, rules: BatchRules, *, may_lack_sequence: bool = False) -> ErrorCode:
+    """Why a batch is refused; NONE where it is not.
+
+    may_lack_sequence   a coordinator made it, whose batches of a producer have none
+    """
     fault = _fault_of_shape(batch, rules.max_message_bytes)
-    return fault if fault is not ErrorCode.NONE else _fault_of_header(batch, rules)
+    return fault if fault is not ErrorCode.NONE else _fault_of_header(batch, rules, may_lack_sequence)
 
 
 def _fault_of_shape(batch: memoryview, max_message_bytes: int) -> ErrorCode:
@@ -108,14 +112,15 @@ def _fault_of_shape(batch: memoryview, max_message_bytes: int) -> ErrorCode:
     return ErrorCode.NONE if compute_crc(batch) == crc else ErrorCode.CORRUPT_MESSAGE
 
 
-def _fault_of_header(batch: memoryview, rules: BatchRules) -> ErrorCode:
+def _fault_of_header(batch: memoryview, rules: BatchRules, may_lack_sequence: bool) -> ErrorCode:
     (
         base_offset, _length, _epoch, _magic, _crc, attributes, last_delta,
         base_timestamp, max_timestamp, producer_id, producer_epoch, sequence, count,
     ) = unpack_header(batch, 0)  # fmt: skip
     if base_offset or count <= 0 or last_delta != count - 1 or attributes & CONTROL_BIT:
         return ErrorCode.INVALID_RECORD
-    if producer_id >= 0 and (sequence < 0 or producer_epoch < 0):
+    lacks_sequence = sequence < 0 and not (may_lack_sequence and sequence == NO_SEQUENCE)
+    if producer_id >= 0 and (lacks_sequence or producer_epoch < 0):
         return ErrorCode.INVALID_RECORD
     if attributes & CODEC_MASK > CODEC_MAX:
         return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE

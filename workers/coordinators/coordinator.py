@@ -4,6 +4,7 @@
     Unloaded       this node leads the partition no more: the senders of what waits are notified
     Appended       an `Append` is committed: it is in the log, and the high watermark has passed it
     AppendFailed   it is not, or was not in time
+    AppendLate     it was not in time, and its outcome comes still: of kinds that wait for it
     Upkeep         now and then: what is too old can go
     TopicsDeleted  so that nothing of them has to be kept
 
@@ -44,6 +45,12 @@ class AppendFailed(NamedTuple):
 
     what: Any
     error: ErrorCode
+
+
+class AppendLate(NamedTuple):
+    """`what` of the Append. Its record is in the log, and may be committed yet."""
+
+    what: Any
 
 
 class Upkeep(NamedTuple):

@@ -80,7 +80,6 @@ class Context:
         rate = self.settings["leader.replication.throttled.rate"]
         counters = [seat.processes.counters(each) for each in wiring.network_ids]
         self.throttle = LeaderThrottle(self.node_id, rate, seat.counters, counters)
-        self.transaction_notices = OncePerInterval()  # of transactional producers that were refused
         self.batch_notices = OncePerInterval()  # of batches that could not be opened
         self.heavy_requests = 0  # of this cycle (`opening_budget.py`, `look_ups.py`)
         self.is_clock_due = False  # a request read files: the time is looked at before the next one

@@ -436,6 +436,7 @@ class NetworkLoop(Process):
         if len(connection.outbox):
             sent_before = connection.outbox.bytes_sent
             try:
+                connection.order = connection.order or self._context.clock.monotonic_ns()
                 is_all_sent = connection.outbox.send(connection.sock)
             except OSError as failure:
                 if failure.filename is not None:

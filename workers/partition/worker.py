@@ -14,7 +14,7 @@ meanwhile.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from headrace.clock import Clock, SystemClock
 from headrace.limits import IDLE_WAIT_MAX_MS, TIMED_WAIT_MAX_MS
@@ -30,6 +30,8 @@ from headrace.workers.partition.coordination.coordinator_host import Coordinator
 from headrace.workers.partition.coordination.group_requests import GroupRequests
 from headrace.workers.partition.coordination.groups import Groups
 from headrace.workers.partition.coordination.known_topics import KnownTopics
+from headrace.workers.partition.coordination.marker_writes import MarkerWrites
+from headrace.workers.partition.coordination.transaction_host import TransactionHost
 from headrace.workers.partition.intake import Intake
 from headrace.workers.partition.produce_purgatory import ProducePurgatory
 from headrace.workers.partition.producer_description import ProducerDescription
@@ -69,11 +71,16 @@ class PartitionWorker(duty_cycle.Process):
         self._groups = CoordinatorHost(
             Groups(seat), self._topics, seat, self._answers, self._replicas.by_slot, clock.now_ms()
         )
+        self._transactions = TransactionHost(seat, self._topics, self._answers, self._replicas.by_slot, clock)
+        self._hosts: tuple[CoordinatorHost[Any], ...] = (self._groups, self._transactions.host)
+        self._markers = MarkerWrites(self._replicas.by_slot, self._hosts, clock)
         self._moves = LogDirMoves(self._replicas, clock)
         self._upkeep = Upkeep(self._replicas.by_slot, self._moves.is_moving, self._deletions, self._live)
         handlers = {
             **self._upkeep.handlers(),
             **GroupRequests(self._groups).handlers(),
+            **self._transactions.handlers(),
+            **self._markers.handlers(),
             **self._moves.handlers(),
             **NewReplicas(self._replicas).handlers(),
             **LogEpochs(self._replicas.by_slot).handlers(),
@@ -99,6 +106,7 @@ class PartitionWorker(duty_cycle.Process):
             self._fetchers = Fetchers(
                 options, self._peers, clock, self._moves.follow_cut, seat.partitions.rows, _throttle_of(seat)
             )
+        self._transactions.connect(self._mailbox, self._markers, self._peers)
         self._appender = Appender(seat, self._replicas, self._answers, self._purgatory)
         self._isr = IsrKeeper(
             self._replicas.by_slot, self._live, self._mailbox, seat.wiring.controller_id, self._deletions.check
@@ -109,13 +117,17 @@ class PartitionWorker(duty_cycle.Process):
         self._moved.observe_ends(self._answers.wake_followers)
         self._moved.observe(self._answers.wake_fetches)
         self._moved.observe(self._purgatory.complete, self._purgatory.waiting)
-        self._moved.observe(self._groups.moved, self._groups.waiting)
+        for host in self._hosts:
+            self._moved.observe(host.moved, host.waiting)
+        self._moved.observe(self._markers.check, self._markers.waiting)
         self._moved.observe(self._deletions.check, self._deletions.waiting)
         self._moved.observe_roles(self._isr.follow_role)
         if self._fetchers is not None:
             self._moved.observe(self._fetchers.note_moved, self._fetchers)
             self._moved.observe_roles(self._fetchers.follow_role)
-        self._moved.observe_roles(self._groups.follow_role)
+        for host in self._hosts:
+            self._moved.observe_roles(host.follow_role)
+        self._moved.observe_roles(self._markers.follow_role)
         self._moved.observe_roles(self._note_role)
         self._view_version = 0
         self._followed_version = 0
@@ -129,7 +141,8 @@ class PartitionWorker(duty_cycle.Process):
         now_ms = self._clock.now_ms()
         monotonic_ms = self._clock.monotonic_ns() // 1_000_000
         self._live.now_ms = monotonic_ms
-        self._groups.turn(now_ms, monotonic_ms)
+        for host in self._hosts:
+            host.turn(now_ms, monotonic_ms)
         if seat.view.version() != self._view_version:
             self._follow_view()
         elif self._replicas.has_unopened and not self._is_closing:
@@ -142,7 +155,7 @@ class PartitionWorker(duty_cycle.Process):
             done += self._fetchers.do_work(now_ms)
             self._replicas.failures.spend(monotonic_ms)
         done += self._moved.tell()
-        done += self._groups.do_work()
+        done += self._groups.do_work() + self._transactions.do_work(monotonic_ms)
         self._note_followed()
         if not self._replicas.has_unopened:
             done += self._moves.do_work()
@@ -154,6 +167,7 @@ class PartitionWorker(duty_cycle.Process):
             self._ahead.add(self._moved.take_ahead())
             self._ahead.tell(monotonic_ms)
             self._deletions.expire(monotonic_ms)
+            self._markers.expire()
             self._replicas.tick(monotonic_ms)
         done += self._moved.tell()
         done += self._replicas.has_unopened and not self._is_closing
@@ -177,7 +191,9 @@ class PartitionWorker(duty_cycle.Process):
         """Say which view was acted on to the end: all logs are open, what goes is gone, and groups have forgotten what is deleted."""
         if self._followed_version == self._view_version:
             return
-        if self._replicas.has_unopened or self._replicas.has_owed or not self._groups.has_followed:
+        if self._replicas.has_unopened or self._replicas.has_owed:
+            return
+        if not all(host.has_followed for host in self._hosts):
             return
         self._followed_version = self._view_version
         self._seat.set_followed(self._view_version)
@@ -191,6 +207,7 @@ class PartitionWorker(duty_cycle.Process):
     def sleep_bound_ms(self) -> int:
         """How long the loop may sleep when there was nothing to do."""
         bound_ms = self._groups.sleep_bound_ms(TIMED_WAIT_MAX_MS if self._has_timed() else IDLE_WAIT_MAX_MS)
+        bound_ms = self._transactions.sleep_bound_ms(bound_ms)
         if self._fetchers is not None and self._peers is not None:
             bound_ms = self._peers.sleep_bound_ms(self._fetchers.sleep_bound_ms(bound_ms))
         return bound_ms
@@ -198,7 +215,11 @@ class PartitionWorker(duty_cycle.Process):
     def _has_timed(self) -> bool:
         """Whether something will be due that is checked in each cycle."""
         return bool(
-            self._purgatory.waiting or self._deletions.waiting or self._isr.has_failed or self._replicas.has_flush_times
+            self._purgatory.waiting
+            or self._deletions.waiting
+            or self._markers.waiting
+            or self._isr.has_failed
+            or self._replicas.has_flush_times
         )
 
     def is_ready(self) -> bool:
@@ -230,7 +251,10 @@ class PartitionWorker(duty_cycle.Process):
         if has_new_brokers:
             self._isr.follow_brokers()
             self._deletions.check_all()
-        self._groups.follow(self._topics.follow(view, changes), changes)
+        gone = self._topics.follow(view, changes)
+        for host in self._hosts:
+            host.follow(gone, changes)
+        self._transactions.follow(view)
         self._view_version = version
 
     def _open_some(self) -> None:
@@ -240,7 +264,8 @@ class PartitionWorker(duty_cycle.Process):
 
     def _note_opened(self) -> None:
         """Roles are followed before any request is taken. Copies move on when all that the view wants is open."""
-        self._groups.turn(self._clock.now_ms(), self._clock.monotonic_ns() // 1_000_000)  # opening logs took its time
+        for host in self._hosts:  # opening logs took its time
+            host.turn(self._clock.now_ms(), self._clock.monotonic_ns() // 1_000_000)
         self._moved.tell()
         self._opened.add(self._replicas.take_opened())
         monotonic_ms = self._clock.monotonic_ns() // 1_000_000

@@ -9,7 +9,6 @@ from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, decode_response
 from headrace.protocol.frames import build_request
-from headrace.protocol.record_batch import TRANSACTIONAL_BIT, build_batch
 from headrace.shm.counters import CONNECTIONS_CLOSED_BAD
 from headrace.workers.network.forwarding import group_owners
 from headrace.workers.network.handlers import (
@@ -96,17 +95,6 @@ def test_names_that_no_topic_has_are_not_kept(rig):
     [topic] = answer(rig, ApiKey.PRODUCE, 8).responses
     assert topic.partition_responses[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert len(a00_produce._templates) == before
-
-
-def test_a_batch_of_a_transaction_that_nobody_can_end_is_refused(rig):
-    request = messages.ProduceRequest
-    batch = build_batch(
-        [(None, b"v")], timestamp_ms=1, producer_id=7, producer_epoch=0, base_sequence=0, attributes=TRANSACTIONAL_BIT
-    )
-    data = [request.TopicProduceData("t", [request.PartitionProduceData(0, batch)])]
-    send(rig, ApiKey.PRODUCE, 8, request(transactional_id="t", acks=-1, timeout_ms=1000, topic_data=data))
-    [topic] = answer(rig, ApiKey.PRODUCE, 8).responses
-    assert topic.partition_responses[0].error_code == ErrorCode.INVALID_TXN_STATE
 
 
 def naming(key, count):

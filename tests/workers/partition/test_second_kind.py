@@ -119,7 +119,7 @@ assert all(hasattr(Ballots, "on_" + event.__name__.lower()) for event in HOST_EV
 
 class BallotKind:
     name, topic, partition_count = "ballots", TOPIC, 1
-    codec, commit_timeout_ms, upkeep_interval_ms = 0, 5_000, 60_000
+    codec, commit_timeout_ms, upkeep_interval_ms, waits_for_late = 0, 5_000, 60_000, False
 
     def __init__(self):
         self.performed, self.records, self.flushed, self.unloaded = [], [], 0, []

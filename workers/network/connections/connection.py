@@ -108,6 +108,7 @@ class Connection(PlacedFrames):
         "last_topic",
         "may_be_broker",
         "missing",
+        "order",
         "outbox",
         "parked_partitions",
         "peer",
@@ -142,6 +143,7 @@ class Connection(PlacedFrames):
         self._client_id_end = NO_CLIENT_ID
         self.serial = serial
         self.frame_bytes_max = frame_bytes_max
+        self.order = 0  # CLOCK_MONOTONIC in ns when its first answer was written; 0: none was
         self.outbox = Outbox()
         self.exchanges: deque[Exchange] = deque()  # add by `expect`
         self._large: Exchange | None = None  # the last one whose answer may be large
@@ -360,6 +362,7 @@ class Connection(PlacedFrames):
         """
         self.exchanges.clear()
         self._large = None
+        self.order = 0  # CLOCK_MONOTONIC in ns when its first answer was written; 0: none was
         self.outbox = Outbox()
         self._let_block_go()
         self._buffer = _NO_BUFFER

@@ -22,7 +22,6 @@ from headrace.workers.network.forwarding.group_owners import first_group_id, for
 OF_CONTROLLER: Final = (
     ApiKey.CREATE_TOPICS,
     ApiKey.DELETE_TOPICS,
-    ApiKey.INIT_PRODUCER_ID,
     ApiKey.ALTER_CONFIGS,
     ApiKey.CREATE_PARTITIONS,
     ApiKey.ELECT_LEADERS,

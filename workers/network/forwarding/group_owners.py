@@ -53,10 +53,15 @@ def check_named(context: Context, groups: Sequence[str]) -> None:
 
 def with_offsets_topic(context: Context, exchange: Exchange, then: Callable[[], None]) -> None:
     """Call `then` once `__consumer_offsets` is there, or could not be made."""
-    if OFFSETS_TOPIC in context.view.topics:
+    with_topic(context, exchange, OFFSETS_TOPIC, then)
+
+
+def with_topic(context: Context, exchange: Exchange, name: str, then: Callable[[], None]) -> None:
+    """The same of another internal topic."""
+    if name in context.view.topics:
         then()
         return
-    topic = messages.CreateTopicsRequest.CreatableTopic(name=OFFSETS_TOPIC, num_partitions=-1, replication_factor=-1)
+    topic = messages.CreateTopicsRequest.CreatableTopic(name=name, num_partitions=-1, replication_factor=-1)
     request = messages.CreateTopicsRequest(topics=[topic], timeout_ms=CREATE_TIMEOUT_MS)
 
     def made(_response: memoryview | None) -> None:

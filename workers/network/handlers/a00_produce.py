@@ -26,7 +26,6 @@ from headrace.protocol.record_batch import (
     HEADER_BYTES,
     MAGIC_POSITION,
     MAGIC_V2,
-    TRANSACTIONAL_BIT,
 )
 from headrace.settings import topic_values
 from headrace.shm.counters import PRODUCE_REQUESTS
@@ -221,8 +220,6 @@ def _refusal(context: Context, version: int, acks: int, records: memoryview | No
         return ErrorCode.INVALID_RECORD
     if records[MAGIC_POSITION] == MAGIC_V2:
         attributes = records[ATTRIBUTES_LOW_POSITION]
-        if attributes & TRANSACTIONAL_BIT:  # no coordinator here would ever end it, and its readers wait for that
-            return ErrorCode.INVALID_TXN_STATE
         if attributes & CODEC_MASK == CODEC_ZSTD and version < VERSION_OF_ZSTD:
             return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
     return 0

@@ -1,49 +1,41 @@
-"""FindCoordinator (key 10), v0 to v4: the leader of the offsets partition that a group belongs to.
+"""FindCoordinator (key 10), v0 to v4: the leader of the partition that a group or a transactional id belongs to.
 
-The first one makes `__consumer_offsets`. Transactions have no coordinator yet, and a producer is told so at once:
-CLUSTER_AUTHORIZATION_FAILED is the one code that every client takes for final *and* that Java shows our message with
-(docs/decisions/018). The node's log names the producer.
+The first one of its kind makes `__consumer_offsets` or `__transaction_state`.
 
 Source: Kafka `KafkaApis.handleFindCoordinatorRequest`; KIP-699 for several keys at once.
 """
 
 from __future__ import annotations
 
-import logging
 from typing import Final
 
 from headrace.errors import ErrorCode
-from headrace.ids import OFFSETS_TOPIC
-from headrace.limits import LOGGED_ID_LENGTH_MAX
+from headrace.ids import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
 from headrace.workers.network.connections.exchange import Exchange
 from headrace.workers.network.context import Context
 from headrace.workers.network.forwarding.group_owners import check_named, partition_of_group, with_offsets_topic
+from headrace.workers.network.forwarding.transaction_owners import partition_of_transaction, with_transactions_topic
 
 VERSION_OF_MANY_KEYS: Final = 4
 GROUP: Final = 0
 TRANSACTION: Final = 1
 NO_COORDINATOR: Final = "no coordinator is available: {}"
-NO_TRANSACTIONS: Final = (
-    "this node does not serve transactions yet: use an idempotent producer without a transactional id"
-)
-
-_log: Final = logging.getLogger(__name__)
 
 _Coordinator = messages.FindCoordinatorResponse.Coordinator
 
 
 def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
-    """Answer from the view, after the offsets topic was made."""
+    """Answer from the view, after the topic was made."""
     request = decode_request(ApiKey.FIND_COORDINATOR, exchange.api_version, body)
     check_named(context, request.coordinator_keys or ())
     if request.key_type == GROUP:
         with_offsets_topic(context, exchange, lambda: _respond(context, exchange, request))
+    elif request.key_type == TRANSACTION:
+        with_transactions_topic(context, exchange, lambda: _respond(context, exchange, request))
     else:
-        if request.key_type == TRANSACTION:
-            _warn(context, exchange, request)
         _respond(context, exchange, request)
 
 
@@ -65,34 +57,20 @@ def _respond(context: Context, exchange: Exchange, request: messages.FindCoordin
 
 
 def _find(context: Context, key_type: int, key: str) -> _Coordinator:
-    if key_type == TRANSACTION:
-        return _refuse(key, ErrorCode.CLUSTER_AUTHORIZATION_FAILED, NO_TRANSACTIONS)
-    if key_type != GROUP:
+    if key_type not in (GROUP, TRANSACTION):
         return _refuse(key, ErrorCode.INVALID_REQUEST, f"key type {key_type} is neither group nor transaction")
-    partition = partition_of_group(context, key)
-    route = context.routes.partition(OFFSETS_TOPIC, partition)
+    is_group = key_type == GROUP
+    topic = OFFSETS_TOPIC if is_group else TRANSACTIONS_TOPIC
+    partition = partition_of_group(context, key) if is_group else partition_of_transaction(context, key)
+    route = context.routes.partition(topic, partition)
     if route is None:
-        return _refuse(key, ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{OFFSETS_TOPIC} could not be created yet")
+        return _refuse(key, ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{topic} could not be created yet")
     broker = context.view.brokers.get(route.leader)
     if broker is None:
-        return _refuse(key, ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{OFFSETS_TOPIC}-{partition} has no leader")
+        return _refuse(key, ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{topic}-{partition} has no leader")
     return _Coordinator(
         key=key, node_id=broker.node_id, host=broker.host, port=broker.port, error_code=0, error_message=None
     )
-
-
-def _warn(context: Context, exchange: Exchange, request: messages.FindCoordinatorRequest) -> None:
-    """One line a peer and interval: the operator learns why that producer ended."""
-    connection = exchange.connection
-    host = connection.peer.rpartition(":")[0]
-    if context.transaction_notices.is_due(host, connection.client_id, context.now_ms):
-        key = request.key or next(iter(request.coordinator_keys or ()), "")
-        _log.warning(
-            "transactional producer refused, transactions are not served yet peer=%s client_id=%s transactional_id=%s",
-            connection.peer,
-            connection.client_id,
-            key[:LOGGED_ID_LENGTH_MAX],
-        )
 
 
 def _refuse(key: str, error: ErrorCode, why: str) -> _Coordinator:

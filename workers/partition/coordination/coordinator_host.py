@@ -24,13 +24,15 @@ from __future__ import annotations
 import itertools
 import logging
 from collections import deque
-from typing import Any, Final, Generic
+from collections.abc import Callable
+from typing import Any, Final, Generic, NamedTuple
 
 from headrace.backoff import pause_after
 from headrace.errors import ErrorCode, Fenced, StorageExhausted, StorageFailed
 from headrace.ids import coordinator_partition
 from headrace.limits import COORDINATOR_TIMERS_MAX, RELOAD_FIRST_MS, RELOAD_MAX_MS
 from headrace.log.disk import storage_failure
+from headrace.protocol.control_record import EndMarker
 from headrace.protocol.record_batch import HEADER_BYTES
 from headrace.runtime.deadlines import NEVER, Deadlines
 from headrace.shm.cluster_view import Changes
@@ -40,6 +42,7 @@ from headrace.workers.coordinators.coordinator import (
     NO_ROOM,
     Appended,
     AppendFailed,
+    AppendLate,
     Loaded,
     TopicsDeleted,
     Unloaded,
@@ -55,6 +58,7 @@ from headrace.workers.partition.coordination.steady_clock import SteadyClock
 from headrace.workers.partition.replicas.replica import Replica
 
 LOAD_BYTES_PER_CYCLE: Final = 1024 * 1024
+COMMIT_CHECK_MS: Final = 20  # between two looks whether what was loaded is committed
 BATCH_BYTES_WANTED: Final = 256 * 1024  # a batch takes further appends up to here
 
 # A full disk gives no group another coordinator. A member that is sent to look for one is out of its group before it is back:
@@ -65,6 +69,16 @@ _COMMITS_DUE: Final = "commits due"
 _new: Final = tuple.__new__  # a third of the time of a NamedTuple's own constructor
 
 _log: Final = logging.getLogger(__name__)
+
+
+class _Marker(NamedTuple):
+    """The end of a transaction in a coordinator's log, in its place among the appends.
+
+    on_done   called with the error, or NONE once it is committed and the coordinator has it
+    """
+
+    event: Any
+    on_done: Callable[[ErrorCode], None]
 
 
 class Hosted(Generic[C]):
@@ -89,7 +103,7 @@ class Hosted(Generic[C]):
         self.is_hosted = True
         self.commit_timer = 0
         self.appends: list[Append] = []
-        self.waiting: deque[tuple[int, int, int, Append]] = deque()
+        self.waiting: deque[tuple[int, int, int, Append | _Marker]] = deque()
         self.slices: LogSlices | None = None
         self.unread: deque[Batch] = deque()
         self.started_ms = now_ms
@@ -136,6 +150,11 @@ class CoordinatorHost(Generic[C]):
         self._behind: dict[Hosted[C], None] = {}  # may have something of deleted topics
         self._touched: dict[Hosted[C], None] = {}  # want to append, or may have something committed or late
         self._their_log = logging.getLogger(f"headrace.workers.coordinators.{kind.name}")
+
+    @property
+    def topic(self) -> str:
+        """Of its partitions."""
+        return self._kind.topic
 
     # Events from outside
 
@@ -292,7 +311,8 @@ class CoordinatorHost(Generic[C]):
                 self._fail_to_read(hosted, failure)
             except Exception:
                 self._quarantine(hosted, "load")
-            if not hosted.is_hosted or not hosted.coordinator.is_loading:
+            is_over = not hosted.is_hosted or not hosted.coordinator.is_loading
+            if is_over and self._loading and self._loading[0] is hosted:
                 self._loading.popleft()
         return 1
 
@@ -305,12 +325,21 @@ class CoordinatorHost(Generic[C]):
             slices = hosted.slices = LogSlices(hosted.replica.log)
             hosted.unread.clear()
         if not hosted.unread and not _read_slice(hosted, slices):
-            self._loaded(hosted)
+            if self._kind.waits_for_late and hosted.replica.high_watermark < hosted.replica.log.log_end_offset:
+                self._load_later(hosted)
+            else:
+                self._loaded(hosted)
             return 0
         cost = 0
         while hosted.unread and cost < room:
             cost += coordinator.load(*hosted.unread.popleft())
         return cost
+
+    def _load_later(self, hosted: Hosted[C]) -> None:
+        """All was read, and not all of it is committed: what such a coordinator acts on must outlive its leader."""
+        self._loading.popleft()
+        if not self.timers.schedule_as(self._new_timer(), self.clock.now_ms + COMMIT_CHECK_MS, hosted, _START_LOADING):
+            self._reload(hosted, "no room for a timer of its loading")
 
     def _fail_to_read(self, hosted: Hosted[C], failure: OSError) -> None:
         """The disk failed a log that is loaded: its directory is lost, as after a failed write, and others lead what was in it.
@@ -351,7 +380,7 @@ class CoordinatorHost(Generic[C]):
         self.timers.cancel(hosted.commit_timer)
         while hosted.waiting:
             _end, _deadline, _offset, append = hosted.waiting.popleft()
-            self.step(hosted, AppendFailed(append.what, ErrorCode.NOT_LEADER_OR_FOLLOWER))
+            self._fail(hosted, append, ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
     def _quarantine(self, hosted: Hosted[C], event: Any) -> None:
         """A coordinator raised: others continue, its partition is being reloaded."""
@@ -411,12 +440,37 @@ class CoordinatorHost(Generic[C]):
     def _await_commits(self, hosted: Hosted[C]) -> None:
         """The high watermark has not reached all appends: `moved` tells when it may have, a timer when the first is late."""
         self.waiting[hosted.replica] = hosted
-        if not hosted.commit_timer:
-            serial = self._new_timer()
-            if self.timers.schedule_as(serial, hosted.waiting[0][1], hosted, _COMMITS_DUE):
-                hosted.commit_timer = serial
-            elif hosted.is_hosted:
-                self._reload(hosted, "no room for a timer of its commits")
+        if hosted.commit_timer:
+            return
+        deadline_ms = next((entry[1] for entry in hosted.waiting if entry[1] != NEVER), NEVER)
+        if deadline_ms == NEVER:
+            return
+        serial = self._new_timer()
+        if self.timers.schedule_as(serial, deadline_ms, hosted, _COMMITS_DUE):
+            hosted.commit_timer = serial
+        elif hosted.is_hosted:
+            self._reload(hosted, "no room for a timer of its commits")
+
+    def append_marker(self, replica: Replica, marker: EndMarker, on_done: Callable[[ErrorCode], None]) -> None:
+        """End a producer's transaction in a log of this kind, after all that its coordinator wants written.
+
+        on_done   called once, perhaps from within: NONE, when the marker is committed and the coordinator has acted on it
+        raises    StorageFailed: tell `Replica.fail`
+        """
+        hosted = self.by_partition.get(replica.partition.partition)
+        if hosted is None or hosted.replica is not replica or not replica.is_leader:
+            on_done(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+            return
+        if hosted.appends and self._append(hosted):
+            self._answers.flush()
+        error, offset = replica.append_marker(marker, self.clock.date_ms)
+        if error:
+            on_done(ErrorCode(error))
+            return
+        event = self._kind.marker_event(marker.producer_id, not marker.is_abort)
+        deadline_ms = self.clock.now_ms + self._kind.commit_timeout_ms
+        hosted.waiting.append((offset + 1, deadline_ms, offset, _Marker(event, on_done)))
+        self._touched[hosted] = None
 
     def _append(self, hosted: Hosted[C]) -> bool:
         """Write what this cycle wants; whether some of it was refused."""
@@ -431,7 +485,7 @@ class CoordinatorHost(Generic[C]):
         batches = [self._batch_of(share) for share in shares]
         start_records = replica.records_appended
         try:
-            results = replica.append(batches, self.clock.date_ms)
+            results = replica.append(batches, self.clock.date_ms, True)
         except StorageFailed as failure:
             replica.fail(failure)
             return self._refuse(hosted, appends, NO_ROOM if isinstance(failure, StorageExhausted) else _LOST)
@@ -463,20 +517,50 @@ class CoordinatorHost(Generic[C]):
     def _complete(self, hosted: Hosted[C]) -> bool:
         """Tell, in the order of the log, what the high watermark has passed, and what waited too long."""
         waiting, high_watermark, now_ms = hosted.waiting, hosted.replica.high_watermark, self.clock.now_ms
-        step, committed = self.step, self._kind.committed
         told = False
         while waiting and (waiting[0][0] <= high_watermark or waiting[0][1] <= now_ms):
-            end_offset, _deadline, offset, append = waiting.popleft()
-            records, what, producer = append
-            if end_offset <= high_watermark:
-                step(hosted, _new(Appended, (what, offset)))
-                if producer is None:
-                    committed(records)
-            else:
-                step(hosted, AppendFailed(what, ErrorCode.REQUEST_TIMED_OUT))
+            end_offset, _deadline, offset, append = waiting[0]
+            if end_offset > high_watermark and self._kind.waits_for_late and hosted.is_hosted:
+                break
+            waiting.popleft()
+            self._settle(hosted, append, offset, is_committed=end_offset <= high_watermark)
             told = True
+        if waiting and self._kind.waits_for_late and hosted.is_hosted:
+            told |= self._note_late(hosted)
         if told and not waiting and self.waiting.get(hosted.replica) is hosted:
             del self.waiting[hosted.replica]
+        return told
+
+    def _settle(self, hosted: Hosted[C], append: Append | _Marker, offset: int, *, is_committed: bool) -> None:
+        """The outcome of one append."""
+        if not is_committed:
+            self._fail(hosted, append, ErrorCode.REQUEST_TIMED_OUT)
+        elif isinstance(append, _Marker):
+            if append.event is not None:
+                self.step(hosted, append.event)
+            append.on_done(ErrorCode.NONE)
+        else:
+            records, what, producer = append
+            self.step(hosted, _new(Appended, (what, offset)))
+            if producer is None:
+                self._kind.committed(records)
+
+    def _fail(self, hosted: Hosted[C], append: Append | _Marker, error: ErrorCode) -> None:
+        if isinstance(append, _Marker):
+            append.on_done(error)
+        else:
+            self.step(hosted, AppendFailed(append.what, error))
+
+    def _note_late(self, hosted: Hosted[C]) -> bool:
+        """Say once of each append that it takes too long; its outcome comes still."""
+        now_ms, told = self.clock.now_ms, False
+        for place, (end_offset, deadline_ms, offset, append) in enumerate(hosted.waiting):
+            if deadline_ms != NEVER and deadline_ms > now_ms:
+                break
+            if deadline_ms != NEVER and isinstance(append, Append):
+                hosted.waiting[place] = (end_offset, NEVER, offset, append)
+                self.step(hosted, AppendLate(append.what))
+                told = True
         return told
 
 

@@ -24,6 +24,8 @@ class CoordinatorKind(Protocol[C]):
     codec                that its batches are compressed with
     commit_timeout_ms    how long an append may wait for its replicas
     upkeep_interval_ms   between two `Upkeep` events of a coordinator
+    waits_for_late       an append that takes too long is `AppendLate`, and its outcome comes when it is known;
+                         else it is `AppendFailed`
     """
 
     @property
@@ -44,6 +46,9 @@ class CoordinatorKind(Protocol[C]):
     @property
     def upkeep_interval_ms(self) -> int: ...
 
+    @property
+    def waits_for_late(self) -> bool: ...
+
     def new_coordinator(
         self,
         partition: TopicPartition,
@@ -58,6 +63,9 @@ class CoordinatorKind(Protocol[C]):
                     coordinator: it is given up, and its partition loaded again
         is_known    whether a topic has a partition
         """
+
+    def marker_event(self, producer_id: int, is_commit: bool) -> Any:
+        """What a coordinator gets when the end of a transaction is committed in its log; None: nothing."""
 
     def perform(self, effect: Any) -> None:
         """An effect of its own, beside those that `effects.py` has."""

@@ -22,6 +22,7 @@ from headrace.workers.coordinators.group.commit_request import read_commit
 from headrace.workers.coordinators.group.events import (
     Client,
     Commit,
+    CommitTransactional,
     DeleteGroup,
     DeleteOffsets,
     Heartbeat,
@@ -37,6 +38,9 @@ from headrace.workers.partition.coordination.ticket import Ticket
 
 VERSION_OF_MANY_GROUPS: Final = 8
 VERSION_OF_GROUP_ERROR: Final = 2
+VERSION_OF_LOADING: Final = 2  # of TxnOffsetCommit
+
+_KNOWN_BEFORE: Final = {int(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS): int(ErrorCode.COORDINATOR_NOT_AVAILABLE)}
 
 _HEARTBEAT, _OFFSET_COMMIT = int(ApiKey.HEARTBEAT), int(ApiKey.OFFSET_COMMIT)  # an enum's member costs a look-up
 _new: Final = tuple.__new__  # a third of the time of a NamedTuple's own constructor
@@ -66,6 +70,7 @@ class GroupRequests:
             ApiKey.DESCRIBE_GROUPS: self._describe,
             ApiKey.LIST_GROUPS: self._list,
             ApiKey.DELETE_GROUPS: self._delete,
+            ApiKey.TXN_OFFSET_COMMIT: self._commit_transactional,
         }
 
     # Events of one group
@@ -115,6 +120,10 @@ class GroupRequests:
     def _delete_offsets(self, version: int, body: memoryview, reply: Reply) -> None:
         request = decode_request(ApiKey.OFFSET_DELETE, version, body)
         self._step(DeleteOffsets(request.group_id, request, Ticket(reply, ApiKey.OFFSET_DELETE, version)))
+
+    def _commit_transactional(self, version: int, body: memoryview, reply: Reply) -> None:
+        request = decode_request(ApiKey.TXN_OFFSET_COMMIT, version, body)
+        self._step(CommitTransactional(request.group_id, request, _CommitTicket(reply, version)))
 
     # Requests that name several groups
 
@@ -183,6 +192,28 @@ class GroupRequests:
                 results.settle(name, ErrorCode.NOT_COORDINATOR)
             elif not self._host.step(hosted, DeleteGroup(name, _DeletionTicket(results, name))):
                 results.settle(name, ErrorCode.UNKNOWN_SERVER_ERROR)
+
+
+class _CommitTicket(NamedTuple):
+    """The ticket of a TxnOffsetCommit. Clients before v2 take COORDINATOR_LOAD_IN_PROGRESS for final (KAFKA-7296)."""
+
+    reply: Reply
+    version: int
+
+    def give(self, message: messages.TxnOffsetCommitResponse) -> None:
+        if self.version < VERSION_OF_LOADING:
+            message = messages.TxnOffsetCommitResponse(
+                topics=[
+                    topic._replace(
+                        partitions=[
+                            row._replace(error_code=_KNOWN_BEFORE.get(row.error_code, row.error_code))
+                            for row in topic.partitions
+                        ]
+                    )
+                    for topic in message.topics
+                ]
+            )
+        self.reply(encode_response(ApiKey.TXN_OFFSET_COMMIT, self.version, message))
 
 
 class _Deletions:

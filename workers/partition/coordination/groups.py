@@ -22,6 +22,7 @@ from headrace.shm.counters import (
 )
 from headrace.shm.seat import Seat
 from headrace.workers.coordinators.group.config import GroupConfig
+from headrace.workers.coordinators.group.events import MarkerAppended
 from headrace.workers.coordinators.group.group_coordinator import GroupCoordinator
 from headrace.workers.coordinators.group.rebalance_reason import RebalanceReason, RebalanceStarted
 from headrace.workers.coordinators.group.records import offset_key_prefix
@@ -54,6 +55,7 @@ class Groups:
         self.codec: int = settings["offsets.topic.compression.codec"]
         self.commit_timeout_ms: int = settings["offsets.commit.timeout.ms"]
         self.upkeep_interval_ms: int = settings["offsets.retention.check.interval.ms"]
+        self.waits_for_late = False
         self._config = GroupConfig.from_settings(settings)
         self._counters = seat.counters
         self._lags = LagRows(seat.lags, seat.wiring.index(seat.process_id))
@@ -68,6 +70,10 @@ class Groups:
         is_known: Callable[[str, int], bool],
     ) -> GroupCoordinator:
         return GroupCoordinator(str(partition), self._config, _new_id, new_timer, has_timers, is_known)
+
+    def marker_event(self, producer_id: int, is_commit: bool) -> MarkerAppended:
+        """Offsets of the transaction count, or are dropped."""
+        return MarkerAppended(producer_id, is_commit)
 
     def perform(self, effect: Any) -> None:
         """A rebalance is counted, all of them and by its reason."""

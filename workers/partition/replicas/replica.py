@@ -32,6 +32,7 @@ from headrace.log.config import LogConfig
 from headrace.log.disk import storage_failure
 from headrace.log.writing.leader_append import Result
 from headrace.log.writing.partition_log import PartitionLog
+from headrace.protocol.control_record import EndMarker
 from headrace.shm.cluster_view import PartitionView
 from headrace.shm.partition_table import NO_LOG_DIR, PartitionRow, PartitionTable, RowState
 from headrace.workers.partition.replicas.ahead_log import AheadLog
@@ -70,47 +71,12 @@ class Replica:
     """
 
     __slots__ = (
-        "_alone",
-        "_ends",
-        "_generation",
-        "_is_role_owed",
-        "_live",
-        "_marked",
-        "_min_insync_wanted",
-        "_moved",
-        "_node_id",
-        "_older_ends",
-        "_on_failure",
-        "_stable",
-        "_table",
-        "_told",
-        "_told_ends",
-        "ahead",
-        "bytes_appended",
-        "followers",
-        "high_watermark",
-        "is_doubted",
-        "is_full",
-        "is_halted",
-        "is_nameless",
-        "is_unproven",
-        "is_wary",
-        "isr",
-        "key",
-        "leader_epoch",
-        "leader_id",
-        "log",
-        "log_dir",
-        "may_be_unclean",
-        "min_insync_replicas",
-        "parted_from",
-        "partition",
-        "records_appended",
-        "replicas",
-        "slot",
-        "state",
-        "told_end",
-    )
+        "_alone", "_ends", "_generation", "_is_role_owed", "_live", "_marked", "_min_insync_wanted", "_moved", "_node_id",
+        "_older_ends", "_on_failure", "_stable", "_table", "_told", "_told_ends", "ahead", "bytes_appended", "followers",
+        "high_watermark", "is_doubted", "is_full", "is_halted", "is_nameless", "is_unproven", "is_wary", "isr", "key",
+        "leader_epoch", "leader_id", "log", "log_dir", "may_be_unclean", "min_insync_replicas", "parted_from", "partition",
+        "records_appended", "replicas", "slot", "state", "told_end",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -464,20 +430,35 @@ class Replica:
             self._older_ends, self._ends = self._ends, {}
         self._ends[log.log_end_offset] = (log.end_segment, log.end_position)
 
-    def append(self, batches: list[memoryview], now_ms: int) -> list[Result]:
+    def append(self, batches: list[memoryview], now_ms: int, is_of_coordinator: bool = False) -> list[Result]:
         """`PartitionLog.append_as_leader`, synced where the topic wants that before an answer, and published.
 
         raises   StorageFailed: tell `fail`. Nothing of these batches is readable then, whatever of them is in the log
         """
+        start_offset, start_bytes = self._begin_append()
+        results = self.log.append_as_leader(batches, self.leader_epoch, now_ms, is_of_coordinator)
+        self._end_append(start_offset, start_bytes)
+        return results
+
+    def append_marker(self, marker: EndMarker, now_ms: int) -> tuple[int, int]:
+        """`PartitionLog.append_marker`, synced and published as batches are. raises StorageFailed: tell `fail`"""
+        start_offset, start_bytes = self._begin_append()
+        result = self.log.append_marker(*marker, self.leader_epoch, now_ms)
+        self._end_append(start_offset, start_bytes)
+        return result
+
+    def _begin_append(self) -> tuple[int, int]:
+        """Where the log ends, in offsets and in bytes. raises StorageFailed"""
         if self.is_full:
             raise StorageExhausted(f"{self.partition}: no room in {self.log.directory.parent}")
         if self.state is RowState.OFFLINE:
             raise StorageFailed(f"{self.partition}: offline")
-        log = self.log
-        start_offset, start_bytes = log.log_end_offset, log.size_bytes
         if self.followers is not None:
             self._note_place()
-        results = log.append_as_leader(batches, self.leader_epoch, now_ms)
+        return self.log.log_end_offset, self.log.size_bytes
+
+    def _end_append(self, start_offset: int, start_bytes: int) -> None:
+        log = self.log
         if log.config.flush_before_ack:
             log.flush_before_answer()
         records = log.log_end_offset - start_offset
@@ -486,7 +467,6 @@ class Replica:
             self.bytes_appended += max(0, log.size_bytes - start_bytes)
             self.advance_high_watermark()
             self.publish()
-        return results
 
     def follow(self, records: memoryview, high_watermark: int, log_start_offset: int, now_ms: int) -> int:
         """Take what the leader sent: its batches, its high watermark and its log start offset, as far as they are within our log.

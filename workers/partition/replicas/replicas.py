@@ -24,7 +24,7 @@ from typing import Final
 
 from headrace.clock import Clock
 from headrace.errors import HeadraceError, StorageFailed
-from headrace.ids import OFFSETS_TOPIC, PartitionKey, TopicPartition
+from headrace.ids import INTERNAL_TOPICS, PartitionKey, TopicPartition
 from headrace.limits import OPENING_SLICE_MS
 from headrace.log.disk import Disk
 from headrace.shm.cluster_view import Changes, ClusterView, DoomedReplica, PartitionView, TopicView
@@ -345,7 +345,7 @@ class Replicas:
         if replica is None:
             self._closer.forget(slot, partition.key)
             if self.offline.get(slot) != partition.key and not self._opener.is_awaited(slot, partition.key):
-                self._unopened.add(slot, is_coordinator=topic.name == OFFSETS_TOPIC)
+                self._unopened.add(slot, is_coordinator=topic.name in INTERNAL_TOPICS)
                 if not is_first_view and partition.key not in self._known:
                     self._new_slots.add(slot)
         else:

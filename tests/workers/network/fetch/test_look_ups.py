@@ -258,7 +258,7 @@ def test_a_batch_that_can_not_be_opened_denies_nothing_and_is_noted_once(rig, ca
     put(rig, build_batch([Record(0, 6_000, None, b"v")]))
     for _ in range(3):
         assert times(rig, 5_000)[0] == [("NONE", 1, 6_000)]
-    lines = [one.getMessage() for one in caplog.records if "can't be opened" in one.getMessage()]
+    lines = [one.getMessage() for one in caplog.records if "can't be decoded" in one.getMessage()]
     assert len(lines) == 1
     assert "offset=0" in lines[0]
 

@@ -1,0 +1,1 @@
+"""Transactional ids: see README.md."""

@@ -1,0 +1,365 @@
+"""The markers that transaction coordinators of this worker want written, on their way to whoever leads the partitions.
+
+Runs in: a partition worker, in its cycle.
+
+    send -> by destination: this worker | another worker of the node (WRITE_MARKERS) | another node (WriteTxnMarkers)
+         -> one request in flight a destination, with all that waits for it
+         -> its errors, each decided (`_FATES`) -> MarkersWritten, MarkersRefused
+
+    no leader, or not known who   it is looked for again, at the next view or after RETRY_MS
+    the topic was deleted         no marker is needed. One that is merely not in the view is waited for
+    the answer is lost            all is sent again: a marker that is there changes nothing
+
+What is not decided is not given up: an unknown error is tried again, with a line of the log. A job that was dropped, or that a
+later one replaced, hears of nothing.
+
+Bounds: MARKERS_PER_REQUEST_MAX in one request; what waits is bounded by the partitions of transactions.
+Source: Kafka `TransactionMarkerChannelManager`, `TransactionMarkerRequestCompletionHandler`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from enum import Enum
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+from headrace.errors import BadFrame, ErrorCode
+from headrace.ids import NO_LEADER, owner_of
+from headrace.limits import LOGGED_ID_LENGTH_MAX, MARKER_ANSWER_MS, MARKERS_PER_REQUEST_MAX
+from headrace.protocol import messages
+from headrace.protocol.apis import ApiKey
+from headrace.protocol.codec import decode_response
+from headrace.protocol.control_record import EndMarker
+from headrace.runtime.mailbox import Mailbox
+from headrace.runtime.peer import Peer
+from headrace.runtime.peer_options import PeerOptions
+from headrace.runtime.peer_request import Outcome
+from headrace.runtime.peers import Peers
+from headrace.shm.cluster_view import EMPTY_VIEW, BrokerView, ClusterView, PartitionView
+from headrace.shm.messages import MARKER, MARKER_RESULT, ReplyStatus, RequestKind
+from headrace.shm.seat import Seat
+from headrace.workers.coordinators.transaction.effects import DropMarkers, SendMarkers
+from headrace.workers.coordinators.transaction.events import MarkersRefused, MarkersWritten
+from headrace.workers.coordinators.transaction.transaction import TopicIndex
+from headrace.workers.partition.coordination.marker_writes import MarkerWrites
+
+RETRY_MS: Final = 100
+CLIENT_ID: Final = "headrace-transactions"
+
+_E: Final = ErrorCode
+_log: Final = logging.getLogger(__name__)
+
+
+class Fate(Enum):
+    """What an error means for a marker."""
+
+    DONE = "done"
+    AGAIN = "again"
+    LEFT = "left"  # to a later coordinator
+
+
+_FATES: Final[dict[ErrorCode, Fate]] = {
+    _E.NONE: Fate.DONE,
+    _E.UNSUPPORTED_FOR_MESSAGE_FORMAT: Fate.DONE,  # a log of an old format has no transactions
+    _E.UNSUPPORTED_VERSION: Fate.DONE,
+    **dict.fromkeys(
+        (
+            _E.NOT_LEADER_OR_FOLLOWER,
+            _E.UNKNOWN_TOPIC_OR_PARTITION,
+            _E.NOT_ENOUGH_REPLICAS,
+            _E.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+            _E.REQUEST_TIMED_OUT,
+            _E.KAFKA_STORAGE_ERROR,
+            _E.COORDINATOR_LOAD_IN_PROGRESS,
+        ),
+        Fate.AGAIN,
+    ),
+    _E.INVALID_PRODUCER_EPOCH: Fate.LEFT,
+    _E.TRANSACTION_COORDINATOR_FENCED: Fate.LEFT,
+}
+
+Job = tuple[int, int]  # (partition of `__transaction_state`, serial)
+Entry = tuple[Job, TopicIndex]
+
+
+class Worker(NamedTuple):
+    """A partition worker of this node."""
+
+    process_id: int
+
+
+class Node(NamedTuple):
+    """Another node."""
+
+    node_id: int
+
+
+class MarkerSender:
+    """One worker's.
+
+    on_event      called with (partition of `__transaction_state`, event) for its coordinator
+    epoch_of      leader epoch of such a partition, that goes with each marker; -1: it is not led here
+    """
+
+    def __init__(
+        self,
+        seat: Seat,
+        mailbox: Mailbox,
+        writes: MarkerWrites,
+        peers: Peers | None,
+        on_event: Callable[[int, Any], None],
+        epoch_of: Callable[[int], int],
+        version: int,
+    ) -> None:
+        self._seat = seat
+        self._mailbox = mailbox
+        self._writes = writes
+        self._peers = peers
+        self._on_event = on_event
+        self._epoch_of = epoch_of
+        self._version = version
+        self._node_id: int = seat.wiring.settings["broker.id"]
+        self._view: ClusterView = EMPTY_VIEW
+        self._deleted: frozenset[str] = frozenset()
+        self._jobs: dict[Job, SendMarkers] = {}
+        self._left: dict[Job, set[TopicIndex]] = {}  # of each job: what is not written
+        self._due: dict[Entry, None] = {}  # to be sent
+        self._later: dict[Entry, None] = {}  # to be sent at `_retry_ms`, or with the next view
+        self._now_ms = self._retry_ms = 0
+        self._in_flight: set[Worker | Node] = set()
+        self._connections: dict[int, tuple[BrokerView, Peer]] = {}
+        self._written: dict[Job, set[TopicIndex]] = {}
+        self._refused: dict[Job, ErrorCode] = {}
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether something is to be looked at again soon."""
+        return bool(self._later)
+
+    def follow(self, view: ClusterView, deleted: frozenset[str]) -> None:
+        """Leaders may be others."""
+        self._view, self._deleted = view, deleted
+        self._due.update(self._later)
+        self._later.clear()
+        for node_id, (broker, peer) in list(self._connections.items()):
+            if view.brokers.get(node_id) != broker and self._peers is not None:
+                del self._connections[node_id]
+                self._peers.close(peer)
+
+    def send(self, effect: SendMarkers) -> None:
+        """Write these; what becomes of them is told by `on_event`, later."""
+        job = (effect.state_partition, effect.serial)
+        self._jobs[job] = effect
+        self._left[job] = set(effect.partitions)
+        self._due.update(dict.fromkeys((job, place) for place in effect.partitions))
+
+    def drop(self, effect: DropMarkers) -> None:
+        """What was not written is not wanted any longer."""
+        job = (effect.state_partition, effect.serial)
+        self._jobs.pop(job, None)
+        self._left.pop(job, None)
+
+    def do_work(self, monotonic_ms: int) -> int:
+        """Send what is due, and report what became of markers; returns the work done."""
+        self._now_ms = monotonic_ms
+        if self._later and monotonic_ms >= self._retry_ms:
+            self._due.update(self._later)
+            self._later.clear()
+        done = len(self._due)
+        if self._due:
+            self._send_due()
+        return done + self._report()
+
+    def _send_due(self) -> None:
+        due, self._due = self._due, {}
+        by_target: dict[Worker | Node, list[tuple[Entry, PartitionView]]] = {}
+        for entry in due:
+            job, place = entry
+            effect = self._jobs.get(job)
+            if effect is None:
+                continue
+            target, partition = self._target_of(place)
+            if target is None or partition is None:
+                if place[0] in self._deleted:
+                    self._settle(entry, _E.NONE)
+                else:
+                    self._put_off(entry)
+            elif target in self._in_flight or len(by_target.get(target, ())) >= MARKERS_PER_REQUEST_MAX:
+                self._due[entry] = None
+            else:
+                by_target.setdefault(target, []).append((entry, partition))
+        for target, entries in by_target.items():
+            if isinstance(target, Worker):
+                self._ask_worker(target, entries)
+            else:
+                self._ask_node(target, [entry for entry, _partition in entries])
+
+    def _target_of(self, place: TopicIndex) -> tuple[Worker | Node | None, PartitionView | None]:
+        topic = self._view.topics.get(place[0])
+        if topic is None or place[1] >= len(topic.partitions):
+            return None, None
+        partition = topic.partitions[place[1]]
+        if partition.leader == NO_LEADER:
+            return None, None
+        if partition.leader != self._node_id:
+            return Node(partition.leader), partition
+        wiring = self._seat.wiring
+        return Worker(wiring.network_count + owner_of(*place, wiring.partition_count)), partition
+
+    def _marker_of(self, job: Job) -> EndMarker:
+        effect = self._jobs[job]
+        return EndMarker(effect.producer_id, effect.epoch, self._epoch_of(job[0]), not effect.is_commit)
+
+    # To workers of this node
+
+    def _ask_worker(self, target: Worker, pairs: list[tuple[Entry, PartitionView]]) -> None:
+        entries = [entry for entry, _partition in pairs]
+        if target.process_id == self._seat.process_id:
+            for entry, partition in pairs:
+                self._writes.write(
+                    partition.slot, partition.key, self._marker_of(entry[0]), partial(self._settle, entry)
+                )
+            return
+        rows = []
+        for (job, _place), partition in pairs:
+            marker = self._marker_of(job)
+            rows.append(
+                MARKER.pack(
+                    max(partition.slot, 0), partition.key, marker.producer_id, marker.coordinator_epoch, marker.epoch,
+                    marker.is_abort,
+                )
+            )  # fmt: skip
+
+        def on_reply(status: ReplyStatus, body: memoryview) -> None:
+            self._in_flight.discard(target)
+            errors = [row[0] for row in MARKER_RESULT.iter_unpack(body)] if status is ReplyStatus.ANSWERED else []
+            self._take(entries, errors)
+
+        if self._mailbox.ask(target.process_id, RequestKind.WRITE_MARKERS, b"".join(rows), on_reply):
+            self._in_flight.add(target)
+        else:
+            for entry in entries:
+                self._put_off(entry)
+
+    def _take(self, entries: list[Entry], errors: list[int]) -> None:
+        """What a request's markers got; no errors: the answer is lost."""
+        is_answered = len(errors) == len(entries)
+        for number, entry in enumerate(entries):
+            self._settle(entry, _error_of(errors[number]) if is_answered else _E.REQUEST_TIMED_OUT)
+
+    # To other nodes
+
+    def _ask_node(self, target: Node, entries: list[Entry]) -> None:
+        peer = self._connection(target.node_id)
+        by_job: dict[Job, list[TopicIndex]] = {}
+        for job, place in entries:
+            by_job.setdefault(job, []).append(place)
+        request = messages.WriteTxnMarkersRequest(
+            markers=[self._wire_marker(job, places) for job, places in by_job.items()]
+        )
+
+        def on_reply(outcome: Outcome, body: memoryview) -> None:
+            self._in_flight.discard(target)
+            self._take_response(entries, body if outcome is Outcome.ANSWERED else None)
+
+        if peer is not None and peer.ask(ApiKey.WRITE_TXN_MARKERS, self._version, request, on_reply, MARKER_ANSWER_MS):
+            self._in_flight.add(target)
+        else:
+            for entry in entries:
+                self._put_off(entry)
+
+    def _connection(self, node_id: int) -> Peer | None:
+        known = self._connections.get(node_id)
+        if known is not None:
+            return known[1]
+        broker = self._view.brokers.get(node_id)
+        if broker is None or self._peers is None:
+            return None
+        peer = self._peers.open(broker.host, broker.port, PeerOptions(client_id=CLIENT_ID))
+        if peer is not None:
+            self._connections[node_id] = (broker, peer)
+        return peer
+
+    def _wire_marker(self, job: Job, places: list[TopicIndex]) -> messages.WriteTxnMarkersRequest.WritableTxnMarker:
+        by_topic: dict[str, list[int]] = {}
+        for topic, index in places:
+            by_topic.setdefault(topic, []).append(index)
+        marker = self._marker_of(job)
+        row = messages.WriteTxnMarkersRequest.WritableTxnMarkerTopic
+        return messages.WriteTxnMarkersRequest.WritableTxnMarker(
+            producer_id=marker.producer_id,
+            producer_epoch=marker.epoch,
+            transaction_result=not marker.is_abort,
+            topics=[row(name=topic, partition_indexes=indexes) for topic, indexes in by_topic.items()],
+            coordinator_epoch=marker.coordinator_epoch,
+        )
+
+    def _take_response(self, entries: list[Entry], body: memoryview | None) -> None:
+        found: dict[tuple[int, str, int], int] = {}
+        try:
+            response = None if body is None else decode_response(ApiKey.WRITE_TXN_MARKERS, self._version, body)
+        except BadFrame as failure:
+            _log.error("answer to markers refused reason=%s", failure)
+            response = None
+        for marker in () if response is None else response.markers:
+            for topic in marker.topics:
+                for row in topic.partitions:
+                    found[marker.producer_id, topic.name, row.partition_index] = row.error_code
+        for entry in entries:
+            job, (topic_name, index) = entry
+            effect = self._jobs.get(job)
+            if effect is not None:
+                code = found.get((effect.producer_id, topic_name, index), int(_E.REQUEST_TIMED_OUT))
+                self._settle(entry, _error_of(code))
+
+    # Outcomes
+
+    def _settle(self, entry: Entry, error: ErrorCode) -> None:
+        """What became of one marker; reported at the end of the cycle's work."""
+        job, place = entry
+        if job not in self._jobs:
+            return
+        fate = _FATES.get(error)
+        if fate is Fate.DONE:
+            self._written.setdefault(job, set()).add(place)
+            self._left[job].discard(place)
+        elif fate is Fate.LEFT:
+            self._refused[job] = error
+        else:
+            if fate is None:
+                _log.error(
+                    "marker not written, it is tried again transactional_id=%s partition=%s-%d error=%s",
+                    self._jobs[job].transactional_id[:LOGGED_ID_LENGTH_MAX], *place, error.name,
+                )  # fmt: skip
+            self._later[entry] = None
+
+    def _put_off(self, entry: Entry) -> None:
+        if not self._later:
+            self._retry_ms = self._now_ms + RETRY_MS
+        self._later[entry] = None
+
+    def _report(self) -> int:
+        """Events for coordinators: from here, and not from within what they wanted."""
+        written, self._written = self._written, {}
+        refused, self._refused = self._refused, {}
+        for job, places in written.items():
+            effect = self._jobs.get(job)
+            if effect is not None:
+                if not self._left[job]:
+                    del self._jobs[job], self._left[job]
+                self._on_event(job[0], MarkersWritten(effect.transactional_id, job[1], frozenset(places)))
+        for job, error in refused.items():
+            effect = self._jobs.pop(job, None)
+            self._left.pop(job, None)
+            if effect is not None:
+                self._on_event(job[0], MarkersRefused(effect.transactional_id, job[1], error))
+        return len(written) + len(refused)
+
+
+def _error_of(code: int) -> ErrorCode:
+    try:
+        return ErrorCode(code)
+    except ValueError:
+        return _E.UNKNOWN_SERVER_ERROR
