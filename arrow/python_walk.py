@@ -115,7 +115,7 @@ def walk_batches(
         append_ms = header.max_timestamp if attributes & LOG_APPEND_TIME_BIT else -1
         batch = Batch(records, base_offset, header.base_timestamp, append_ms)
         if not is_left_out and attributes & CODEC_MASK:
-            listed[count] = (position, size, attributes % 2**16, records, base_offset, batch.base_ms, append_ms)
+            listed[count] = (position, size, attributes, records, base_offset, batch.base_ms, append_ms)
             count += 1
         elif not is_left_out:
             outcome = WALK_LISTED if count else _fits(target, batch, size - HEADER_BYTES, row)

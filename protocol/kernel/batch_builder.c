@@ -259,21 +259,12 @@ static int take_stamp(PyObject *const *args, stamp_t *stamp)
 /* The header of a batch of `size` bytes, whose body is in place. */
 static void write_header(const builder_t *self, uint8_t *at, size_t size, const stamp_t *stamp)
 {
-    store_be64(at, 0); /* the base offset */
-    store_be32(at + LENGTH_AT, (uint32_t)(size - LOG_OVERHEAD_BYTES));
-    store_be32(at + EPOCH_AT, ~0u); /* of the leader: none */
-    at[MAGIC_AT] = 2;
-    at[ATTRIBUTES_AT] = (uint8_t)(stamp->attributes >> 8);
-    at[ATTRIBUTES_AT + 1] = (uint8_t)stamp->attributes;
-    store_be32(at + LAST_DELTA_AT, (uint32_t)(self->count - 1));
-    store_be64(at + BASE_MS_AT, (uint64_t)self->first_ms);
-    store_be64(at + MAX_MS_AT, (uint64_t)self->max_ms);
-    store_be64(at + PRODUCER_AT, (uint64_t)stamp->producer);
-    at[PRODUCER_EPOCH_AT] = (uint8_t)(stamp->epoch >> 8);
-    at[PRODUCER_EPOCH_AT + 1] = (uint8_t)stamp->epoch;
-    store_be32(at + SEQUENCE_AT, (uint32_t)stamp->sequence);
-    store_be32(at + COUNT_AT, (uint32_t)self->count);
-    store_be32(at + CRC_AT, crc32c_of(at + ATTRIBUTES_AT, size - ATTRIBUTES_AT));
+    batch_header_t header = {
+        .base_offset = 0, .size = (int64_t)size, .leader_epoch = -1, .magic = MAGIC_V2, .attributes = (int16_t)stamp->attributes,
+        .last_delta = (int32_t)(self->count - 1), .base_ms = self->first_ms, .max_ms = self->max_ms, .producer_id = stamp->producer,
+        .producer_epoch = (int16_t)stamp->epoch, .sequence = (int32_t)stamp->sequence, .count = (int32_t)self->count,
+    };
+    write_batch_header(at, &header);
 }
 
 static int has_records(const builder_t *self)

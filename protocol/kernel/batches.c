@@ -42,26 +42,27 @@ static int walk(const walk_t *to, target_t *target, int64_t *position, int64_t *
             return WALK_PAUSED;
         if (*listed == to->listed_max)
             return WALK_LISTED;
-        int64_t base_offset = (int64_t)load_be64(at), size = (int64_t)load_be32(at + LENGTH_AT) + LOG_OVERHEAD_BYTES;
-        int magic = at[MAGIC_AT];
-        if (magic < 2) /* whose first field is the offset of its last record */
+        int64_t base_offset = entry_offset(at), size = entry_size(at);
+        int magic = entry_magic(at);
+        if (magic < MAGIC_V2) /* whose first field is the offset of its last record */
             return WALK_OLD;
         if (base_offset >= to->high)
             return WALK_DONE;
-        if (magic != 2 || size < HEADER_BYTES || size > to->end - *position)
+        if (magic != MAGIC_V2 || size < HEADER_BYTES || size > to->end - *position)
             return WALK_BAD;
-        if (to->is_checked && crc32c_of(at + ATTRIBUTES_AT, size - ATTRIBUTES_AT) != load_be32(at + CRC_AT))
+        if (to->is_checked && batch_crc(at, size) != read_batch_header(at).crc)
             return WALK_CHECKSUM;
-        int attributes = at[ATTRIBUTES_AT] << 8 | at[ATTRIBUTES_AT + 1];
-        int64_t last_offset = base_offset + load_be32(at + LAST_DELTA_AT);
+        batch_header_t header = read_batch_header(at);
+        int attributes = header.attributes;
+        int64_t last_offset = base_offset + (uint32_t)header.last_delta; /* without a sign, as the count: what is negative is too large */
         int is_left_out = attributes & CONTROL_BIT || last_offset < to->low;
         if (attributes & TRANSACTIONAL_BIT && !is_left_out && to->aborted_length)
-            is_left_out = is_in_aborted(to->aborted, to->aborted_length, (int64_t)load_be64(at + PRODUCER_AT), base_offset);
+            is_left_out = is_in_aborted(to->aborted, to->aborted_length, header.producer_id, base_offset);
         batch_t batch = {
-            .count = load_be32(at + COUNT_AT), .base_offset = base_offset, .base_ms = (int64_t)load_be64(at + BASE_MS_AT),
-            .append_ms = attributes & APPEND_TIME_BIT ? (int64_t)load_be64(at + MAX_MS_AT) : -1,
+            .count = (uint32_t)header.count, .base_offset = base_offset, .base_ms = header.base_ms,
+            .append_ms = attributes & LOG_APPEND_TIME_BIT ? header.max_ms : -1,
         };
-        if (!is_left_out && attributes & CODEC_BITS) {
+        if (!is_left_out && attributes & CODEC_MASK) {
             int64_t *fields = to->listed + LISTED_FIELDS * (*listed)++;
             fields[LISTED_POSITION] = *position;
             fields[LISTED_SIZE] = size;
@@ -232,13 +233,13 @@ TAKES(whole_end)
     Py_BEGIN_ALLOW_THREADS
     while (end - position >= ENTRY_BYTES_MIN) {
         bytes_t at = (bytes_t)data.buf + position;
-        int64_t offset = (int64_t)load_be64(at), last_offset = offset, size = (int64_t)load_be32(at + LENGTH_AT) + LOG_OVERHEAD_BYTES;
+        int64_t offset = entry_offset(at), last_offset = offset, size = entry_size(at);
         if (size < ENTRY_BYTES_MIN || size > end - position)
             break;
-        if (at[MAGIC_AT] >= 2) {
+        if (entry_magic(at) >= MAGIC_V2) {
             if (size < HEADER_BYTES || offset >= high)
                 break;
-            last_offset = offset + load_be32(at + LAST_DELTA_AT);
+            last_offset = offset + (uint32_t)read_batch_header(at).last_delta;
         }
         position += size;
         if (last_offset >= high - 1)

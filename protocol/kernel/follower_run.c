@@ -2,7 +2,6 @@
 
    Stands for the loop of log/writing/follower_append.py and `Segment.take_batch`, for as long as batches are as most are. */
 #include "batch.h"
-#include "kernel.h"
 
 #define ENTRIES_MAX 512   /* of a walk, in each index */
 #define PRODUCERS_MAX 512 /* batches of a walk that have one */
@@ -24,20 +23,19 @@ typedef struct {
 /* Whether the batch is taken; if not, nothing was done. `left` bytes are there. */
 static int take(segment_t *segment, bytes_t at, int64_t left)
 {
-    if (left < HEADER_BYTES || at[MAGIC_AT] != 2)
+    if (left < HEADER_BYTES || entry_magic(at) != MAGIC_V2)
         return 0;
-    int64_t base_offset = (int64_t)load_be64(at), size = (int64_t)(int32_t)load_be32(at + LENGTH_AT) + LOG_OVERHEAD_BYTES;
-    int64_t last_delta = (int32_t)load_be32(at + LAST_DELTA_AT), last_offset, max_ms = (int64_t)load_be64(at + MAX_MS_AT);
+    batch_header_t header = read_batch_header(at);
+    int64_t base_offset = header.base_offset, size = header.size, last_delta = header.last_delta, max_ms = header.max_ms;
     if (size < HEADER_BYTES || size > left || last_delta < 0 || base_offset < segment->next_offset || base_offset >= OFFSET_FAR)
         return 0;
-    last_offset = base_offset + last_delta;
-    int64_t producer_id = (int64_t)load_be64(at + PRODUCER_AT);
-    if ((int32_t)load_be32(at + EPOCH_AT) > segment->epoch || at[ATTRIBUTES_AT + 1] & CONTROL_BIT)
+    int64_t last_offset = base_offset + last_delta, producer_id = header.producer_id;
+    if (header.leader_epoch > segment->epoch || header.attributes & CONTROL_BIT)
         return 0;
     if (last_offset > segment->last_offset_max || segment->position + size > segment->bytes_max || max_ms > segment->roll_ms
         || segment->index_room <= 0 || segment->entries == ENTRIES_MAX || (producer_id >= 0 && segment->producers == PRODUCERS_MAX))
         return 0;
-    if (crc32c_of(at + ATTRIBUTES_AT, size - ATTRIBUTES_AT) != load_be32(at + CRC_AT))
+    if (batch_crc(at, size) != header.crc)
         return 0;
     if (max_ms > segment->max_ms) {
         segment->max_ms = max_ms;
@@ -59,9 +57,9 @@ static int take(segment_t *segment, bytes_t at, int64_t left)
     if (producer_id >= 0) {
         int64_t *fields = segment->produced + PRODUCER_FIELDS * segment->producers++;
         fields[PRODUCER_ID] = producer_id;
-        fields[PRODUCER_EPOCH] = (int16_t)(at[PRODUCER_EPOCH_AT] << 8 | at[PRODUCER_EPOCH_AT + 1]);
-        fields[SEQUENCE] = (int32_t)load_be32(at + SEQUENCE_AT);
-        fields[TRANSACTIONAL] = at[ATTRIBUTES_AT + 1] & TRANSACTIONAL_BIT;
+        fields[PRODUCER_EPOCH] = header.producer_epoch;
+        fields[SEQUENCE] = header.sequence;
+        fields[TRANSACTIONAL] = header.attributes & TRANSACTIONAL_BIT;
         fields[FIRST_OFFSET] = base_offset;
         fields[LAST_DELTA] = last_delta;
     }

@@ -236,11 +236,12 @@ TAKES(usual_frame)
         return NULL;
     bytes_t at = batch.buf;
     if (batch.len >= HEADER_BYTES) {
-        int64_t records = (int32_t)load_be32(at + COUNT_AT), size = batch.len - HEADER_BYTES;
+        batch_header_t header = read_batch_header(at);
+        int64_t records = header.count, size = batch.len - HEADER_BYTES;
         int64_t least = records * RECORD_BYTES_MIN, most = numbers[0];
         bytes_t body = at + HEADER_BYTES;
         if (records > 0) {
-            switch (at[ATTRIBUTES_AT + 1] & CODEC_BITS) {
+            switch (header.attributes & CODEC_MASK) {
             case 1: is_usual = is_gzip(body, size, least, most); break;
             case 2: is_usual = is_snappy(body, size, least, most, numbers[1]); break;
             case 3: is_usual = is_lz4(body, size, least, most); break;

@@ -1,15 +1,13 @@
 /* Messages of v0 or v1 as the records of a batch of v2, with the first offset 0, written into one buffer; each is checked.
 
    Stands for protocol/message_set.py (`read_messages`) with protocol/record_batch.py (`_encode_records`). */
-#include "kernel.h"
+#include "batch.h"
 
-#define LOG_OVERHEAD_BYTES 12
 #define CRC_POSITION 12
 #define MAGIC_POSITION 16
 #define ATTRIBUTES_POSITION 17
 #define TIMESTAMP_POSITION 18
 #define MESSAGE_BYTES_MIN 26       /* v0, without key and value */
-#define CODEC_MASK 7
 #define NO_TIMESTAMP_MS (-1)
 #define RECORD_OVERHEAD_BYTES_MAX 32 /* length 5, attributes 1, timestamp 10, offset 5, key 5, value 5, headers 1 */
 #define DATA_BYTES_MAX (1 << 30)     /* a size has 32 bits */
@@ -27,13 +25,13 @@ typedef struct {
 /* One message of a magic, without a codec, with the right checksum; 0 for any other. */
 static int read_message(bytes_t at, bytes_t end, int magic, message_t *message)
 {
-    if (end - at < MESSAGE_BYTES_MIN || at[MAGIC_POSITION] != magic || at[ATTRIBUTES_POSITION] & CODEC_MASK)
+    if (end - at < MESSAGE_BYTES_MIN || entry_magic(at) != magic || at[ATTRIBUTES_POSITION] & CODEC_MASK)
         return 0;
-    int64_t size = (int64_t)(int32_t)load_be32(at + 8) + LOG_OVERHEAD_BYTES;
+    int64_t size = entry_size(at);
     if (size < MESSAGE_BYTES_MIN + 8 * magic || size > end - at)
         return 0;
     message->end = end = at + size;
-    message->offset = (int64_t)load_be64(at);
+    message->offset = entry_offset(at);
     message->time_ms = magic ? (int64_t)load_be64(at + TIMESTAMP_POSITION) : NO_TIMESTAMP_MS;
     bytes_t place = at + TIMESTAMP_POSITION + 8 * magic;
     message->key_bytes = (int32_t)load_be32(place);

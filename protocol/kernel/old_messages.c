@@ -3,12 +3,11 @@
    message   offset i64 | size i32 | crc u32 | magic i8 | attributes i8 | timestamp i64 (v1) | key | value; sizes are i32
 
    Stands for protocol/record_batch.py (`read_records`) with protocol/message_set.py (`build_message_set`). */
-#include "kernel.h"
+#include "batch.h"
 #include "record.h"
 
 #define PREFIX_BYTES 16        /* what the checksum leaves out: offset, size, itself */
 #define OVERHEAD_BYTES_MAX 34  /* of a message of v1 */
-#define LOG_OVERHEAD_BYTES 12
 #define DATA_BYTES_MAX (1 << 30) /* a size has 32 bits */
 
 static uint8_t *write_sized(uint8_t *at, uint64_t bits, bytes_t from)

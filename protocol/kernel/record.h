@@ -2,8 +2,8 @@
 
    record   length | attributes i8 | timestamp delta | offset delta | key | value | count | headers
 
-   Agrees with protocol/record_batch.py, record_scan.py and plain_records.py: a length that is negative, whatever its amount, is
-   null; everything that a record announces ends within it. */
+   Agrees with protocol/record_batch.py, `walk_spans` and `walk_headers`: a length that is negative, whatever its amount, is null;
+   everything that a record announces ends within it. */
 #ifndef HEADRACE_RECORD_H
 #define HEADRACE_RECORD_H
 

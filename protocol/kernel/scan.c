@@ -2,11 +2,9 @@
 
    Stand for protocol/record_scan.py (`scan_records`), protocol/plain_records.py (`scan_plain`) and the answer of
    workers/network/plain_admission.py (`check_plain`) to a batch that has nothing wrong with it. */
-#include "kernel.h"
+#include "batch.h"
 #include "record.h"
 
-#define HEADER_BYTES 61
-#define LOG_OVERHEAD_BYTES 12
 #define BODY_BITS_MIN (2 * (RECORD_BYTES_MIN - 1))
 
 /* scan_records(data, count, keyless_max) -> (indexes of null keys, least and largest timestamp delta), or None.
@@ -99,12 +97,12 @@ TAKES(is_plain)
         return NULL;
     bytes_t at = batch.buf;
     if (batch.len >= HEADER_BYTES) {
-        int64_t length = (int32_t)load_be32(at + 8), records = (int32_t)load_be32(at + 57);
-        if (length + LOG_OVERHEAD_BYTES != batch.len || records <= 0 || (int32_t)load_be32(at + 23) != records - 1) {
+        batch_header_t header = read_batch_header(at);
+        if (header.size != batch.len || header.count <= 0 || header.last_delta != header.count - 1) {
             needs_nothing = 1;
-        } else if (walk_plain(at + HEADER_BYTES, at + batch.len, records, numbers[0], numbers[1], &most)) {
-            int64_t base_ms = (int64_t)load_be64(at + 27), largest_ms = (int64_t)load_be64(at + 35);
-            needs_nothing = base_ms >= 0 && (records > numbers[0] || (largest_ms >= base_ms && (uint64_t)(largest_ms - base_ms) == most >> 1));
+        } else if (walk_plain(at + HEADER_BYTES, at + batch.len, header.count, numbers[0], numbers[1], &most)) {
+            int64_t base_ms = header.base_ms, max_ms = header.max_ms;
+            needs_nothing = base_ms >= 0 && (header.count > numbers[0] || (max_ms >= base_ms && (uint64_t)(max_ms - base_ms) == most >> 1));
         }
     }
     PyBuffer_Release(&batch);

@@ -9,6 +9,7 @@ import pytest
 from kafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
 
 from headrace.ids import NO_EPOCH
+from headrace.protocol import record_batch
 from headrace.protocol.compression import Codec, CompressionError
 from headrace.protocol.message_set import encode_message
 from headrace.protocol.record_batch import (
@@ -21,6 +22,7 @@ from headrace.protocol.record_batch import (
     TRANSACTIONAL_BIT,
     CorruptRecord,
     Record,
+    RecordBatchHeader,
     build_batch,
     compute_crc,
     entry_bytes,
@@ -41,7 +43,7 @@ from headrace.protocol.record_batch import (
 )
 from headrace.protocol.varint import read_varlong
 from tests.support import message_generator as generator
-from tests.support.tree import CODE, parsed
+from tests.support.tree import CODE, ROOT, parsed
 
 NOW_MS = 1_700_000_000_000
 
@@ -219,6 +221,21 @@ def test_what_a_record_announces_ends_within_it(position, value, reason):
     with pytest.raises(CorruptRecord) as told:
         walk(is_numbered=False)
     assert "record 0" not in str(told.value)
+
+
+def test_the_header_is_the_same_in_c_and_in_one_file_there():
+    """Positions and attribute bits; `batch.h` may lack a bit that no C looks at."""
+    kernel = ROOT / "protocol" / "kernel"
+    text = (kernel / "batch.h").read_text()
+    positions = {name: int(value) for name, value in re.findall(r"\b([A-Z_]+_AT) = (\d+)", text)}
+    starts = [struct.calcsize(HEADER.format[: 1 + index]) for index in range(len(RecordBatchHeader._fields))]
+    assert sorted(positions.values()) == starts[1:]
+    bits = {name: int(value, 0) for name, value in re.findall(r"#define ([A-Z_]+_(?:BIT|MASK)) (\w+)", text)}
+    assert bits == {name: getattr(record_batch, name) for name in bits} != {}
+    known = re.compile(rf"\b(?:{'|'.join(positions)})\b|#define ({'|'.join(bits)}|HEADER_BYTES|LOG_OVERHEAD_BYTES) ")
+    assert not {
+        path.name for path in kernel.glob("*.[ch]") if path.name != "batch.h" and known.search(path.read_text())
+    }
 
 
 def test_records_are_walked_in_one_place():
