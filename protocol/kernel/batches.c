@@ -42,16 +42,17 @@ static int walk(const walk_t *to, target_t *target, int64_t *position, int64_t *
             return WALK_PAUSED;
         if (*listed == to->listed_max)
             return WALK_LISTED;
-        batch_header_t header = read_batch_header(at);
-        int64_t base_offset = header.base_offset, size = header.size;
-        if (header.magic < MAGIC_V2) /* whose first field is the offset of its last record */
+        int64_t base_offset = entry_offset(at), size = entry_size(at);
+        int magic = entry_magic(at);
+        if (magic < MAGIC_V2) /* whose first field is the offset of its last record */
             return WALK_OLD;
         if (base_offset >= to->high)
             return WALK_DONE;
-        if (header.magic != MAGIC_V2 || size < HEADER_BYTES || size > to->end - *position)
+        if (magic != MAGIC_V2 || size < HEADER_BYTES || size > to->end - *position)
             return WALK_BAD;
-        if (to->is_checked && batch_crc(at, size) != header.crc)
+        if (to->is_checked && batch_crc(at, size) != read_batch_header(at).crc)
             return WALK_CHECKSUM;
+        batch_header_t header = read_batch_header(at);
         int attributes = header.attributes;
         int64_t last_offset = base_offset + (uint32_t)header.last_delta; /* without a sign, as the count: what is negative is too large */
         int is_left_out = attributes & CONTROL_BIT || last_offset < to->low;
