@@ -166,15 +166,17 @@ def open(  # as in `io.open`: it is used with its module's name
     raises   ValueError, naming what is wrong with an argument
     """
     if not isinstance(topic, str) or not topic or "," in topic:
-        raise ValueError(f"topic {topic!r}: one topic's name")
+        raise ValueError(f"topic {topic!r}: expected the name of one topic")
     if isinstance(start, str) and start not in STARTS:
         raise ValueError(f"start {start!r}: expected earliest, latest, or offsets by partition")
     if follow and end is not None:
         raise ValueError("end and follow: a reader that follows has no end")
     if where is not None and not isinstance(where, pc.Expression):
-        raise ValueError(f"where {where!r}: an expression, such as pyarrow.compute.field('value_length') > 100")
+        raise ValueError(
+            f"where {where!r}: expected an expression, such as pyarrow.compute.field('value_length') > 100"
+        )
     if rows_per_batch < 1:
-        raise ValueError(f"rows_per_batch {rows_per_batch}: at least 1")
+        raise ValueError(f"rows_per_batch {rows_per_batch}: expected at least 1")
     begin = Bound(STARTS[start]) if isinstance(start, str) else _bound(topic, start, EARLIEST)
     options = ScanOptions(
         bootstrap_servers,

@@ -458,4 +458,4 @@ def _verdict(found: Audit) -> str:
     compared = f"compared: {found.compared[0]}{log}"
     if found.faults:
         return f"FAULTS: {len(found.faults)}; {compared}"
-    return f"{'other programs changed rows, everything else matches' if found.changes else 'everything matches'}; {compared}"
+    return f"{'other programs changed rows, the rest agrees' if found.changes else 'all agree'}; {compared}"

@@ -113,7 +113,7 @@ def vacuum(
         found = vacuumed(open_to(to), parse_duration("--older-than", older_than), force=force, dry_run=dry_run)
     except ValueError as failure:
         raise typer.BadParameter(
-            str(failure).replace("; force allows", "; use --force to allow it"), param_hint="--older-than"
+            str(failure).replace("; force allows", "; --force allows"), param_hint="--older-than"
         ) from None
     if as_json:
         print_json(

@@ -184,9 +184,9 @@ def table(
     raises        ValueError: an argument is wrong, or the log does not give a column that the history has
     """
     if not isinstance(topic, str) or not topic or "," in topic:
-        raise ValueError(f"topic {topic!r}: one topic's name")
+        raise ValueError(f"topic {topic!r}: expected the name of one topic")
     if where is not None and not isinstance(where, pc.Expression):
-        raise ValueError(f"where {where!r}: an expression, such as pyarrow.compute.field('offset') > 100")
+        raise ValueError(f"where {where!r}: expected an expression, such as pyarrow.compute.field('offset') > 100")
     if isinstance(columns, str):
         columns = [part.strip() for part in columns.split(",") if part.strip()]
     contents = contents_of(None, decode, decode_mode, with_headers=True, bad_times=bad_times)

@@ -85,7 +85,7 @@ def pruning_of(where: pc.Expression | None, schema: pa.Schema) -> Pruning:
     if where is None:
         return Pruning()
     if not isinstance(where, pc.Expression):
-        raise ValueError(f"filter {where!r}: an expression, such as pyarrow.compute.field('offset') > 100")
+        raise ValueError(f"filter {where!r}: expected an expression, such as pyarrow.compute.field('offset') > 100")
     try:
         schema.empty_table().filter(where)
     except (pa.ArrowException, TypeError) as failure:

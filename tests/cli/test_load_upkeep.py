@@ -70,7 +70,7 @@ def test_hours_expire_and_files_go(offline, loaded):
     offline("load", "delete", "--where", "true", "--to", loaded)
     [found] = lines(offline("load", "vacuum", "--to", loaded, "--json"))
     assert (found["event"], found["files"]) == ("vacuum", 0)
-    assert b"1 files would go" in offline(
+    assert b"1 files would be removed" in offline(
         "load", "vacuum", "--older-than", "1ms", "--force", "--to", loaded, "--dry-run"
     )
     assert b"1 files removed" in offline("load", "vacuum", "--older-than", "1ms", "--force", "--to", loaded)

@@ -46,7 +46,7 @@ def placed(topic: Topic, count: int, assignment: Sequence[Sequence[int]] | None,
     if factor > len(brokers):
         raise KafkaError(
             ErrorCode.INVALID_REPLICATION_FACTOR,
-            f"topic {topic.name} has {factor} replicas a partition, only brokers {brokers} are alive",
+            f"topic {topic.name} has {factor} replicas per partition, but only brokers {brokers} are alive",
         )
     first = topic.replicas[0][0]
     start = next((place for place, broker in enumerate(brokers) if broker >= first), 0)
