@@ -169,7 +169,7 @@ class Reassignments(Part):
             topic = known.get(name)
             if topic is None:
                 continue
-            indexes = moving_partitions(topic)
+            indexes = set(topic.known_of(moving_partitions(topic)))
             for index in indexes if wanted is None else sorted(indexes & set(wanted[name])):
                 found.setdefault(name, {})[index] = assignment_of(topic, index)
         return found
