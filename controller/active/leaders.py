@@ -57,6 +57,7 @@ class Leaders(Part):
         for first in range(0, len(names), TOPICS_PER_STEP):
             self._tell_new(names[first : first + TOPICS_PER_STEP])
             await self._term.tasks.pause()
+        await self._term.states.hear()  # a leader that lives may hold its replica
         self._check(names)
         if self._checking is not None:
             await self._checking

@@ -656,3 +656,18 @@ def test_events_of_partitions_that_a_topic_has_not_any_more_change_nothing(node)
     assert (now.states, now.replicas) == ([late], ((1, 2),))
     node.publish()
     assert len(node.view.topics["t"].partitions) == 1
+
+
+def test_a_new_term_hears_at_once_that_a_leader_that_lives_holds_its_replica(new_node, ensemble):
+    """Its answer to LeaderAndIsr may take 20 s, for that waits for all other roles; it leads nothing meanwhile."""
+    for path in znodes.PERSISTENT_PATHS:
+        ensemble.put(path)
+    register(ensemble, 1, 2)
+    held = HeldReplica("1" * 32, end_offset=90, end_epoch=5)
+    ensemble.put(held_znodes.held_path(1, "t"), held_znodes.encode_held({0: held}))
+    ensemble.put(znodes.topic_path("t"), znodes.encode_topic(znodes.TopicAssignment("1" * 32, ((1, 2),))))
+    ensemble.put(znodes.topic_config_path("t"), znodes.encode_config({}))
+    ensemble.put(znodes.state_path("t", 0), znodes.encode_state(PartitionState(1, 5, (1,), 1)))
+    node = new_node()
+    node.turn()
+    assert state_of(ensemble, "t", 0)[:3] == (NO_LEADER, 6, (1,))
