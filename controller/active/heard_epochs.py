@@ -40,6 +40,7 @@ class HeardEpochs:
         self._ahead: dict[Place, list[HeldReplica]] = {}  # of live brokers
         self._latest: dict[Place, int] = {}
         self._found: dict[int, dict[Place, HeldReplica]] = {}  # by broker, as they were read last
+        self._begun = self._kept = 0  # number of the reading that began last, and of the one that counts
         self._heard: dict[int, int] = {}  # broker epochs of those that were registered when the holds were read last
 
     def is_heard(self, broker: int) -> bool:
@@ -51,7 +52,12 @@ class HeardEpochs:
         return registration is not None and self._heard.get(broker) == registration.epoch
 
     async def refresh(self) -> None:
-        """Read what brokers hold; one call, where none holds anything. raises ZkError"""
+        """Read what brokers hold; one call, where none holds anything. raises ZkError
+
+        Several may read at once. Of two the one that began later counts, whichever ends first.
+        """
+        self._begun += 1
+        number = self._begun
         ahead: dict[Place, list[HeldReplica]] = {}
         waiting: dict[int, list[Place]] = {}
         heard = {broker: registration.epoch for broker, registration in self._known.brokers.items()}
@@ -64,7 +70,9 @@ class HeardEpochs:
                     self.note(place, held.known_epoch)
                 if not held.is_sole and self._counts(int(name), place, held):
                     waiting.setdefault(int(name), []).append(place)
-        self._ahead, self.held, self._heard = ahead, waiting, heard
+        if number > self._kept:
+            self._kept = number
+            self._ahead, self.held, self._heard = ahead, waiting, heard
 
     async def _read(self, broker: int) -> dict[Place, HeldReplica]:
         """What a broker holds; of a node that can't be read what it said before. raises ZkError"""

@@ -324,7 +324,10 @@ class HeldComparison:
         *,
         is_kept: bool,
     ) -> None:
-        """Release, or hand over.
+        """Release, or hand over; nothing, while the state says that we lead. Who is to elect does not know yet that we can't.
+
+        A log that lost its end must not lead on in the leader epoch in which it lost it, whoever else has replicas: it would give offsets
+        again, and readers would not notice. Whoever takes the leader away raises the epoch.
 
         partings  up to where the other logs are the same as ours
         lowest    of the offsets at which logs that are ahead have parted from the others
@@ -332,6 +335,8 @@ class HeldComparison:
         """
         known, owners = self._known, self._owners
         own = LogEnd(held.end_epoch, held.end_offset)
+        if state.leader == known.node_id:
+            return
         if verdict.act is Act.RELEASE:
             parted = [
                 at
@@ -340,8 +345,6 @@ class HeldComparison:
             ]
             offset = min(lowest, first_lost(own, own, others, state.isr, parted))
             if is_kept or may_part(own, others):  # followers have to know that it was decided
-                if state.leader == known.node_id:
-                    return  # the controller does not know yet that we can't lead
                 leader_epoch = first_of_history(state.leader_epoch)
                 elected = state._replace(leader_epoch=leader_epoch)
                 if is_kept:

@@ -92,12 +92,12 @@ class Topic:
 
     def state_of(self, index: int) -> PartitionState | None:
         """Of a partition that was named some time ago: the topic may have fewer by now. None: no partition, or no state."""
-        return self.states[index] if index < len(self.states) else None
+        return self.states[index] if 0 <= index < len(self.states) else None
 
     def known_of(self, indexes: Iterable[int]) -> list[int]:
         """Of partitions that were named some time ago, those that the topic has."""
         count = len(self.states)
-        return [index for index in indexes if index < count]
+        return [index for index in indexes if 0 <= index < count]
 
     @property
     def missing(self) -> list[int]:

@@ -16,7 +16,7 @@ Source: Kafka `KafkaController.onBrokerFailure`, `onBrokerStartup`, `onReplicasB
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import islice
 
 from headrace.controller.active.leaders.state_changes import Partition
@@ -29,9 +29,11 @@ from headrace.controller.zookeeper.errors import ControllerMoved, ZkConflict, Zk
 from headrace.controller.zookeeper.znodes import PartitionState
 from headrace.errors import ErrorCode
 from headrace.ids import NO_LEADER
+from headrace.limits import LEADERS_TOLD_MS_MAX
 from headrace.runtime.tasks import Task
 
 TOPICS_PER_STEP = 400  # checked without a pause
+HEARD_POLL_MS = 10
 WELL = (ErrorCode.NONE, ErrorCode.STALE_CONTROLLER_EPOCH)  # answers for replicas that can serve
 
 _log = logging.getLogger(__name__)
@@ -57,9 +59,15 @@ class Leaders(Part):
         for first in range(0, len(names), TOPICS_PER_STEP):
             self._tell_new(names[first : first + TOPICS_PER_STEP])
             await self._term.tasks.pause()
-        self._check(names)
-        if self._checking is not None:
-            await self._checking
+        heard = self._term.notices.heard()
+        await self._term.states.hear()  # a leader that lives may hold its replica
+        alone = self._left_alone(names)
+        self._check([name for name in names if name not in alone])
+        await self.settle()
+        if alone:
+            await self._be_heard(heard, set().union(*alone.values()))
+            self._check(alone)
+            await self.settle()
 
     def brokers_changed(self, gone: frozenset[int], come: frozenset[int]) -> None:
         self._check(self._term.known.topics_on(gone | come), has_moved=True)
@@ -213,6 +221,29 @@ class Leaders(Part):
                 if not has_leader or 0 < len(there) < len(state.isr):
                     found.append((topic, index))
         return found
+
+    def _left_alone(self, names: Iterable[str]) -> dict[str, set[int]]:
+        """Brokers that would be alone in an ISR now, by topic. What they answered to the controller before, nobody knows."""
+        found: dict[str, set[int]] = {}
+        for topic in self._writable(names):
+            for index, state in enumerate(topic.states):
+                if state is None or len(state.isr) < 2:
+                    continue
+                there = self._term.liveness.serving(topic.name, index, state.isr)
+                if len(there) == 1:
+                    found.setdefault(topic.name, set()).update(there)
+        return found
+
+    async def _be_heard(self, heard: Mapping[int, Callable[[], bool]], brokers: Collection[int]) -> None:
+        """Until these brokers have answered what they were told as the term began, or LEADERS_TOLD_MS_MAX are over.
+
+        Else the ISR shrinks to one whose directory failed, and whoever left it had all that was acknowledged: nobody could lead then.
+        """
+        waited = [heard[broker] for broker in brokers if broker in heard]
+        for _ in range(LEADERS_TOLD_MS_MAX // HEARD_POLL_MS):
+            if self._term.is_over or all(is_heard() for is_heard in waited):
+                return
+            await self._term.tasks.sleep(HEARD_POLL_MS)
 
     def _tell_states(self, topic: Topic, states: Mapping[int, PartitionState], is_new: bool = False) -> None:
         """The agent, then all brokers."""

@@ -145,6 +145,8 @@ class PreferredLeaders(Part):
                 raise
             except ZkError as failure:
                 _log.debug("leaders not balanced, retrying later reason=%s", failure)
+            except Exception as failure:  # whatever a topic has: all need the controller, nothing needs the balance
+                _log.error("leaders not balanced reason=%s: %s", type(failure).__name__, failure, exc_info=failure)
             await term.tasks.sleep(term.settings["leader.imbalance.check.interval.seconds"] * 1000)
 
     async def _balance(self) -> None:
@@ -192,12 +194,14 @@ class PreferredLeaders(Part):
             return False
         if kind is Election.UNCLEAN:
             return self._term.states.has_leader(topic, index, state)
-        return state.leader == topic.replicas[index][0]
+        return state.leader in topic.replicas[index][:1]
 
 
 def count_leaders(topic: Topic, preferred: dict[int, int], others: dict[int, list[Partition]]) -> None:
-    """Add a topic's partitions: by their first replica, and of these the ones that another one leads."""
+    """Add a topic's partitions: by their first replica, and of these the ones that another one leads. Without those that have none."""
     for index, row in enumerate(topic.replicas):
+        if not row:
+            continue
         preferred[row[0]] = preferred.get(row[0], 0) + 1
         state = topic.states[index]
         if state is not None and state.leader != row[0]:
@@ -219,5 +223,6 @@ def _error_of(topic: Topic, index: int, kind: Election, changes: Changes, *, is_
     if kind is Election.UNCLEAN:
         text = disputed if is_disputed else f"none of replicas {list(topic.replicas[index])} is alive"
         return KafkaError(ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE, f"{text}; {why}")
-    text = disputed if is_disputed else f"replica {topic.replicas[index][0]} is not in sync, or not alive"
+    replica = "of its assignment, which is empty," if not topic.replicas[index] else topic.replicas[index][0]
+    text = disputed if is_disputed else f"replica {replica} is not in sync, or not alive"
     return KafkaError(ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE, f"{text}; {why}")

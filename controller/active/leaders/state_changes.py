@@ -230,7 +230,7 @@ class StateChanges:
         """Replicas that are offline leave the ISR, and don't lead: OfflineReplica for all of a partition at once."""
         partitions = list(partitions)
         if partitions:
-            await self._hear()
+            await self.hear()
         steps: list[Step] = [(topic, index, partial(self._plan_shrink, topic, index)) for topic, index in partitions]
         return await self._carry_out(steps)
 
@@ -257,7 +257,7 @@ class StateChanges:
 
     # Parts
 
-    async def _hear(self) -> None:
+    async def hear(self) -> None:
         """Know which leader epochs brokers have, and which replicas they hold, before anybody is elected.
 
         A hold may be over before all are read. Its broker has answered so meanwhile, and will not answer again.
@@ -339,7 +339,7 @@ class StateChanges:
         partitions = list(partitions)
         if not partitions:
             return Changes({}, {}, set())
-        await self._hear()
+        await self.hear()
         steps: list[Step] = [
             (topic, index, partial(self._plan_partition, topic, index, elect_of(topic, index)))
             for topic, index in partitions

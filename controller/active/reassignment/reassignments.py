@@ -112,6 +112,7 @@ class Reassignments(Part):
     def __init__(self, term: Term) -> None:
         self._term = term
         self._moving: set[str] = set()  # topics that have replicas on their way
+        self._parked: set[str] = set()  # of these, topics that wait for brokers that are away, and for nothing else
         self._due: dict[str, _Due] = {}
         self._waiting = Waiting()
         self._workers = 0  # tasks
@@ -169,7 +170,7 @@ class Reassignments(Part):
             topic = known.get(name)
             if topic is None:
                 continue
-            indexes = moving_partitions(topic)
+            indexes = set(topic.known_of(moving_partitions(topic)))
             for index in indexes if wanted is None else sorted(indexes & set(wanted[name])):
                 found.setdefault(name, {})[index] = assignment_of(topic, index)
         return found
@@ -251,6 +252,7 @@ class Reassignments(Part):
         """Look at these topics, soon."""
         for name in names:
             self._moving.add(name)
+            self._parked.discard(name)
             self._due[name] = self._due.get(name, ISR_CHANGED).also(why)
         while self._workers < REASSIGNMENTS_IN_FLIGHT_MAX and self._workers - self._busy < len(self._due):
             if self._term.is_over:
@@ -264,7 +266,7 @@ class Reassignments(Part):
         """What an event should have said: one that is lost holds nothing up for ever."""
         self._is_recheck_set = False
         if not self._term.is_over:
-            self._check(list(self._moving))
+            self._check(self._moving - self._parked)
 
     def _worked(self) -> None:
         self._workers -= 1
@@ -280,6 +282,7 @@ class Reassignments(Part):
             try:
                 if not await self._advance(name, why.event):
                     self._moving.discard(name)
+                    self._parked.discard(name)
                 self._failures.pop(name, None)
             except ControllerMoved:
                 raise
@@ -398,6 +401,7 @@ class Reassignments(Part):
             self._check((topic.name,))  # the ISR may have changed meanwhile
         else:
             self._moving.discard(topic.name)
+            self._parked.discard(topic.name)
         return errors
 
     # Reading and writing
@@ -467,7 +471,10 @@ class Reassignments(Part):
         if settled:
             term.notices.tell_metadata(name, list(settled))
             _log.info("reassignments completed topic=%s partitions=%d", name, len(settled))
-        return bool(ended.adding or ended.removing or left)
+        is_on_its_way = bool(ended.adding or ended.removing)
+        if not is_on_its_way and not any(term.liveness.is_live(broker) for ids in left.values() for broker in ids):
+            self._parked.add(name)
+        return bool(is_on_its_way or left)
 
     async def _write_states(
         self, name: str, found: _Read, doing: Mapping[int, Plan], dropped: Collection[int]

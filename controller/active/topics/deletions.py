@@ -109,8 +109,8 @@ class Deletions(Part):
             if away:
                 self._move(deletion, away, ReplicaStatus.DELETION_INELIGIBLE)
                 self._say_away(name, deletion, away)
-                self._succeed(name, deletion, [])
             self._stop(deletion, [replica for replica in deletion.left if replica[1] in come])
+            self._succeed(name, deletion, [])  # those that went may not be waited for, whatever they had answered
 
     def directories_changed(self, broker: int) -> None:
         for deletion in list(self._pending.values()):

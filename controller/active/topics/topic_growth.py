@@ -39,6 +39,10 @@ def placed(topic: Topic, count: int, assignment: Sequence[Sequence[int]] | None,
         raise KafkaError(
             ErrorCode.INVALID_PARTITIONS, f"topic {topic.name} has {existing} partitions, {count} requested: {reason}"
         )
+    if not existing or not topic.replicas[0]:
+        raise KafkaError(
+            ErrorCode.INVALID_PARTITIONS, f"topic {topic.name} has no replicas of partition 0: it can't grow"
+        )
     if assignment is not None:
         return (*topic.replicas, *_checked(topic, count - existing, assignment, sorted(racks)))
     factor = len(topic.replicas[0])

@@ -63,3 +63,29 @@ def test_others_do_not(heard, ensemble, broker, held):
     hold(ensemble, broker, held)
     ensemble.run(heard.refresh())
     assert not heard.is_disputed(PLACE, state(2))
+
+
+class Pause:
+    """Whoever awaits it goes on when it is sent something."""
+
+    def __await__(self):
+        yield
+
+
+def test_of_two_readings_the_one_that_began_later_counts(heard, monkeypatch):
+    """The first one ended last, and a broker that had come meanwhile was not heard: nobody elected it, nor looked again."""
+
+    async def children(_path):
+        await Pause()
+        return []
+
+    monkeypatch.setattr(heard._zk, "children", children)
+    first = heard.refresh()
+    first.send(None)
+    heard._known.brokers = {**heard._known.brokers, 3: Registration(3, "there", 1, None)}
+    second = heard.refresh()
+    second.send(None)
+    for reading in (second, first):
+        with pytest.raises(StopIteration):
+            reading.send(None)
+        assert heard.is_heard(3)

@@ -213,3 +213,22 @@ def test_a_replica_is_not_deleted_while_a_log_is_ahead_of_the_state(node, ensemb
     node.now_ms += reassignments.RECHECK_MS
     answered_turn(node, set(OTHERS))
     assert not unwanted_of(assignment(ensemble))
+
+
+def test_a_topic_that_waits_for_absent_brokers_alone_is_not_read_for_ever(node, ensemble):
+    """After a decommission these are thousands, each under its reservation every 15 s."""
+    write_isr(ensemble, 1, (1, 2, 3), leader=1)
+    ensemble.remove(znodes.broker_path(4))
+    node.turn()
+    name_unwanted(ensemble, {0: (4,), 1: (4,)}, {"replicas": ((1, 2, 3), (1, 2, 3))})
+    node.turn()
+    read = []
+    node.zk.on_read = lambda: read.append(node.now_ms)
+    for _ in range(3):
+        node.now_ms += reassignments.RECHECK_MS
+        node.tasks.run(1_000)
+        node.settle()
+    assert read == []
+    start(ensemble, 4)
+    answered_turn(node, set(OTHERS))
+    assert not unwanted_of(assignment(ensemble))

@@ -2,6 +2,7 @@
 
 import pytest
 
+from headrace.controller.agent.hold_decision import LogEnd
 from headrace.controller.agent.judgement import EPOCH_DURING_DELETE
 from headrace.controller.cluster.events import ReplicasStopped, StoppedReplica
 from headrace.controller.zookeeper import held_znodes, znodes
@@ -246,3 +247,20 @@ def test_the_holds_of_a_topic_of_many_partitions_are_several_znodes(rig, monkeyp
         rig.ensemble.put(znodes.state_path("t", index), znodes.encode_state(PartitionState(1, 6, (SECOND,), 1)))
     rig.check()
     assert rig.stored == {"t", "t:2"}
+
+
+@pytest.mark.parametrize("after_power_loss", [True, False], ids=["power loss", "damage in service"])
+def test_a_leader_that_lost_its_end_does_not_lead_on_in_the_same_leader_epoch(rig, after_power_loss):
+    """It would give offsets again that readers have seen in this epoch: a consumer at 100 would never get the new 90 to 99."""
+    rig.put(isr=(NODE,), leader=NODE, epoch=5)
+    rig.join(after_power_loss=after_power_loss)
+    rig.ends = {SECOND: {("t", 0): LogEnd(5, 80)}, THIRD: {("t", 0): LogEnd(5, 80)}}
+    rig.opened(end=90, mark=100, epoch=5)
+    for _ in range(3):
+        rig.check()
+    assert rig.known.held, "the controller has not taken the leader away yet"
+    rig.state((NODE,), -1, epoch=6)
+    for _ in range(3):
+        if rig.known.held:
+            rig.check()
+    assert not rig.known.held

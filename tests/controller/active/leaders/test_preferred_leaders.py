@@ -2,6 +2,7 @@
 
 import pytest
 
+from headrace.controller.active.leaders import preferred_leaders
 from headrace.controller.active.leaders.preferred_leaders import BALANCE_FIRST_MS, Election
 from headrace.controller.admin import a43_elect_leaders
 from headrace.controller.zookeeper import held_znodes, znodes
@@ -180,3 +181,19 @@ def test_who_asks_for_a_leader_of_a_disputed_partition_reads_why(node, ensemble,
     assert "see headrace cluster describe --held" in str(errors["t", 0])
     ensemble.remove(held_znodes.held_path(2, "t"))
     assert node.run(node.active.preferred_leaders().elect([("t", 0)], kind)) == {("t", 0): None}
+
+
+def test_a_balance_that_fails_is_tried_again_and_ends_no_process(new_node, monkeypatch, caplog):
+    """For whatever reason: the process died 5 s after each start, and elections with it."""
+
+    def fail(*_args):
+        raise IndexError("tuple index out of range")
+
+    node = new_node()
+    node.create("t", ((0,),))
+    monkeypatch.setattr(preferred_leaders, "count_leaders", fail)
+    node.active.term.start(node.active.preferred_leaders()._balance_for_ever())
+    for _ in range(3):
+        node.tasks.run(1_000)
+        node.now_ms += node.active.term.settings["leader.imbalance.check.interval.seconds"] * 1_000
+    assert caplog.text.count("leaders not balanced reason=IndexError: tuple index out of range") == 2
