@@ -354,6 +354,29 @@ def test_a_move_outlives_a_clean_stop(node):
     assert len(records(node, 0)) == 400
 
 
+def test_a_stop_in_the_midst_of_many_moves_waits_for_no_copy(node):
+    """Each sync may take milliseconds, and thousands of copies may be begun: the worker would be killed before it closed its logs."""
+    node.replicas.follow(view_of(("t", 12, CONFIG)))
+    for slot in range(12):
+        assert node.append(slot, 20)
+        node.replicas.by_slot[slot].isr = (0, 7)
+        assert node.append(slot, 60)  # the mark waits for the follower, and the copy for the mark
+        assert node.alter(slot, node.other_dir(slot)) == 0
+    work_through(node.moves)
+    targets = {slot: node.other_dir(slot) for slot in range(12)}
+    assert [copy_of(node, slot).future.log_end_offset for slot in range(1, 12)] == [20] * 11
+    node.disk.calls.clear()
+    node.moves.close()
+    assert [call for call in node.disk.calls if "sync" in call] == []
+    assert not node.moves._moves
+    assert node.replicas.close()
+    node.seat = FakeSeat(node.dirs, clean=node.dirs)
+    node.start().follow(view_of(("t", 12, CONFIG)))
+    node.moves.resume()
+    work_through(node.moves)
+    assert {slot: node.dir_of(slot) for slot in targets} == targets
+
+
 def test_a_copy_whose_last_batch_is_half_written_goes_on_before_it(node):
     node.alter(0, node.other_dir(0))
     for _ in range(5):
