@@ -8,9 +8,11 @@ import pytest
 
 from headrace.errors import ErrorCode, StorageFailed
 from headrace.ids import TopicPartition
-from headrace.log.names import FUTURE_SUFFIX
+from headrace.log.disk import Disk
+from headrace.log.names import COPY_SYNCED_FILE, FUTURE_SUFFIX
 from headrace.log.reading.reader import LogReader
 from headrace.log.recovery import producer_recall
+from headrace.log.recovery.log_loader import LogCheckpoint
 from headrace.log.recovery.log_reach import log_reach
 from headrace.log.state.checkpoints import write_partition_metadata
 from headrace.protocol import messages
@@ -516,14 +518,49 @@ def test_a_move_of_an_earlier_topic_in_the_slot_is_no_move_of_this_one(node):
     assert node.dir_of(0) == target
 
 
-def test_only_what_was_synced_in_any_case_is_believed_without_a_look(tmp_path, monkeypatch):
+def test_only_what_was_synced_in_any_case_is_believed_without_a_look(node, monkeypatch):
+    """It is noted when it is synced: nothing that is worked out from sizes and settings, which may be others by now."""
     monkeypatch.setattr(replica_copy, "MOVE_SYNC_BYTES", 10_000)
-    slow_moves(monkeypatch, 1_000)
-    for base in range(6):
-        (tmp_path / f"{base * 10:020d}.log").write_bytes(bytes(4_000))
-    assert synced_before(tmp_path, 0) == 30  # 12,000 bytes from there on
-    assert synced_before(tmp_path, 1_001) == 20
-    assert synced_before(tmp_path, 1 << 20) == 0
+    believed = []
+    monkeypatch.setattr(
+        replica_copy,
+        "LogCheckpoint",
+        lambda **known: believed.append(known.get("recovery_point", 0)) or LogCheckpoint(**known),
+    )
+    node.alter(0, node.other_dir(0))
+    copy, synced = copy_of(node), 0
+    flush = copy.future.flush
+
+    def flush_all():
+        nonlocal synced
+        flush()
+        synced = copy.future.log_end_offset
+
+    copy.future.flush = flush_all
+    believed.clear()
+    directory = copy.directory
+    for _ in range(3):
+        assert node.moves.do_work()
+    assert synced_before(directory, node.disk) == 0, "nothing was synced"
+    while copy.future.log_end_offset < 300:
+        assert node.moves.do_work()
+    assert 0 < synced < copy.future.log_end_offset
+    assert synced_before(directory, node.disk) == synced
+    future = successor(node).future
+    assert believed == [synced]
+    future.truncate_to(synced - 10)
+    assert synced_before(directory, node.disk) == synced - 10, "what comes in place of what was cut is not synced"
+    work_through(node.moves)
+    assert len(records(node, 0)) == 400
+    assert not list(node.dirs[0].glob("t-?/headrace.copy-*")) + list(node.dirs[1].glob("t-?/headrace.copy-*"))
+
+
+def test_a_copy_whose_note_cannot_be_read_is_looked_at(tmp_path):
+    disk = Disk()
+    assert synced_before(tmp_path, disk) == 0
+    for content in (b"", b"0\n1\nx\n", b"0\n1\n12", b"\xff"):
+        (tmp_path / COPY_SYNCED_FILE).write_bytes(content)
+        assert synced_before(tmp_path, disk) == 0
 
 
 def test_directories_that_are_no_copies_end_nobody(node):
