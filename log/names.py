@@ -31,6 +31,7 @@ FUTURE_SUFFIX: Final = "-future"
 COPY_NAME_FILE: Final = (
     "headrace.copy-of"  # in a copy: `topic-partition`, where the directory's name has no room for it
 )
+COPY_SYNCED_FILE: Final = "headrace.copy-synced"  # in a copy: everything below this offset was synced
 _UNIQUE_BYTES: Final = 33  # a dot, 32 hex digits
 
 LOG_SUFFIX: Final = ".log"

@@ -22,6 +22,7 @@ from headrace.log.inspection.state_files import rows_of, topic_id_of
 from headrace.log.names import (
     CLEANED_SUFFIX,
     COPY_NAME_FILE,
+    COPY_SYNCED_FILE,
     CUT_SUFFIX,
     DELETED_SUFFIX,
     INDEX_SUFFIX,
@@ -60,7 +61,8 @@ MARK_NAMES = (
     SYNCED_FILE,
     TRUNCATION_FILE,
     COPY_NAME_FILE,
-)  # the last one is of a move between log directories
+    COPY_SYNCED_FILE,
+)  # the last two are of a move between log directories
 STATE_NAMES = (LEADER_EPOCH_FILE, PARTITION_METADATA_FILE)
 NEXT_START = "nothing: the next start of the node finishes or removes it"
 EPOCHS_ANEW = (

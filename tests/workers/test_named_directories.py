@@ -2,6 +2,7 @@
 
 import errno
 import os
+from types import SimpleNamespace
 
 import pytest
 
@@ -16,6 +17,7 @@ from headrace.topic_defaults import TopicDefaults
 from headrace.workers.housekeeper.hosted import HostedReplicas, Serving
 from headrace.workers.network.fetch.epoch_files import EpochFiles
 from headrace.workers.network.fetch.partition_files import PartitionFiles
+from headrace.workers.network.handlers import a35_describe_log_dirs
 from headrace.workers.network.routes import Routes
 from tests.support.fake_clock import NOW_MS
 from tests.support.fake_seat import TOPIC_ID, view_of
@@ -63,6 +65,14 @@ class Node(MovingNode):
 
     def offsets(self, files, slot, offset):
         return [one for one, _value in self.read(files, slot, offset)]
+
+    def described(self, slot):
+        """The log directories in which DescribeLogDirs has a replica."""
+        routes = Routes(1, 1, TopicDefaults(self.seat.wiring.settings))
+        routes.follow(VIEW)
+        context = SimpleNamespace(seat=self.seat, routes=routes)
+        found = {one: a35_describe_log_dirs._describe(context, str(one), {"t": {slot}}) for one in self.dirs}
+        return [one for one, result in found.items() if result.topics]
 
     def hosted(self, slot):
         """The replica as the housekeeper places it."""
@@ -166,6 +176,7 @@ def test_a_copy_that_has_the_name_and_did_not_take_the_place_is_not_read(node, s
     for offset in (395, 400, 795):
         found = node.offsets(files, slot, offset)
         assert found[0] <= offset <= found[-1]
+    assert node.described(slot) == [source]
     replicas, hosted = node.hosted(slot)
     assert hosted.log_dir == source
     assert replicas.is_in_place(hosted)

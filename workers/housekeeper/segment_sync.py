@@ -153,7 +153,9 @@ class SegmentSync:
     def _sync(self, hosted: Hosted) -> None:
         row, directory = hosted.row, hosted.directory
         synced = self._synced(hosted)
-        point = max(synced.point, row.log_start_offset)
+        # What lies below the log's start needs no sync, as soon as a start on disk says so: else a power loss brings it back.
+        start_on_disk = self._checkpoints.offset(LOG_START_OFFSET_FILE, hosted)
+        point = max(synced.point, min(row.log_start_offset, start_on_disk))
         if point < row.end_segment:
             try:
                 for done, (base_offset, end_offset) in enumerate(

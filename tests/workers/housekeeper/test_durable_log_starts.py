@@ -11,6 +11,7 @@ from headrace.log.state.checkpoints import LOG_START_OFFSET_FILE
 from headrace.log.writing import segment_list
 from headrace.shm.cluster_view import EMPTY_VIEW
 from headrace.workers.expiry_clock import AHEAD_MS, ExpiryClock
+from headrace.workers.housekeeper import segment_sync
 from headrace.workers.housekeeper.worker import Housekeeper
 from tests.support.fake_clock import FakeClock
 from tests.support.fake_date import FakeDate
@@ -25,6 +26,24 @@ CYCLES = 10
 @pytest.fixture
 def node(tmp_path):
     return Node(tmp_path, view_of(("t", 2, {"retention.bytes": "3000"})))
+
+
+@pytest.mark.parametrize("is_on_disk", [False, True])
+def test_what_lies_below_a_log_start_counts_as_synced_once_that_is_on_disk(node, monkeypatch, is_on_disk):
+    """A power loss would bring the old start back, and segments above it that were never synced."""
+    log = node.fill(0)
+    synced = []
+    monkeypatch.setattr(segment_sync, "sync_segment", lambda _directory, base, _disk: synced.append(base))
+    start = log.log_end_offset - 1
+    assert start > log.end_segment
+    node.delete_records(0, start)
+    if is_on_disk:
+        node.housekeeper._write_checkpoint(LOG_START_OFFSET_FILE)
+    node.housekeeper._sync_rolled_segments()
+    node.housekeeper._mailbox.flush()
+    node.housekeeper._mailbox.poll(node.seat.readers)
+    assert synced == ([] if is_on_disk else log.segment_bases[:-1])
+    assert log.recovery_point == (start if is_on_disk else log.end_segment)
 
 
 def look(node):

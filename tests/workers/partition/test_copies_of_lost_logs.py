@@ -148,7 +148,7 @@ def test_a_copy_is_compared_with_a_log_that_was_opened_again_in_place(node):
     log = node.replicas.logs.open(replica.partition, old.directory, old.config, LogCheckpoint(is_clean=True))
     for _ in range(350):
         log.append_as_leader([batch(size=99)], 0, NOW_MS)
-    replica.replace_log(log)
+    replica.replace_log(log, replica.log_dir)
     expected = records(node, 0)
     assert log.log_end_offset > copied
     work_through(node.moves)

@@ -36,7 +36,13 @@ from headrace.errors import ErrorCode, HeadraceError, StorageExhausted, StorageF
 from headrace.ids import TopicPartition
 from headrace.limits import MOVE_BYTES_PER_CYCLE_MAX, MOVE_BYTES_PER_TURN_MAX, MOVE_REPORT_INTERVAL_MS
 from headrace.log.disk import storage_failure
-from headrace.log.names import COPY_NAME_FILE, DELETED_DIRECTORY_SUFFIX, FUTURE_SUFFIX, STRAY_SUFFIX
+from headrace.log.names import (
+    COPY_NAME_FILE,
+    COPY_SYNCED_FILE,
+    DELETED_DIRECTORY_SUFFIX,
+    FUTURE_SUFFIX,
+    STRAY_SUFFIX,
+)
 from headrace.log.recovery.log_loader import LogCheckpoint
 from headrace.log.recovery.log_reach import LogReach, log_reach
 from headrace.log.writing.partition_log import PartitionLog
@@ -156,15 +162,13 @@ class LogDirMoves:
             self._give_up(move.copy, failure)
 
     def close(self) -> None:
-        """The worker stops: its successor resumes the copies."""
-        for move in list(self._moves.values()):
-            try:
-                move.copy.future.close()
-            except HeadraceError as failure:
-                self._give_up(move.copy, failure)
-                continue
-            move.copy.reader.close()
-            del self._moves[move.copy.replica.slot]
+        """The worker stops: its successor resumes the copies.
+
+        Nothing of them is synced. They are believed as after a kill (`synced_before`), and the worker's logs have the time of the stop.
+        """
+        for move in self._moves.values():
+            move.copy.abandon()
+        self._moves.clear()
 
     # One turn
 
@@ -290,6 +294,7 @@ class LogDirMoves:
         self._forget(replica.partition, copy.directory)
         copy.directory = place  # where it is put aside from, should the rest fail
         disk.remove_file(place / COPY_NAME_FILE)
+        disk.remove_file(place / COPY_SYNCED_FILE)
         try:
             disk.sync_directory(place.parent)
         except OSError as failure:
@@ -477,7 +482,7 @@ class LogDirMoves:
 
         is_judge   where the log is shorter, others have what it lacks, or it never was committed; else no other replica may have it
         """
-        copy = resume_copy(replica, directory, self._replicas.logs)
+        copy = resume_copy(replica, directory, self._replicas.logs, self._replicas.disk)
         log, future = replica.log, copy.future
         try:
             if not is_judge and log.log_end_offset < future.log_end_offset:
@@ -498,7 +503,7 @@ class LogDirMoves:
         log = replica.log
         reach: LogReach | None = None
         try:
-            synced = synced_before(directory, log.config.max_message_bytes)
+            synced = synced_before(directory, self._replicas.disk)
             reach = log_reach(
                 directory, synced, self._replicas.logs.note_progress, is_sole=True
             )  # all that may be in it

@@ -22,10 +22,17 @@ from typing import Final
 from headrace.errors import HeadraceError, StorageFailed
 from headrace.limits import FILE_NAME_BYTES_MAX, MOVE_BYTES_PER_CYCLE_MAX, MOVE_SYNC_BYTES
 from headrace.log.disk import Disk, storage_failure
-from headrace.log.names import COPY_NAME_FILE, FUTURE_SUFFIX, LOG_SUFFIX, aside_name, path_of, segment_bases
+from headrace.log.names import COPY_NAME_FILE, COPY_SYNCED_FILE, FUTURE_SUFFIX, LOG_SUFFIX, aside_name, path_of
 from headrace.log.reading.reader import LogReader
 from headrace.log.recovery.log_loader import LogCheckpoint
-from headrace.log.state.checkpoints import PARTITION_METADATA_FILE, read_partition_metadata
+from headrace.log.state.checkpoints import (
+    PARTITION_METADATA_FILE,
+    BadCheckpoint,
+    read_lines,
+    read_partition_metadata,
+    write_lines,
+)
+from headrace.log.state.truncation_mark import TruncationMark
 from headrace.log.writing.follower_append import beginning_for
 from headrace.log.writing.partition_log import PartitionLog
 from headrace.protocol.record_batch import unpack_base_offset
@@ -58,11 +65,14 @@ class ReplicaCopy:
     log   of the replica, that was copied so far: where it was opened again since, the copy has to be compared with it
     """
 
-    def __init__(self, replica: Replica, directory: Path, future: PartitionLog, unsynced_bytes: int = 0) -> None:
+    def __init__(
+        self, replica: Replica, directory: Path, future: PartitionLog, disk: Disk, unsynced_bytes: int = 0
+    ) -> None:
         self.replica = replica
         self.log = replica.log
         self.directory = directory
         self.future = future
+        self._disk = disk
         self.reader = LogReader(replica.log.directory)
         self.unsynced_bytes = unsynced_bytes
 
@@ -107,11 +117,8 @@ class ReplicaCopy:
             raise source_failed(failure) from None
         if not records:
             return 0
-        if (
-            self.unsynced_bytes >= MOVE_SYNC_BYTES
-        ):  # before more comes: `synced_before` counts on it, whatever life this is
-            future.flush()
-            self.unsynced_bytes = 0
+        if self.unsynced_bytes >= MOVE_SYNC_BYTES:
+            self._sync()
         if not future.size_bytes:
             begins_at = beginning_for(memoryview(records), future.log_end_offset)
             if begins_at < future.log_end_offset:
@@ -124,6 +131,15 @@ class ReplicaCopy:
             raise source_failed(failure) from None
         self.unsynced_bytes += taken
         return taken
+
+    def _sync(self) -> None:
+        """Sync what was copied, and note how far that is: a life that resumes the copy looks at the rest. raises StorageFailed"""
+        self.future.flush()
+        self.unsynced_bytes = 0
+        try:
+            write_lines(self.directory / COPY_SYNCED_FILE, [str(self.future.log_end_offset)], self._disk)
+        except OSError as failure:
+            raise storage_failure(str(self.directory), failure) from None
 
     def abandon(self) -> None:
         """Release the files."""
@@ -141,10 +157,10 @@ def begin_copy(replica: Replica, log_dir: Path, logs: LogOpener, disk: Disk) -> 
     )
     if len(directory.name) >= FILE_NAME_BYTES_MAX:  # it may be cut
         disk.replace_file(directory / COPY_NAME_FILE, name.encode())
-    return ReplicaCopy(replica, directory, future)
+    return ReplicaCopy(replica, directory, future, disk)
 
 
-def resume_copy(replica: Replica, directory: Path, logs: LogOpener) -> ReplicaCopy:
+def resume_copy(replica: Replica, directory: Path, logs: LogOpener, disk: Disk) -> ReplicaCopy:
     """One that an earlier life left, opened as it is: `reconcile` follows. raises NotTheSame, HeadraceError, OSError"""
     log = replica.log
     topic_id = read_partition_metadata(log.directory / PARTITION_METADATA_FILE)
@@ -153,11 +169,9 @@ def resume_copy(replica: Replica, directory: Path, logs: LogOpener) -> ReplicaCo
         raise NotTheSame("it was not started")
     if found_id != topic_id:
         raise OtherTopic(f"it belongs to topic {found_id}")
-    checkpoint = LogCheckpoint(
-        recovery_point=synced_before(directory, log.config.max_message_bytes), log_start_offset=log.log_start_offset
-    )
+    checkpoint = LogCheckpoint(recovery_point=synced_before(directory, disk), log_start_offset=log.log_start_offset)
     future = logs.open(replica.partition, directory, log.config, checkpoint, topic_id)
-    return ReplicaCopy(replica, directory, future, MOVE_SYNC_BYTES)
+    return ReplicaCopy(replica, directory, future, disk, MOVE_SYNC_BYTES)
 
 
 def reconcile(copy: ReplicaCopy) -> None:
@@ -203,14 +217,11 @@ def source_failed(failure: Exception) -> SourceFailed:
     return SourceFailed(f"the log can't be read: {failure}")
 
 
-def synced_before(directory: Path, batch_bytes_max: int) -> int:
-    """A segment's base offset below which a copy was synced. raises OSError
-
-    What was not is at most MOVE_SYNC_BYTES, the slice that reached them, and one that was being written.
-    """
-    unsynced_bytes = MOVE_SYNC_BYTES + 2 * max(MOVE_BYTES_PER_CYCLE_MAX, batch_bytes_max)
-    for base in reversed(segment_bases(directory)):
-        unsynced_bytes -= path_of(directory, base, LOG_SUFFIX).stat().st_size
-        if unsynced_bytes <= 0:
-            return base
-    return 0
+def synced_before(directory: Path, disk: Disk) -> int:
+    """An offset below which a copy was synced, as its file says, and no truncation since: 0 where it says nothing. raises OSError"""
+    try:
+        lines = read_lines(directory / COPY_SYNCED_FILE)
+        point = int(lines[0]) if lines else 0
+    except (BadCheckpoint, ValueError):
+        return 0
+    return TruncationMark(directory, disk).bound(point)

@@ -253,6 +253,19 @@ def test_one_whose_leader_changes_meanwhile_is_refused(rig, monkeypatch):
     assert rows_of(answer) == [("NOT_LEADER_OR_FOLLOWER", -1, -1)]
 
 
+def test_one_whose_log_moves_to_another_directory_meanwhile_is_refused(rig, monkeypatch):
+    """The segments there may be others: a place of before is none in them."""
+    lying_log(rig)
+    share_of(monkeypatch, 1_000)
+    client = rig.connect()
+    client.sendall(times_frame(5_000))
+    rig.turn_until(lambda: len(rig.context.look_ups) == 1)
+    row = rig.seat.partitions.read(0)
+    rig.seat.partitions.publish(0, row._replace(log_dir=row.log_dir + 1))
+    answer, _turns = receive(rig, client)
+    assert rows_of(answer) == [("NOT_LEADER_OR_FOLLOWER", -1, -1)]
+
+
 def test_a_batch_that_can_not_be_opened_denies_nothing_and_is_noted_once(rig, caplog):
     put(rig, garbage(9_000_000))
     put(rig, build_batch([Record(0, 6_000, None, b"v")]))

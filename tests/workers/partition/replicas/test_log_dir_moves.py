@@ -8,9 +8,11 @@ import pytest
 
 from headrace.errors import ErrorCode, StorageFailed
 from headrace.ids import TopicPartition
-from headrace.log.names import FUTURE_SUFFIX
+from headrace.log.disk import Disk
+from headrace.log.names import COPY_SYNCED_FILE, FUTURE_SUFFIX
 from headrace.log.reading.reader import LogReader
 from headrace.log.recovery import producer_recall
+from headrace.log.recovery.log_loader import LogCheckpoint
 from headrace.log.recovery.log_reach import log_reach
 from headrace.log.state.checkpoints import write_partition_metadata
 from headrace.protocol import messages
@@ -354,6 +356,29 @@ def test_a_move_outlives_a_clean_stop(node):
     assert len(records(node, 0)) == 400
 
 
+def test_a_stop_in_the_midst_of_many_moves_waits_for_no_copy(node):
+    """Each sync may take milliseconds, and thousands of copies may be begun: the worker would be killed before it closed its logs."""
+    node.replicas.follow(view_of(("t", 12, CONFIG)))
+    for slot in range(12):
+        assert node.append(slot, 20)
+        node.replicas.by_slot[slot].isr = (0, 7)
+        assert node.append(slot, 60)  # the mark waits for the follower, and the copy for the mark
+        assert node.alter(slot, node.other_dir(slot)) == 0
+    work_through(node.moves)
+    targets = {slot: node.other_dir(slot) for slot in range(12)}
+    assert [copy_of(node, slot).future.log_end_offset for slot in range(1, 12)] == [20] * 11
+    node.disk.calls.clear()
+    node.moves.close()
+    assert [call for call in node.disk.calls if "sync" in call] == []
+    assert not node.moves._moves
+    assert node.replicas.close()
+    node.seat = FakeSeat(node.dirs, clean=node.dirs)
+    node.start().follow(view_of(("t", 12, CONFIG)))
+    node.moves.resume()
+    work_through(node.moves)
+    assert {slot: node.dir_of(slot) for slot in targets} == targets
+
+
 def test_a_copy_whose_last_batch_is_half_written_goes_on_before_it(node):
     node.alter(0, node.other_dir(0))
     for _ in range(5):
@@ -493,14 +518,49 @@ def test_a_move_of_an_earlier_topic_in_the_slot_is_no_move_of_this_one(node):
     assert node.dir_of(0) == target
 
 
-def test_only_what_was_synced_in_any_case_is_believed_without_a_look(tmp_path, monkeypatch):
+def test_only_what_was_synced_in_any_case_is_believed_without_a_look(node, monkeypatch):
+    """It is noted when it is synced: nothing that is worked out from sizes and settings, which may be others by now."""
     monkeypatch.setattr(replica_copy, "MOVE_SYNC_BYTES", 10_000)
-    slow_moves(monkeypatch, 1_000)
-    for base in range(6):
-        (tmp_path / f"{base * 10:020d}.log").write_bytes(bytes(4_000))
-    assert synced_before(tmp_path, 0) == 30  # 12,000 bytes from there on
-    assert synced_before(tmp_path, 1_001) == 20
-    assert synced_before(tmp_path, 1 << 20) == 0
+    believed = []
+    monkeypatch.setattr(
+        replica_copy,
+        "LogCheckpoint",
+        lambda **known: believed.append(known.get("recovery_point", 0)) or LogCheckpoint(**known),
+    )
+    node.alter(0, node.other_dir(0))
+    copy, synced = copy_of(node), 0
+    flush = copy.future.flush
+
+    def flush_all():
+        nonlocal synced
+        flush()
+        synced = copy.future.log_end_offset
+
+    copy.future.flush = flush_all
+    believed.clear()
+    directory = copy.directory
+    for _ in range(3):
+        assert node.moves.do_work()
+    assert synced_before(directory, node.disk) == 0, "nothing was synced"
+    while copy.future.log_end_offset < 300:
+        assert node.moves.do_work()
+    assert 0 < synced < copy.future.log_end_offset
+    assert synced_before(directory, node.disk) == synced
+    future = successor(node).future
+    assert believed == [synced]
+    future.truncate_to(synced - 10)
+    assert synced_before(directory, node.disk) == synced - 10, "what comes in place of what was cut is not synced"
+    work_through(node.moves)
+    assert len(records(node, 0)) == 400
+    assert not list(node.dirs[0].glob("t-?/headrace.copy-*")) + list(node.dirs[1].glob("t-?/headrace.copy-*"))
+
+
+def test_a_copy_whose_note_cannot_be_read_is_looked_at(tmp_path):
+    disk = Disk()
+    assert synced_before(tmp_path, disk) == 0
+    for content in (b"", b"0\n1\nx\n", b"0\n1\n12", b"\xff"):
+        (tmp_path / COPY_SYNCED_FILE).write_bytes(content)
+        assert synced_before(tmp_path, disk) == 0
 
 
 def test_directories_that_are_no_copies_end_nobody(node):
