@@ -158,6 +158,11 @@ class Judges:
         node = self._cluster.ensemble.table.tree.nodes.get(f"/brokers/topics/{topic}/partitions/{index}/state")
         return None if node is None else json.loads(node.data)
 
+    def leads(self, host, topic, index):
+        """Whether ZooKeeper says so. One that was stopped, or is cut off, does not know yet that another leads."""
+        state = self.state(topic, index)
+        return state is not None and state["leader"] >= 0 and self._cluster.hosts[state["leader"]] == host
+
     def isr(self, topic, index):
         state = self.state(topic, index)
         return [] if state is None else state["isr"]

@@ -125,19 +125,13 @@ class IdempotentProducer(Client):
                 return base_offset
             if error is ErrorCode.DUPLICATE_SEQUENCE_NUMBER:
                 return -1
-            is_of_past = error is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER and not self._is_leader(
-                leaders[partition], partition
-            )
+            leads = self.cluster.judges.leads(leaders[partition], self.topic, partition)
+            is_of_past = error is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER and not leads
             if error not in GONE_ON and not is_of_past:
                 self.kernel.anomaly(f"{self.name} was refused: {error.name} for sequence {sequence} of {partition}")
                 return None
             leaders = {}
             yield from self.sleep(self.chance.randrange(1, 100))
-
-    def _is_leader(self, host, partition):
-        """Whether ZooKeeper says so: one that was stopped does not know yet that another leads, nor what that has stored."""
-        state = self.cluster.judges.state(self.topic, partition)
-        return state is not None and state["leader"] >= 0 and self.cluster.hosts[state["leader"]] == host
 
 
 class Consumer(Client):

@@ -15,6 +15,7 @@ class SimulatedPoller:
         self._watched = {}  # by descriptor: [socket, events, handler]
         self._ready = []
         self._is_stale = True  # a socket has changed since all of them were asked
+        self._is_closed = False
         self.has_sockets = False
 
     def touch(self):
@@ -36,6 +37,8 @@ class SimulatedPoller:
         self.forget(fd)
 
     def forget(self, fd):
+        if self._is_closed:  # by a coroutine of a dead process, as its memory goes
+            return
         del self._watched[fd]
         self.has_sockets = bool(self._watched)
 
@@ -80,4 +83,5 @@ class SimulatedPoller:
         return done
 
     def close(self):
+        self._is_closed = True
         self._watched.clear()

@@ -14,7 +14,15 @@ from tests.simulation.ordered_set import OrderedSet
 
 ROOT = Path(__file__).resolve().parents[2]
 ONE_NODE = {"nodes": 1, "partitions": 1, "configs": {}, "upkeep": [], "settings": {}}
-SEEDS = (1, 9, 14)
+SEEDS = (
+    1,
+    4,
+    9,
+    14,
+    2012,
+    6003,
+    8001,
+)  # 2012: a partition could not be moved back to a broker whose disk had been full
 
 
 def test_one_node_takes_what_it_is_given_and_gives_it_back():
