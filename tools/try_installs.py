@@ -6,7 +6,7 @@
 
 Each is a fresh virtual environment over a copy of the checkout. It ends with `headrace version`, which says the form that runs, and with
 `headrace dev` without Java, which takes a record by `headrace produce` and gives it back by `headrace consume`. No extras are installed.
-`--cflags=-O0` takes a third of the time. Exit code 1: one of them failed.
+`--cflags=-O0` takes half the time. Exit code 1: one of them failed.
 """
 
 from __future__ import annotations

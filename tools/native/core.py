@@ -39,7 +39,7 @@ from tools.native.compiler import (
 )
 
 CHUNKS: Final = 16
-OPTIMIZE: Final = "-O1"  # -O2 takes nearly twice as long, and no row of bench.forms is better for it
+OPTIMIZE: Final = "-O2"
 C_FOLDER: Final = "headrace/native"
 C_HEADER: Final = "core.h"  # read before each C file
 
@@ -47,15 +47,15 @@ C_HEADER: Final = "core.h"  # read before each C file
 # below. A class of the core has no subclass outside of it, which is why the controller's process and the housekeeper are here.
 CORE: Final = {
     "headrace": "clock",
-    "protocol": "codec_primitives frames numbers record_batch stream varint",
+    "protocol": "apis codec_primitives frames numbers record_batch record_kernel stream varint",
     "shm": "arena counters doorbell lag_table messages partition_table process_table ring seat steady_date view_reader view_writer",
     "runtime": "deadlines duty_cycle mailbox outbox parts peer peers poller wire",
-    "log": "batch_walk index_layout",
+    "log": "batch_walk config index_layout",
     "log/reading": "index_reader open_segments reader segment_facts segment_file",
     "log/segments": "index_file offset_index segment time_index",
     "log/state": "leader_epochs producer producer_state",
     "log/writing": (
-        "follower_append leader_append log_environment log_tail partition_log segment_list sync_state validator"
+        "failure_latch follower_append leader_append log_environment log_tail partition_log segment_list sync_state validator"
     ),
     "workers": "watched_disk",
     "workers/network": (

@@ -34,7 +34,8 @@ def parsed(path):
 def test_what_a_request_passes_is_in_the_core():
     inside = sources(ROOT)
     for name in (
-        "protocol.frames", "shm.ring", "runtime.duty_cycle", "workers.network.loop", "workers.network.handlers.a00_produce",
+        "protocol.frames", "protocol.apis", "shm.ring", "runtime.duty_cycle",
+        "workers.network.loop", "workers.network.handlers.a00_produce",
         "workers.network.handlers.a01_fetch", "workers.partition.append", "workers.partition.replication.fetcher",
         "log.writing.leader_append", "log.writing.follower_append", "log.reading.reader", "workers.coordinators.group.group_coordinator",
     ):  # fmt: skip
@@ -57,7 +58,7 @@ def test_what_goes_into_types_and_constants_makes_the_core_stale_too():
         "headrace/limits.py",
         "headrace/settings.py",
         "protocol/messages/fetch_request.py",
-        "protocol/apis.py",
+        "protocol/broker_versions.py",
         "log/disk.py",
         "shm/layout.py",
         "headrace/native/memory.h",
