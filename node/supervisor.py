@@ -26,18 +26,18 @@ from collections.abc import Callable, Collection
 
 from headrace import exit_codes
 from headrace.clock import read_monotonic_ns, read_wall_ns
-from headrace.errors import HeadraceError, NotAvailable
+from headrace.errors import NotAvailable
 from headrace.limits import DEATHS_BEFORE_READY_MAX, FORK_RETRY_MS, LEAVE_MS_MAX, RENEWAL_POLL_MS, STOP_STEP_MS
-from headrace.node import restart_policy, status
+from headrace.node import restart_policy
 from headrace.node.children import FIRST_ROLES, Child, EntryPoint, fork_child, load_entry_points
 from headrace.node.descriptors import prepare_descriptors
 from headrace.node.listeners import Listeners, open_listeners
 from headrace.node.log_dirs import LogDirs
 from headrace.node.notify import Notifier
-from headrace.node.placement import check_cpus, placement
+from headrace.node.placement import check_cpus
 from headrace.node.signals import SignalInbox
+from headrace.node.status_report import START_EXTENSION_MS, StatusReport
 from headrace.node.stop_plan import STOP_PLAN, StopClock
-from headrace.node.zookeeper_status import is_zookeeper_away, zookeeper_troubles
 from headrace.settings import Settings
 from headrace.shm.counters import CLOSING_STEPS
 from headrace.shm.fabric import Fabric
@@ -49,7 +49,6 @@ STARTING_POLL_MS = 10  # readiness is seen in the process table, nothing rings f
 STARTING_POLL_SHARE = 100  # a start that has taken 200 ms is looked at after 2 more
 LEAVE_POLL_MS = 10  # seen in the process table as well, while the node stops
 RESTARTED_POLL_MS = 50  # the same, of one process while the node serves
-START_EXTENSION_MS = 30_000  # what systemd grants at a time while a start makes progress
 ORDINARY_STOPS = (exit_codes.CLEAN, -signal.SIGTERM)  # the latter: before the child had its handler
 
 _log = logging.getLogger(__name__)
@@ -86,7 +85,6 @@ class Supervisor:
         self._on_ready = on_ready
         self._on_tick = on_tick
         self._log_dirs = log_dirs or LogDirs(settings["log.dirs"])
-        self._directory = directory or settings["log.dirs"][0]
         self._load_again = reload
         self._port_wait_ms = port_wait_ms
         self._fabric: Fabric
@@ -101,9 +99,7 @@ class Supervisor:
         self._exit_code = exit_codes.CLEAN
         self._end_reason = ""
         self._begun_ms = _now_ms()
-        self._status = ""  # as it was told last
-        self._news: list[str] = []  # of the last reload
-        self._furthest = status.NO_PROGRESS
+        self._report = StatusReport(self._notifier, settings, directory or settings["log.dirs"][0])
         self._next_tick_ms = 0
         self._next_watchdog_ms = 0
 
@@ -143,9 +139,9 @@ class Supervisor:
             except NotAvailable as failure:
                 if _now_ms() >= deadline_ms:
                     raise
-                if not self._status:
+                if not self._report.has_said:
                     _log.warning("waiting up to %d s: %s", self._port_wait_ms // 1000, failure)
-                self._tell(f"waiting: {failure}")
+                self._report.waiting(str(failure))
                 self._notifier.extend(START_EXTENSION_MS)
             self._inbox.wait(TICK_INTERVAL_MS)
         return False
@@ -169,7 +165,7 @@ class Supervisor:
 
     def _supervise(self) -> None:
         self._children = [Child(process_id) for process_id in range(self.wiring.process_count)]
-        self._tell_placement()
+        self._report.begin(self._fabric, self._listeners, self._children)
         later = [role for role in Role if role not in FIRST_ROLES]
         for roles in (FIRST_ROLES, later):
             self._load(roles)
@@ -187,7 +183,8 @@ class Supervisor:
             if not self._is_ready:
                 self._announce_when_ready()
             elif self._inbox.take_reload():
-                self._reload()
+                assert self._load_again is not None
+                self._report.reload(self._load_again)
             if now_ms >= self._next_tick_ms:
                 self._next_tick_ms = now_ms + TICK_INTERVAL_MS
                 self._look(now_ms)
@@ -326,19 +323,7 @@ class Supervisor:
             if not child.pid or not restart_policy.is_settled(child.deaths, child.ready_ns, heartbeat_ns, now_ns):
                 return
         self._is_ready = True
-        bootstrap, bound = self._listeners.bootstrap, self._listeners.bound
-        listening = "" if bound == bootstrap else f" listening={bound}"
-        zookeeper = self._settings["zookeeper.connect"]
-        line = f"ready bootstrap={bootstrap}{listening} zookeeper={zookeeper} dir={self._directory}"
-        self._status = self._serving_line()
-        self._notifier.ready(self._status)
-        try:
-            print(line, flush=True)
-            if self._on_ready is not None:
-                self._on_ready(bootstrap)
-        except OSError as failure:  # the reader of our standard output is gone: no reason to stop serving
-            _log.warning("ready line not printed reason=%s", failure)
-        _log.info("serving bootstrap=%s listening=%s processes=%d", bootstrap, bound, len(self._children))
+        self._report.announce(self._on_ready)
 
     def _look(self, now_ms: int) -> None:
         """End what hangs; tell the service manager how we are, unless something hangs."""
@@ -348,59 +333,13 @@ class Supervisor:
         if self._kill_hung():
             return
         if self._is_ready:
-            self._tell(self._serving_line())
+            self._report.serving()
         else:
-            self._tell_start()
+            self._report.starting()
         interval_ms = self._notifier.watchdog_interval_ms
         if interval_ms is not None and now_ms + TICK_INTERVAL_MS > self._next_watchdog_ms:  # due before the next tick
             self._next_watchdog_ms = now_ms + interval_ms
             self._notifier.watchdog()
-
-    def _tell_start(self) -> None:
-        """What the start is at; more time only for as long as it gets on."""
-        now = status.progress(self._fabric.processes, self.wiring)
-        self._tell(status.start_line(now, self.wiring.process_count, self._troubles()))
-        if now.beyond(self._furthest) or is_zookeeper_away(self._fabric.processes, self.wiring):
-            self._furthest = now.furthest(self._furthest)
-            self._notifier.extend(START_EXTENSION_MS)
-
-    def _serving_line(self) -> str:
-        return status.serving_line(self._listeners.bootstrap, self._listeners.bound, self._troubles(), self._news)
-
-    def _troubles(self) -> list[str]:
-        return [
-            *status.child_troubles(self._children, self.wiring, time.monotonic_ns()),
-            *status.directory_troubles(self._fabric.processes, self.wiring),
-            *zookeeper_troubles(self._fabric.processes, self.wiring),
-        ]
-
-    def _tell(self, line: str) -> None:
-        if line != self._status:
-            self._status = line
-            self._notifier.status(line)
-
-    def _tell_placement(self) -> None:
-        places = placement(self._settings)
-        if places:
-            _log.info("workers pinned %s", " ".join(f"{self.wiring.title(one)}={core}" for one, core in places.items()))
-
-    def _reload(self) -> None:
-        """Read the settings again, and say which of them only a restart applies: all, for now."""
-        assert self._load_again is not None
-        self._notifier.reloading(time.monotonic_ns() // 1000)
-        try:
-            settings = self._load_again()
-        except HeadraceError as failure:
-            _log.error("reload refused, settings unchanged reason=%s", failure)
-            self._news = [f"reload refused: {failure}"]
-        else:
-            changed = sorted(key for key in settings if settings.text(key) != self._settings.text(key))
-            _log.info("settings reloaded changed=%s", ",".join(changed) or "none")
-            for key in changed:
-                _log.warning("setting changed, a restart applies it key=%s", key)
-            self._news = [f"a restart applies {', '.join(changed)}"] if changed else []
-        self._status = self._serving_line()
-        self._notifier.ready(self._status)
 
     def _kill_hung(self) -> bool:
         """SIGKILL to processes without a sign of life; True while one of them is there."""
