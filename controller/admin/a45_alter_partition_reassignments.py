@@ -8,7 +8,7 @@ Source: Kafka `KafkaController.processApiPartitionReassignment`, `KafkaApis.hand
 
 from __future__ import annotations
 
-from headrace.controller.active.reassignment.reassignments import Errors, Target
+from headrace.controller.active.reassignment.wishes import Errors, Target
 from headrace.controller.admin.context import AdminContext
 from headrace.controller.admin.failures import answer_to
 from headrace.controller.agent.pending_response import PendingResponse

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterable, Mapping
+from functools import partial
 from typing import NamedTuple
 
 from headrace.controller.active.reassignment.held_targets import ByBroker, Waiting, read_held_of, waits_for
@@ -40,34 +41,28 @@ from headrace.controller.active.reassignment.reassignment import (
     moving_partitions,
     plan,
 )
-from headrace.controller.active.reassignment.wishes import is_at, take_out
+from headrace.controller.active.reassignment.stopping import Stopping
+from headrace.controller.active.reassignment.wish_reader import WishReader
+from headrace.controller.active.reassignment.wishes import Errors, Target, is_at, take_out
 from headrace.controller.active.term import RETRY_MS, Part, Term, is_told
 from headrace.controller.active.topics.topic_creation import encode_assignment
 from headrace.controller.cluster import events
 from headrace.controller.cluster.known_cluster import Topic
 from headrace.controller.cluster.partition_assignment import PartitionAssignment, assignment_of
 from headrace.controller.cluster.unwanted_replicas import (
-    Unwanted,
-    by_partition,
     unwanted_after,
     unwanted_of,
     with_unwanted,
     without_replicas,
 )
 from headrace.controller.zookeeper import znodes
-from headrace.controller.zookeeper.admin_znodes import Place, decode_reassignment
 from headrace.controller.zookeeper.errors import ControllerMoved, Node, ZkConflict, ZkError
 from headrace.controller.zookeeper.znodes import BadZnode, PartitionState, TopicAssignment
 from headrace.errors import ErrorCode, KafkaError
-from headrace.ids import NO_EPOCH
-from headrace.limits import REASSIGNMENT_STOP_WAIT_MS, REASSIGNMENT_TRIES_MAX, REASSIGNMENTS_IN_FLIGHT_MAX
-from headrace.runtime.tasks import Future
+from headrace.limits import REASSIGNMENT_TRIES_MAX, REASSIGNMENTS_IN_FLIGHT_MAX
 
 CHANGES_PER_COMMIT = 400
 RECHECK_MS = 15_000  # topics on their way are read again, whether or not something was heard of them
-
-Target = tuple[int, ...] | None  # None: cancelled
-Errors = dict[int, KafkaError | None]  # by partition
 
 _log = logging.getLogger(__name__)
 
@@ -122,23 +117,22 @@ class Reassignments(Part):
         self._is_recheck_set = False
         self._writing: set[str] = set()  # topics that a task of ours has reserved
         self._doubted: set[str] = set()  # of which something may have been written that brokers were not told
-        self._taken: dict[Place, tuple[int, ...]] = {}  # wishes that were read into their topics
-        # Unwanted replicas that were told to go, by topic, partition, broker: whether they have gone, and are named still
-        self._stopping: dict[tuple[str, int, int], bool] = {}
+        self._stopping = Stopping(term, self._check)
         self._failures: dict[str, int] = {}  # of topics whose step failed, in a row
-        self._is_reading = False  # wishes
-        self._is_stale = False  # there may be others
+        self._wishes = WishReader(
+            term, partial(self._alter, is_by_trigger=True), lambda name: self._find(name) is not None
+        )
 
     # What happens
 
     async def begin(self) -> None:
         """Every one that is on its way begins its phase again; a node of wishes takes the place of others."""
-        await self._follow_trigger()
+        await self._wishes.follow()
         known = self._term.known.topics
         self._check([name for name, topic in known.items() if is_left_over(topic)], _Due(is_elected=True))
 
     def brokers_changed(self, gone: frozenset[int], come: frozenset[int]) -> None:
-        self._stopping = {one: is_gone for one, is_gone in self._stopping.items() if is_gone or one[2] not in gone}
+        self._stopping.forget(gone)
         self._check(self._moving, _Due(brokers=gone | come))
 
     def topics_read(self, names: Collection[str]) -> None:
@@ -157,10 +151,7 @@ class Reassignments(Part):
             self.notified()  # their entries go
 
     def notified(self) -> None:
-        self._is_stale = True
-        if not self._is_reading and not self._term.is_over:
-            self._is_reading = True
-            self._term.start(self._follow_triggers(), self._trigger_followed)
+        self._wishes.note_changed()
 
     # Requests
 
@@ -184,66 +175,6 @@ class Reassignments(Part):
         raises   KafkaError UNKNOWN_TOPIC_OR_PARTITION; ControllerMoved; ZkError, where it may be written or not
         """
         return await self._alter(name, targets, is_by_trigger=False)
-
-    # The trigger
-
-    def _trigger_followed(self) -> None:
-        self._is_reading = False
-        if self._is_stale:
-            self.notified()
-
-    async def _follow_triggers(self) -> None:
-        while self._is_stale and not self._term.is_over:
-            self._is_stale = False
-            try:
-                await self._follow_trigger()
-            except ControllerMoved:
-                raise
-            except ZkError as failure:
-                self._is_stale = True
-                _log.debug("wishes for reassignments are followed later reason=%s", failure)
-                await self._term.tasks.sleep(RETRY_MS)
-
-    async def _follow_trigger(self) -> None:
-        """Read the wishes into the topics' nodes; those that can't be go. raises   ZkError"""
-        node = await self._term.zk.get(znodes.REASSIGN_PARTITIONS, watch=True)
-        if node is None:
-            self._taken.clear()  # the same wish may come again
-            return
-        try:
-            wanted = decode_reassignment(node.data)
-        except BadZnode as failure:
-            _log.error("wishes for reassignments not followed, the node stays reason=%s", failure)
-            return
-        self._taken = {place: target for place, target in self._taken.items() if wanted.get(place) == target}
-        by_topic: dict[str, dict[int, Target]] = {}
-        for (name, index), target in wanted.items():
-            if (name, index) not in self._taken or self._find(name) is None:
-                by_topic.setdefault(name, {})[index] = target
-        refused: dict[Place, KafkaError] = {}
-        for name, targets in by_topic.items():
-            try:
-                errors = await self._alter(name, targets, is_by_trigger=True)
-            except KafkaError as failure:
-                errors = dict.fromkeys(targets, failure)
-            for index, error in errors.items():
-                if error is None:
-                    self._taken[name, index] = wanted[name, index]
-                else:
-                    refused[name, index] = error
-        if refused:
-            (name, index), reason = next(iter(refused.items()))
-            _log.warning(
-                "reassignments refused count=%d first=%s-%d reason=%s", len(refused), name, index, reason.message
-            )
-            await self._drop_wishes(refused)
-
-    async def _drop_wishes(self, places: Collection[Place]) -> None:
-        """raises   ZkError; a conflict: then they are read again"""
-        transaction = self._term.guard.begin()
-        node = await self._term.zk.get(znodes.REASSIGN_PARTITIONS)
-        if take_out(transaction, node, lambda place, _target: place in places):
-            await self._term.commit(transaction)
 
     # Topics that are due
 
@@ -448,7 +379,7 @@ class Reassignments(Part):
         version, trigger = await self._write_states(name, found, changed, doing, dropped)
         if doing:
             self._tell(topic, changed, doing)
-        left = await self._stop(name, found, doing, unwanted) if doing or unwanted else {}
+        left = await self._stopping.stop(name, found.states, doing, unwanted) if doing or unwanted else {}
         settled = {index: made.settled for index, made in doing.items() if made.settled is not None}
         ended = _with(changed, settled)
         left = without_replicas(left, ended)
@@ -527,55 +458,6 @@ class Reassignments(Part):
                 topic.name, topic.topic_id, changed.replicas, states, changed.adding, changed.removing, changed.others
             )
         )
-
-    async def _stop(self, name: str, found: _Read, doing: Mapping[int, Plan], unwanted: Unwanted) -> Unwanted:
-        """Have replicas deleted, and wait until brokers that are alive have done it, or for so long: they do it later.
-
-        returns   those that are not deleted yet
-        """
-        term = self._term
-        stops: dict[tuple[int, int], int] = {}  # broker, partition -> leader epoch
-        for index, made in doing.items():
-            epoch = made.state.leader_epoch if made.state is not None else NO_EPOCH
-            stops.update(dict.fromkeys(((broker, index) for broker in made.stopped), epoch))
-        named = [(broker, index) for index, brokers in unwanted.items() for broker in brokers]
-        moved, alive = set(stops), term.known.brokers
-        left = {(broker, index) for broker, index in named if not self._stopping.get((name, index, broker))} | moved
-        for broker, index in named:
-            if (broker, index) not in left:
-                del self._stopping[name, index, broker]
-            elif broker in alive and (name, index, broker) not in self._stopping:
-                self._stopping[name, index, broker] = False
-                epoch = found.states[index].leader_epoch if index in found.states else NO_EPOCH
-                stops.setdefault((broker, index), epoch)
-        self._stopping.update(((name, index, broker), False) for broker, index in moved if broker in alive)
-        waiting = {place for place in stops if place[0] in alive}
-        all_stopped: Future[None] = Future()
-
-        def on_stopped(broker: int, _topic: str, index: int, error: ErrorCode) -> None:
-            if error is not ErrorCode.NONE:
-                _log.warning(
-                    "replica not deleted topic=%s partition=%d broker=%d error=%s", name, index, broker, error.name
-                )
-            elif (broker, index) in left:
-                left.discard((broker, index))
-                if all_stopped.is_done:  # late: the node names it still
-                    self._stopping[name, index, broker] = True
-                    self._check((name,))
-                else:
-                    self._stopping.pop((name, index, broker), None)
-            waiting.discard((broker, index))
-            if not waiting and not all_stopped.is_done:
-                term.tasks.unexpect(all_stopped)
-                all_stopped.complete(None)
-
-        if waiting:
-            term.tasks.expect(all_stopped, REASSIGNMENT_STOP_WAIT_MS, None)
-        for (broker, index), epoch in stops.items():
-            term.notices.stop_replica(broker, name, index, epoch, is_deleted=True, on_stopped=on_stopped)
-        if waiting:
-            await all_stopped
-        return by_partition(left)
 
 
 def _with(assignment: TopicAssignment, rows: Mapping[int, PartitionAssignment | None]) -> TopicAssignment:

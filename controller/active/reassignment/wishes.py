@@ -13,6 +13,10 @@ from headrace.controller.zookeeper.admin_znodes import Place, decode_reassignmen
 from headrace.controller.zookeeper.errors import Node
 from headrace.controller.zookeeper.transaction import Transaction
 from headrace.controller.zookeeper.znodes import BadZnode
+from headrace.errors import KafkaError
+
+Target = tuple[int, ...] | None  # None: cancelled
+Errors = dict[int, KafkaError | None]  # by partition
 
 
 def is_at(settled: Mapping[int, PartitionAssignment], index: int, target: tuple[int, ...]) -> bool:
