@@ -117,7 +117,7 @@ class StatusReport:
             changed = sorted(key for key in settings if settings.text(key) != self._settings.text(key))
             _log.info("settings reloaded changed=%s", ",".join(changed) or "none")
             for key in changed:
-                _log.warning("setting changed, a restart applies it key=%s", key)
-            self._news = [f"a restart applies {', '.join(changed)}"] if changed else []
+                _log.warning("setting changed, takes effect after a restart key=%s", key)
+            self._news = [f"effective after a restart: {', '.join(changed)}"] if changed else []
         self._status = self._serving_line()
         self._notifier.ready(self._status)

@@ -81,7 +81,7 @@ class ActiveEvents:
 
     def _replicas_assigned(self, event: events.ReplicasAssigned) -> None:
         topic = self._topic(event.name, event.topic_id)
-        if topic is not None:
+        if topic is not None and len(event.replicas) >= len(topic.states):
             topic.adding, topic.removing = event.adding, event.removing
             if event.others is not None:
                 topic.others = event.others

@@ -105,7 +105,9 @@ class StoredHolds:
             self._unsure.discard(name)
             self._names.add(name)
             return name
-        raise ZkError(f"{self._path_of(name)} was changed by others {HELD_WRITE_TRIES_MAX} times while it was written")
+        raise ZkError(
+            f"{self._path_of(name)} was changed by other clients {HELD_WRITE_TRIES_MAX} times while it was being written"
+        )
 
     async def _look_at(self, name: str) -> None:
         """What a znode of ours is now: its create may have had no reply. raises ZkError"""
@@ -126,6 +128,6 @@ class StoredHolds:
         self._unread.add(name)
         self._known.unread_holds.add(held_znodes.topic_of_held(name))
         _log.error(
-            "it is not known what is held: files of the topic stay until it is deleted, and the znode stays as it is name=%s reason=%s",
+            "held replicas of a topic are unknown: its files are kept until it is deleted, its znode is left unchanged name=%s reason=%s",
             name, failure,
         )  # fmt: skip

@@ -64,8 +64,8 @@ def test_a_process_that_falls_back_and_gets_up_again_is_no_progress():
 def test_a_serving_node_says_where_and_what_is_wrong():
     assert status.serving_line("a:1", "a:1") == "serving on a:1"
     assert status.serving_line("a:1", "b:2") == "serving on a:1, listening on b:2"
-    line = status.serving_line("a:1", "a:1", ["one", "two"], ["a restart applies x"])
-    assert line == "serving on a:1; degraded: one, two; a restart applies x"
+    line = status.serving_line("a:1", "a:1", ["one", "two"], ["effective after a restart: x"])
+    assert line == "serving on a:1; degraded: one, two; effective after a restart: x"
 
 
 @pytest.mark.parametrize(

@@ -80,13 +80,13 @@ def test_a_hang_up_reads_the_settings_again_and_stops_nothing(fork_node, setting
         given.update(settings_of(tmp_path).explicit)
         node = fork_node(environment={"NOTIFY_SOCKET": str(tmp_path / "notify")}, options={"reload": load})
         node.wait_ready()
-        for expected in ("a restart applies num.partitions", "reload refused: ", ""):
+        for expected in ("effective after a restart: num.partitions", "reload refused: ", ""):
             all_datagrams(manager)
             node.signal(signal.SIGHUP)
             hear = iter(lambda: manager.recv(4096).decode(), None)
             assert next(said for said in hear if "RELOADING=1" in said).startswith("RELOADING=1\nMONOTONIC_USEC=")
             assert expected in next(said for said in hear if "READY=1" in said)
-        assert "setting changed, a restart applies it key=num.partitions" in node.log()
+        assert "setting changed, takes effect after a restart key=num.partitions" in node.log()
         assert "invalid value 'many' for num.partitions: must be a whole number" in node.log()
         assert len(node.children()) == 4
         assert node.stop() == 0

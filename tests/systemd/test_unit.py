@@ -149,7 +149,7 @@ def test_a_hang_up_is_a_reload(service, zookeeper, how):
     properties = machine.check("cat", PROPERTIES)
     machine.write(PROPERTIES, f"{properties}num.partitions=9\n")
     machine.check("systemctl", *how, "headrace")
-    wait_until(lambda: "a restart applies num.partitions" in machine.show("StatusText"), machine.journal)
+    wait_until(lambda: "effective after a restart: num.partitions" in machine.show("StatusText"), machine.journal)
     assert machine.show("ActiveState") == "active"
     assert machine.show("MainPID") == pid
     assert machine.show("NRestarts") == "0"

@@ -41,7 +41,6 @@ from headrace.controller.active.reassignment.reassignment import (
     moving_partitions,
     plan,
 )
-from headrace.controller.active.reassignment.stopping import Stopping
 from headrace.controller.active.reassignment.wish_reader import WishReader
 from headrace.controller.active.reassignment.wishes import Errors, Target, is_at, take_out
 from headrace.controller.active.term import RETRY_MS, Part, Term, is_told
@@ -50,6 +49,8 @@ from headrace.controller.cluster import events
 from headrace.controller.cluster.known_cluster import Topic
 from headrace.controller.cluster.partition_assignment import PartitionAssignment, assignment_of
 from headrace.controller.cluster.unwanted_replicas import (
+    Unwanted,
+    by_partition,
     unwanted_after,
     unwanted_of,
     with_unwanted,
@@ -59,7 +60,9 @@ from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ControllerMoved, Node, ZkConflict, ZkError
 from headrace.controller.zookeeper.znodes import BadZnode, PartitionState, TopicAssignment
 from headrace.errors import ErrorCode, KafkaError
-from headrace.limits import REASSIGNMENT_TRIES_MAX, REASSIGNMENTS_IN_FLIGHT_MAX
+from headrace.ids import NO_EPOCH
+from headrace.limits import REASSIGNMENT_STOP_WAIT_MS, REASSIGNMENT_TRIES_MAX, REASSIGNMENTS_IN_FLIGHT_MAX
+from headrace.runtime.tasks import Future
 
 CHANGES_PER_COMMIT = 400
 RECHECK_MS = 15_000  # topics on their way are read again, whether or not something was heard of them
@@ -117,7 +120,8 @@ class Reassignments(Part):
         self._is_recheck_set = False
         self._writing: set[str] = set()  # topics that a task of ours has reserved
         self._doubted: set[str] = set()  # of which something may have been written that brokers were not told
-        self._stopping = Stopping(term, self._check)
+        # Unwanted replicas that were told to go, by topic, partition, broker: whether they have gone, and are named still
+        self._stopping: dict[tuple[str, int, int], bool] = {}
         self._failures: dict[str, int] = {}  # of topics whose step failed, in a row
         self._wishes = WishReader(
             term, partial(self._alter, is_by_trigger=True), lambda name: self._find(name) is not None
@@ -132,7 +136,7 @@ class Reassignments(Part):
         self._check([name for name, topic in known.items() if is_left_over(topic)], _Due(is_elected=True))
 
     def brokers_changed(self, gone: frozenset[int], come: frozenset[int]) -> None:
-        self._stopping.forget(gone)
+        self._stopping = {one: is_gone for one, is_gone in self._stopping.items() if is_gone or one[2] not in gone}
         self._check(self._moving, _Due(brokers=gone | come))
 
     def topics_read(self, names: Collection[str]) -> None:
@@ -379,7 +383,7 @@ class Reassignments(Part):
         version, trigger = await self._write_states(name, found, changed, doing, dropped)
         if doing:
             self._tell(topic, changed, doing)
-        left = await self._stopping.stop(name, found.states, doing, unwanted) if doing or unwanted else {}
+        left = await self._stop(name, found, doing, unwanted) if doing or unwanted else {}
         settled = {index: made.settled for index, made in doing.items() if made.settled is not None}
         ended = _with(changed, settled)
         left = without_replicas(left, ended)
@@ -458,6 +462,55 @@ class Reassignments(Part):
                 topic.name, topic.topic_id, changed.replicas, states, changed.adding, changed.removing, changed.others
             )
         )
+
+    async def _stop(self, name: str, found: _Read, doing: Mapping[int, Plan], unwanted: Unwanted) -> Unwanted:
+        """Have replicas deleted, and wait until brokers that are alive have done it, or for so long: they do it later.
+
+        returns   those that are not deleted yet
+        """
+        term = self._term
+        stops: dict[tuple[int, int], int] = {}  # broker, partition -> leader epoch
+        for index, made in doing.items():
+            epoch = made.state.leader_epoch if made.state is not None else NO_EPOCH
+            stops.update(dict.fromkeys(((broker, index) for broker in made.stopped), epoch))
+        named = [(broker, index) for index, brokers in unwanted.items() for broker in brokers]
+        moved, alive = set(stops), term.known.brokers
+        left = {(broker, index) for broker, index in named if not self._stopping.get((name, index, broker))} | moved
+        for broker, index in named:
+            if (broker, index) not in left:
+                del self._stopping[name, index, broker]
+            elif broker in alive and (name, index, broker) not in self._stopping:
+                self._stopping[name, index, broker] = False
+                epoch = found.states[index].leader_epoch if index in found.states else NO_EPOCH
+                stops.setdefault((broker, index), epoch)
+        self._stopping.update(((name, index, broker), False) for broker, index in moved if broker in alive)
+        waiting = {place for place in stops if place[0] in alive}
+        all_stopped: Future[None] = Future()
+
+        def on_stopped(broker: int, _topic: str, index: int, error: ErrorCode) -> None:
+            if error is not ErrorCode.NONE:
+                _log.warning(
+                    "replica not deleted topic=%s partition=%d broker=%d error=%s", name, index, broker, error.name
+                )
+            elif (broker, index) in left:
+                left.discard((broker, index))
+                if all_stopped.is_done:  # late: the node names it still
+                    self._stopping[name, index, broker] = True
+                    self._check((name,))
+                else:
+                    self._stopping.pop((name, index, broker), None)
+            waiting.discard((broker, index))
+            if not waiting and not all_stopped.is_done:
+                term.tasks.unexpect(all_stopped)
+                all_stopped.complete(None)
+
+        if waiting:
+            term.tasks.expect(all_stopped, REASSIGNMENT_STOP_WAIT_MS, None)
+        for (broker, index), epoch in stops.items():
+            term.notices.stop_replica(broker, name, index, epoch, is_deleted=True, on_stopped=on_stopped)
+        if waiting:
+            await all_stopped
+        return by_partition(left)
 
 
 def _with(assignment: TopicAssignment, rows: Mapping[int, PartitionAssignment | None]) -> TopicAssignment:

@@ -56,7 +56,7 @@ class WishReader:
         try:
             wanted = decode_reassignment(node.data)
         except BadZnode as failure:
-            _log.error("wishes for reassignments not followed, the node stays reason=%s", failure)
+            _log.error("requested reassignments not processed, their znode is kept reason=%s", failure)
             return
         self._taken = {place: target for place, target in self._taken.items() if wanted.get(place) == target}
         by_topic: dict[str, dict[int, Target]] = {}
@@ -95,7 +95,7 @@ class WishReader:
                 raise
             except ZkError as failure:
                 self._is_stale = True
-                _log.debug("wishes for reassignments are followed later reason=%s", failure)
+                _log.debug("requested reassignments not processed, retrying later reason=%s", failure)
                 await self._term.tasks.sleep(RETRY_MS)
 
     async def _drop(self, places: Collection[Place]) -> None:

@@ -143,7 +143,7 @@ def test_what_can_not_be_read_is_no_proof_that_nothing_is_held(new_node, ensembl
     ensemble.put(held_znodes.held_path(NODE, "t"), b"{")
     rig.join(after_power_loss=False)
     assert rig.known.unread_holds == {"t"}
-    assert "it is not known what is held" in caplog.text
+    assert "held replicas of a topic are unknown" in caplog.text
 
 
 def test_with_a_leader_that_has_written_since_it_waits_for_an_operator(rig, caplog):

@@ -37,7 +37,7 @@ def test_what_can_not_be_read_outlasts_sessions_and_processes(unread, caplog):
     unread.begin()
     unread.join(after_power_loss=False)
     assert unread.known.unread_holds == {"t"}
-    assert caplog.text.count("it is not known what is held") == 1, "once for each process"
+    assert caplog.text.count("held replicas of a topic are unknown") == 1, "once for each process"
 
 
 def test_what_is_held_since_is_stored_beside_it_and_read_again(unread):
