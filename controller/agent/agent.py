@@ -19,24 +19,24 @@ on what ZooKeeper has then.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Set
-from typing import Any
+from collections.abc import Callable, Collection
 
+from headrace.controller.agent.active_events import ActiveEvents
 from headrace.controller.agent.area import RETRY_MS, Area, Superseded
 from headrace.controller.agent.cluster_reader import ClusterReader
 from headrace.controller.agent.departures import Departures
 from headrace.controller.agent.election import Election
 from headrace.controller.agent.hosted_rows import HostedRows
-from headrace.controller.agent.judgement import deleted_topics
 from headrace.controller.agent.orders import Orders
 from headrace.controller.agent.pending_response import PendingResponse
 from headrace.controller.agent.producer_id_file import ProducerIdFile
 from headrace.controller.agent.producer_ids import ProducerIds
 from headrace.controller.agent.registration import Unregistered
 from headrace.controller.agent.topic_configs import last_number, number_of, purge
+from headrace.controller.agent.topic_nodes import TopicNodes
 from headrace.controller.agent.view_publisher import ViewPublisher
 from headrace.controller.cluster import events, past_states
-from headrace.controller.cluster.known_cluster import KnownCluster, Topic
+from headrace.controller.cluster.known_cluster import KnownCluster
 from headrace.controller.cluster.topic import UNCLEAN
 from headrace.controller.cluster.view_room import ViewRoom
 from headrace.controller.zookeeper import features, notifications, znodes
@@ -45,7 +45,6 @@ from headrace.controller.zookeeper.errors import ZkError
 from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.znodes import BadZnode, Registration
 from headrace.errors import ErrorCode, KafkaError
-from headrace.limits import READS_IN_FLIGHT_MAX
 from headrace.log_rate_limit import GrowingInterval
 from headrace.runtime.tasks import Task, Tasks
 from headrace.settings import Settings, kafka_version
@@ -85,7 +84,6 @@ class Agent:
         self.tell: Callable[[events.ToActive], None] = lambda _event: None
         self.is_loaded = False  # in this session everything was read once, under this controller epoch:
         self.is_unregistered = False  # somebody removed our node from /brokers/ids: join again
-        self.is_stirred = False  # there may be something to settle
         self._loaded_version = -1
         self._needs_load = False
         self._load_task: Task[None] | None = None
@@ -94,14 +92,15 @@ class Agent:
         self.monotonic_ms = monotonic_ms or now_ms  # for deadlines
         self._seat = seat
         self._reader = ClusterReader(zk, tasks, self.known)
+        self._departures = Departures(self.known, self.rows)
         self.orders = Orders(
-            self.known, self._reader, self.rows, tasks, self.note, self._is_readable, lambda: self._marked
+            self.known, self._reader, self.rows, tasks, self.note, self._is_readable, lambda: self._departures.marked
         )
         self._publisher = ViewPublisher(self.known, self.room, seat.view_writer)
-        self._marked: frozenset[str] = frozenset()  # names in /admin/delete_topics when they were read last
         self._last_change = -1  # number of the last entry in /config/changes that was followed
-        self._departures = Departures(self.known, self.rows)
-        self._states_watched: set[str] = set()  # topics of which a missing state is watched
+        self._topic_nodes = TopicNodes(
+            zk, self.known, self._reader, self.election, self._departures, self._hear, self.note
+        )
         self._complaint = GrowingInterval()  # of what ZooKeeper has and we can't follow
         follow = {
             znodes.CONTROLLER: self._follow_controller,
@@ -110,7 +109,11 @@ class Agent:
         }
         self._areas = {path: Area(procedure, self._followed) for path, procedure in follow.items()}
         self._areas[znodes.TOPICS] = Area(self._follow_topics, self._followed, paces=True)
-        self._nodes = self._areas[""] = Area(self._follow_nodes, self._followed, paces=True)  # of topics
+        self._nodes = self._areas[""] = Area(self._topic_nodes.follow, self._followed, paces=True)
+        self._events = ActiveEvents(
+            self.known, self.room, self._departures, self.orders, self.election,
+            note=self.note, note_controller=self.note_controller, resign=self._resign, read_later=self._read_later,
+        )  # fmt: skip
 
     # What requests ask
 
@@ -200,15 +203,15 @@ class Agent:
         known.set_brokers(brokers)
         known.is_authority = is_authority
         known.hold_back(held if is_authority else held | known.held_back & marked)
-        if not known.adopt(names, found, marked, self._marked, as_of):
+        if not known.adopt(names, found, marked, self._departures.marked, as_of):
             self.note([znodes.TOPICS])
-        self._marked, self._last_change = marked, last_change
+        self._departures.marked, self._last_change = marked, last_change
         self._departures.note_marks(marked, as_of)
         self._loaded_version = epoch_version
-        self._states_watched.clear()
+        self._topic_nodes.forget()
         known.is_missing_new = True
         self.is_loaded, self._needs_load = True, False
-        self.is_stirred = True
+        self._departures.is_stirred = True
         self._publisher.hurry()
         if self.election.is_active:
             self.tell(events.Elected(self.election.epoch, epoch_version))
@@ -253,12 +256,9 @@ class Agent:
         return min(due_ms, default=None)
 
     def _waiting(self) -> list[Area]:
-        return [area for area in self._areas.values() if area.is_waiting(area is self._nodes and self._has_new())]
-
-    def _has_new(self) -> bool:
-        """Whether nodes of topics are to be watched that are not."""
-        known = self.known
-        return bool(known.unwatched) or (known.is_missing_new and not self.election.is_active)
+        return [
+            area for area in self._areas.values() if area.is_waiting(area is self._nodes and self._topic_nodes.has_new)
+        ]
 
     def _loaded(self, task: Task[None]) -> None:
         if self._load_task is task:
@@ -313,7 +313,7 @@ class Agent:
         known = self.known
         as_of = known.additions
         marked, names = await self._read_names()
-        unmarked = self._marked - marked  # what has such a name now is another topic, unless deletion is off
+        unmarked = self._departures.marked - marked  # what has such a name now is another topic, unless deletion is off
         new = [
             name
             for name in names
@@ -322,12 +322,12 @@ class Agent:
         ]
         found = await self._reader.read_topics(new)
         marked = self._without_newer(marked, as_of)
-        if not known.adopt(names, found, marked, self._marked, as_of):
+        if not known.adopt(names, found, marked, self._departures.marked, as_of):
             self.note([znodes.TOPICS])
-        self._marked = marked
+        self._departures.marked = marked
         self._departures.hold_back(marked)
         self._departures.note_marks(marked, as_of)
-        self.is_stirred = True
+        self._departures.is_stirred = True
         if found:
             self.tell(events.TopicsRead(tuple(found)))
         self.tell(events.Marked(marked))
@@ -364,65 +364,6 @@ class Agent:
         self.tell(events.TopicsRead(read))
         self._last_change = max(self._last_change, last_number(names))
 
-    async def _follow_nodes(self, paths: list[str]) -> None:
-        """Read topics again whose nodes changed, and watch those that we made ourselves."""
-        names = dict.fromkeys(path.removeprefix(f"{znodes.TOPICS}/").partition("/")[0] for path in paths)
-        self._states_watched -= names.keys()
-        self.known.is_missing_new = self.known.is_missing_new or bool(names.keys() & self.known.missing.keys())
-        own = [name for name in self.known.unwatched if name not in names][:READS_IN_FLIGHT_MAX]
-        changed = await self._read_assignments([*names, *own])
-        topics = [
-            self.known.topics[name] for name in (*names, *changed) if name in self.known.topics and self._is_free(name)
-        ]
-        topics += [topic for topic in await self._watch_missing() if topic not in topics]
-        if topics:
-            await self._reader.load_states(list(dict.fromkeys(topics)))
-            self.tell(events.TopicsRead(tuple(topic.name for topic in topics)))
-
-    async def _read_assignments(self, names: list[str]) -> list[str]:
-        """Read topics' nodes, and watch them: partitions may have been added. Returns those that say something else."""
-        known = self.known
-        asked = [(topic, topic.revision) for name in names if (topic := known.topics.get(name)) is not None]
-        nodes = await self.zk.get_many([znodes.topic_path(topic.name) for topic, _revision in asked], watch=True)
-        changed, others = [], []
-        for (topic, revision), node in zip(asked, nodes, strict=True):
-            if not known.is_current(topic):
-                continue
-            topic.is_watched = node is not None
-            known.unwatched.pop(topic.name, None)
-            if node is None or not self._is_free(topic.name):
-                continue  # whoever reads the names follows that, or NameReleased comes
-            if topic.revision != revision:
-                self.note([znodes.topic_path(topic.name)])
-            elif node.data != znodes.encode_topic(topic.assignment):
-                if self._reader.take_assignment(topic, node):
-                    changed.append(topic.name)
-                else:
-                    others.append(topic.name)
-        if others:
-            as_of = known.additions
-            found = await self._reader.read_topics(others)
-            if not known.adopt(known.topics.keys(), found, frozenset(), self._marked, as_of):
-                self.note([znodes.TOPICS])
-            changed += others
-        return changed
-
-    async def _watch_missing(self) -> list[Topic]:
-        """A follower hears of a new topic before the active controller has written its states. Returns those that are there."""
-        come: list[Topic] = []
-        if self.election.is_active:
-            return come
-        self.known.is_missing_new = False
-        for name in [name for name in self.known.missing if name not in self._states_watched]:
-            topic = self.known.topics.get(name)
-            index = topic.missing[-1] if topic is not None and topic.missing else None
-            if topic is None or index is None:
-                continue
-            self._states_watched.add(name)
-            if await self.zk.get(znodes.state_path(name, index), watch=True) is not None:
-                come.append(topic)
-        return [topic for topic in dict.fromkeys(come) if self.known.is_current(topic)]
-
     async def _read_names(self) -> tuple[frozenset[str], list[str]]:
         """The marks, then the names of all topics: whoever deletes a topic removes its mark last."""
         marked = frozenset(await self.zk.children(znodes.DELETE_TOPICS, watch=True))
@@ -448,12 +389,18 @@ class Agent:
         if self.election.is_active and epoch > self.election.epoch:
             self.note([znodes.CONTROLLER])
 
+    def _hear(self, event: events.ToActive) -> None:
+        """Whoever that is told to, by now."""
+        self.tell(event)
+
+    def _read_later(self, names: Collection[str]) -> None:
+        """States of topics that somebody else writes at the same time."""
+        self.note([znodes.topic_path(name) for name in names])
+        self._nodes.due_ms = max(self._nodes.due_ms, self.monotonic_ms() + STALE_PAUSE_MS)
+
     def _is_readable(self, name: str) -> bool:
         """Whether what ZooKeeper has of a topic may be taken in by itself."""
-        return self._is_free(name) and name not in self._departures
-
-    def _is_free(self, name: str) -> bool:
-        return name not in self.known.reserved
+        return name not in self.known.reserved and name not in self._departures
 
     # The view
 
@@ -465,7 +412,7 @@ class Agent:
         counters = self._seat.counters
         counters.add(TOPICS_RELEASED, self.known.releases - counters.get(TOPICS_RELEASED))
         if is_new:
-            self.is_stirred = True
+            self._departures.is_stirred = True
             for process_id in range(self._seat.wiring.process_count):
                 if process_id != self._seat.process_id:
                     self._seat.ring(process_id)
@@ -477,15 +424,20 @@ class Agent:
     def has_deletions(self) -> bool:
         return self._departures.is_any
 
+    @property
+    def is_stirred(self) -> bool:
+        """Whether there may be something to settle."""
+        return self._departures.is_stirred
+
     def settle(self) -> int:
         """Free what everybody here has let go of, and tell which deletions may go on; returns how many did.
 
         Of many topics some are checked in each call; `is_stirred` tells that there are more.
         """
         if not self.has_deletions:
-            self.is_stirred = False
+            self._departures.is_stirred = False
             return 0
-        ready, freed, self.is_stirred = self._departures.settle(self._seat.followed_by_all(), self._marked)
+        ready, freed = self._departures.settle(self._seat.followed_by_all())
         for name in ready:
             self.tell(events.ReplicasSettled(name))
         return len(ready) + freed
@@ -494,107 +446,4 @@ class Agent:
 
     def apply(self, event: events.ToAgent) -> None:
         """Take an event's facts into the known cluster."""
-        _APPLY[type(event)](self, event)
-
-    def _name_reserved(self, event: events.NameReserved) -> None:
-        self.known.reserved[event.name] = None
-        self.known.names.add(event.name)
-
-    def _name_released(self, event: events.NameReleased) -> None:
-        known, name = self.known, event.name
-        known.reserved.pop(name, None)
-        if name not in known.topics:
-            known.names.discard(name)
-            self.room.release(name)
-        if not event.is_known:
-            self.note([znodes.TOPICS, znodes.topic_path(name)])
-
-    def _topic_written(self, event: events.TopicWritten) -> None:
-        known = self.known
-        now = known.topics.get(event.name)
-        if now is None:
-            known.add(Topic(event.name, *event[1:4], list(event.states), others=event.others))
-        elif now.topic_id == event.topic_id:  # everything was read meanwhile
-            now.revision += 1
-            known.set_states(now, {index: event.states[index] for index in now.missing if index < len(event.states)})
-        else:
-            self.note([znodes.TOPICS, znodes.topic_path(event.name)])
-
-    def _replicas_assigned(self, event: events.ReplicasAssigned) -> None:
-        topic = self._topic(event.name, event.topic_id)
-        if topic is not None and len(event.replicas) >= len(topic.states):
-            topic.adding, topic.removing = event.adding, event.removing
-            if event.others is not None:
-                topic.others = event.others
-            topic.revision += 1
-            self.known.grow(topic, event.replicas, event.states)
-
-    def _states_written(self, event: events.StatesWritten) -> None:
-        topic = self._topic(event.name, event.topic_id)
-        if topic is not None:
-            topic.revision += 1
-            self.known.set_states(topic, event.states)
-
-    def _states_stale(self, event: events.StatesStale) -> None:
-        self.note([znodes.topic_path(name) for name in event.names])
-        self._nodes.due_ms = max(self._nodes.due_ms, self.monotonic_ms() + STALE_PAUSE_MS)
-
-    def _topic_ids_given(self, event: events.TopicIdsGiven) -> None:
-        for name, topic_id in event.ids.items():
-            self.known.give_id(name, topic_id)
-
-    def _topic_leaving(self, event: events.TopicLeaving) -> None:
-        self._departures.begin(event.name)
-        self.is_stirred = True
-
-    def _topic_removed(self, event: events.TopicRemoved) -> None:
-        self._departures.end(event.name)
-        self._marked -= {event.name}
-        self.is_stirred = True
-
-    def _stepped_down(self, _event: events.SteppedDown) -> None:
-        self.election.step_down()
-        self.note([znodes.CONTROLLER])  # who it is now; us, where a reply was lost
-        self._resign()
-
-    def _leaders_told(self, event: events.LeadersTold) -> None:
-        self.note_controller(event.controller_epoch)
-        if event.deleted:
-            self._departures.note_said(event.deleted)
-            self.note([znodes.DELETE_TOPICS])
-        self.orders.take_leaders(event)
-        self.is_stirred = True
-
-    def _replicas_stopped(self, event: events.ReplicasStopped) -> None:
-        self.note_controller(event.controller_epoch)
-        self._delete_marked(deleted_topics(event.replicas))
-        self.orders.take_stops(event)
-        self.is_stirred = True
-
-    def _delete_marked(self, names: Set[str]) -> None:
-        """The active controller deletes these topics, and whoever was told has seen their marks."""
-        self._marked |= names
-        for name in filter(self.known.has, names):
-            self.known.mark_for_deletion(name)
-            self._departures.hold(name)
-
-    def _topic(self, name: str, topic_id: str) -> Topic | None:
-        """The topic that an event is about, unless it has gone."""
-        topic = self.known.topics.get(name)
-        return topic if topic is not None and topic.topic_id == topic_id else None
-
-
-_APPLY: dict[type, Callable[[Agent, Any], None]] = {
-    events.NameReserved: Agent._name_reserved,
-    events.NameReleased: Agent._name_released,
-    events.TopicWritten: Agent._topic_written,
-    events.ReplicasAssigned: Agent._replicas_assigned,
-    events.StatesWritten: Agent._states_written,
-    events.StatesStale: Agent._states_stale,
-    events.TopicIdsGiven: Agent._topic_ids_given,
-    events.TopicLeaving: Agent._topic_leaving,
-    events.TopicRemoved: Agent._topic_removed,
-    events.SteppedDown: Agent._stepped_down,
-    events.LeadersTold: Agent._leaders_told,
-    events.ReplicasStopped: Agent._replicas_stopped,
-}
+        self._events.apply(event)

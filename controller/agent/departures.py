@@ -17,9 +17,15 @@ from headrace.shm.cluster_view import DeletedTopic
 
 
 class Departures:
-    """What is deleted and not yet forgotten."""
+    """What is deleted and not yet forgotten.
+
+    marked       names in /admin/delete_topics when they were read last
+    is_stirred   there may be something to settle
+    """
 
     def __init__(self, known: KnownCluster, rows: HostedRows) -> None:
+        self.marked: frozenset[str] = frozenset()
+        self.is_stirred = False
         self._known = known
         self._rows = rows
         self._leaving: dict[str, bool] = {}  # topics that the active controller deletes -> whether it was told to go on
@@ -82,24 +88,23 @@ class Departures:
             return is_another(now.topic_id, topic_id)
         return name not in self._leaving
 
-    def settle(self, followed: int, marked: Set[str]) -> tuple[list[str], int, bool]:
+    def settle(self, followed: int) -> tuple[list[str], int]:
         """Check some of the deleted topics, and free what may be.
 
         followed   the view that all workers have acted on
-        marked     names that are marked for deletion still
-        returns    names whose deletion may go on, each once; how many topics were forgotten; whether there are more to check
+        returns    names whose deletion may go on, each once; how many topics were forgotten
         """
         known = self._known
         known.free_released(followed, self._rows.is_left)
-        settled, has_more = self._settled(followed, marked)
-        has_more |= self._settle_replicas()
+        settled, has_more = self._settled(followed, self.marked)
+        self.is_stirred = self._settle_replicas() or has_more
         unsettled = {topic.name for topic in known.deleted if topic not in settled}
         ready = [name for name, is_told in self._leaving.items() if not is_told and name not in unsettled]
         self._leaving.update(dict.fromkeys(ready, True))
         gone = {topic.name for topic in settled if topic.name not in self._leaving} - unsettled
         if gone:
             known.forget(gone)
-        return ready, len(gone), has_more
+        return ready, len(gone)
 
     def _settle_replicas(self) -> bool:
         """Free the slots of replicas that were deleted while their topics stay; returns whether there are more to check."""

@@ -44,21 +44,18 @@ from headrace.controller.agent.other_ends import Questions
 from headrace.controller.agent.owed_elections import OwedElections, Register
 from headrace.controller.agent.pending_response import PendingResponse
 from headrace.controller.agent.short_logs import ShortLogs
+from headrace.controller.agent.stored_holds import StoredHolds
 from headrace.controller.cluster.known_cluster import KnownCluster, Topic, is_another
-from headrace.controller.zookeeper import held_znodes, znodes
-from headrace.controller.zookeeper.errors import ZkConflict, ZkError
-from headrace.controller.zookeeper.held_reader import read_znodes, unread_in
+from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper.errors import ZkError
 from headrace.controller.zookeeper.held_znodes import NO_OFFSET, HeldReplica
 from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.transaction import Transaction
-from headrace.controller.zookeeper.znodes import BadZnode
 from headrace.errors import ErrorCode
 from headrace.ids import NO_EPOCH, partition_key
 from headrace.limits import (
     HELD_CHECK_MS_MAX,
-    HELD_WRITE_TRIES_MAX,
     ISR_ANSWER_MS_MAX,
-    ISR_WRITES_IN_FLIGHT_MAX,
     OPENED_LOGS_WAITING_MAX,
 )
 from headrace.runtime.tasks import Task, Tasks
@@ -110,21 +107,17 @@ class Holds:
         self._zk = zk
         self._tasks = tasks
         self._monotonic_ms = monotonic_ms
-        self._is_loaded = False  # what ZooKeeper has of us is known
         self._fresh: set[Place] = set()  # suspects since this life began, for no other reason
         self._well = LOG_WAS_CLOSED  # what owners say of logs that lost nothing
         self._missing = MissingLogs(known, zk, has_new_directory)
         self._short = ShortLogs(known, zk, tasks)
         self._ahead = AheadReplicas(known, zk)
-        self._stored: set[str] = set()  # znodes of ours that were read, or written
-        self._unread: set[str] = set()  # those that can't be read
-        self._unsure: set[str] = set()  # those whose create was sent
-        self._dirty: set[str] = set()  # topics whose node in ZooKeeper says something else
+        self._stored = StoredHolds(known, zk, tasks)
         self._early: list[tuple[OpenedReport, bytes, _Take]] = []  # told before we knew what is held
         self._unstored: list[OpenedReport] = []
         self._accepted = AcceptedLosses(known, zk)
         self._elections = OwedElections(known, monotonic_ms, register_again)
-        owners = Owners(self._ahead, self._accepted, self._elections, self._drop, self._dirty.add)
+        owners = Owners(self._ahead, self._accepted, self._elections, self._drop, self._stored.dirty.add)
         self._comparison = HeldComparison(known, zk, monotonic_ms, ask, settings, owners)
         self._has_event = False  # the controller is to ask us
         self._event_ms = -EVENT_MS
@@ -142,7 +135,7 @@ class Holds:
 
         in_all_directories   else owners say which logs lie in a suspect one
         """
-        await self._load()
+        await self._stored.load()
         self._well = LOG_WAS_CLOSED if in_all_directories else LOG_WAS_CLOSED | LOG_IS_WHOLE
         held = self._known.held
         for place, one in held.items():  # its log is opened anew
@@ -153,7 +146,7 @@ class Holds:
             if before is None or is_another(before.topic_id, one.topic_id):
                 held[place] = one
                 self._fresh.add(place)
-        self._dirty |= {name for name, _index in held}
+        self._stored.dirty |= {name for name, _index in held}
         await self._store()
         sole = [place for place, one in held.items() if one.is_sole]
         await begin_epochs(self._zk, self._tasks, self._known.node_id, sole)
@@ -166,38 +159,11 @@ class Holds:
 
     async def load(self) -> None:
         """Know what a process before us held; where ZooKeeper was put back, have it know what we hold now. raises ZkError"""
-        self._dirty |= {name for name, _index in self._known.held}
-        await self._load()
+        self._stored.dirty |= {name for name, _index in self._known.held}
+        await self._stored.load()
         early, self._early = self._early, []
         for token, body, take in early:
             self._take_all(token, body, take)
-
-    async def _load(self) -> None:
-        """What can't be read is neither removed nor written over: nobody knows what it holds (decision 013). raises ZkError"""
-        known = self._known
-        found, failures = await read_znodes(self._zk, known.node_id)
-        unread = unread_in(failures)
-        for name in unread - self._unread:
-            self._note_unread(name, failures[name])
-        self._unread = unread
-        known.unread_holds = set(map(held_znodes.topic_of_held, unread))
-        self._stored = set(failures) - unread
-        self._unsure.clear()
-        if self._is_loaded:  # what was held when the backup was made may be over
-            self._dirty |= set(map(held_znodes.topic_of_held, self._stored))
-            return
-        known.held.update(found)
-        for name, index in found:
-            known.note_held(name, index)
-        self._is_loaded = True
-
-    def _note_unread(self, name: str, failure: BadZnode | None) -> None:
-        self._unread.add(name)
-        self._known.unread_holds.add(held_znodes.topic_of_held(name))
-        _log.error(
-            "held replicas of a topic are unknown: its files are kept until it is deleted, its znode is left unchanged name=%s reason=%s",
-            name, failure,
-        )  # fmt: skip
 
     def settle_loaded(self) -> None:
         """Everything was read."""
@@ -216,7 +182,7 @@ class Holds:
 
     def _take_told(self, body: memoryview, take: _Take) -> PendingResponse:
         token = OpenedReport()
-        if self._is_loaded:
+        if self._stored.is_loaded:
             self._take_all(token, bytes(body), take)
         elif len(self._early) < OPENED_LOGS_WAITING_MAX:
             self._early.append((token, bytes(body), take))
@@ -241,7 +207,7 @@ class Holds:
 
     def _take_ahead(self, token: OpenedReport, body: bytes) -> None:
         token.names |= self._ahead.take(body)
-        self._dirty |= token.names
+        self._stored.dirty |= token.names
         self._known.unstored_holds |= token.names
         self._has_event = self._has_event or bool(token.names)
 
@@ -275,7 +241,7 @@ class Holds:
                 end_offset=end.offset, end_epoch=end.epoch, is_missing=is_missing, is_unopened=False,
                 high_watermark=_greater_mark(held, high_watermark),
             )  # fmt: skip
-            self._dirty.add(topic.name)
+            self._stored.dirty.add(topic.name)
             return True
         is_new = held is None
         held = held or HeldReplica(topic.topic_id, is_sole=len(topic.replicas[index]) == 1)
@@ -296,7 +262,7 @@ class Holds:
             high_watermark=_greater_mark(held, high_watermark),
             is_proven=held.is_proven or is_short or is_cut or bool(flags & LOG_HAS_NO_MARK),
         )
-        self._dirty.add(topic.name)
+        self._stored.dirty.add(topic.name)
         if held.is_sole:
             if place not in self._fresh:  # of these it was begun before they were opened
                 self._short.report(place)
@@ -334,7 +300,7 @@ class Holds:
             end_offset=0, end_epoch=NO_EPOCH, is_proven=True, is_missing=True, is_sole=False
         )
         self._fresh.discard(place)
-        self._dirty.add(place[0])
+        self._stored.dirty.add(place[0])
         known.note_held(*place)
         self._has_event = True
         report_missing(place)
@@ -363,7 +329,7 @@ class Holds:
 
     def _has_work(self) -> bool:
         return bool(
-            self._known.held or self._dirty or self._unstored or self._elections or self._has_event or self._accepted
+            self._known.held or self._stored.dirty or self._unstored or self._elections or self._has_event or self._accepted
             or self._missing or self._short
         )  # fmt: skip
 
@@ -389,7 +355,7 @@ class Holds:
                 continue  # nobody has decided that its log may go: a reassignment has not compared it
             if held.is_sole and len(topic.replicas[place[1]]) > 1:
                 known.held[place] = held._replace(is_sole=False)
-                self._dirty.add(place[0])
+                self._stored.dirty.add(place[0])
             is_left = held.is_ahead and not is_kept
             if is_left or (state is not None and not held.is_ahead and known.node_id not in state.isr):
                 over.append(place)
@@ -407,7 +373,7 @@ class Holds:
         self._fresh.discard(place)
         self._accepted.end(place)
         self._comparison.end(place)
-        self._dirty.add(place[0])
+        self._stored.dirty.add(place[0])
         self._known.note_held(*place)
 
     def _checked(self, task: Task[None]) -> None:
@@ -440,22 +406,8 @@ class Holds:
     async def _store(self) -> None:
         """Have ZooKeeper say what is held; then owners are answered, but for what is not settled yet. raises ZkError"""
         unstored, self._unstored = self._unstored, []
-        names = iter(sorted(self._dirty))
-
-        async def store_some() -> None:
-            for name in names:
-                self._dirty.discard(name)
-                try:
-                    await self._store_topic(name)
-                except BaseException:
-                    self._dirty.add(name)
-                    raise
-                if name not in self._dirty:
-                    self._known.unstored_holds.discard(name)
-
         try:
-            if self._dirty:
-                await self._tasks.share(min(ISR_WRITES_IN_FLIGHT_MAX, len(self._dirty)), store_some)
+            await self._stored.write()
         except BaseException:
             self._unstored += unstored
             raise
@@ -463,53 +415,6 @@ class Holds:
         for token in unstored:
             token.is_stored = unsettled.isdisjoint(token.names)
         self._unstored += [token for token in unstored if not token.is_stored]
-
-    async def _store_topic(self, topic: str) -> None:
-        """raises   ZkError"""
-        held = {index: one for (name, index), one in self._known.held.items() if name == topic}
-        chunks = held_znodes.encode_chunks(topic, held)
-        used = [await self._store_chunk(name, data) for name, data in chunks.items()]
-        for name in [one for one in self._unsure if held_znodes.topic_of_held(one) == topic and one not in used]:
-            await self._look_at(name)
-        for name in [one for one in self._stored if held_znodes.topic_of_held(one) == topic and one not in used]:
-            await self._zk.delete(self._path_of(name))
-            self._stored.discard(name)
-
-    async def _store_chunk(self, name: str, data: bytes) -> str:
-        """Write the znode of some replicas, beside those that can't be read; returns its name. raises ZkError"""
-        for _try in range(HELD_WRITE_TRIES_MAX):
-            while name in self._unread:
-                name = held_znodes.name_beside(name)
-            try:
-                if name in self._stored:
-                    await self._zk.set(self._path_of(name), data)
-                else:
-                    self._unsure.add(name)
-                    await self._zk.create(self._path_of(name), data)
-            except ZkConflict:
-                await self._look_at(name)
-                continue
-            self._unsure.discard(name)
-            self._stored.add(name)
-            return name
-        raise ZkError(
-            f"{self._path_of(name)} was changed by other clients {HELD_WRITE_TRIES_MAX} times while it was being written"
-        )
-
-    async def _look_at(self, name: str) -> None:
-        """What a znode of ours is now: its create may have had no reply. raises ZkError"""
-        node = await self._zk.get(self._path_of(name))
-        self._unsure.discard(name)
-        self._stored.discard(name)
-        try:
-            if node is not None:
-                held_znodes.decode_held(name, node.data)
-                self._stored.add(name)
-        except BadZnode as failure:
-            self._note_unread(name, failure)
-
-    def _path_of(self, name: str) -> str:
-        return f"{held_znodes.held_by_path(self._known.node_id)}/{name}"
 
     async def _tell_controller(self) -> None:
         """Have it ask which replicas of ours can serve: what it knows of that is another now."""

@@ -121,7 +121,7 @@ def test_a_deletion_of_a_topic_that_is_growing_begins_when_it_has_grown(new_node
     node.zk.take_changes()
     follow(node, znodes.DELETE_TOPICS)
     gate.answer(6)  # of both in turn
-    assert node.agent._marked == {"t"}
+    assert node.agent._departures.marked == {"t"}
     assert not grown.is_done
     assert "t" in node.known.topics
     gate.open()

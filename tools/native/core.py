@@ -70,7 +70,8 @@ CORE: Final = {
         " segment_deletions steady_clock storage_failures ticket upkeep worker"
     ),
     "workers/partition/replication": (
-        "answer_backoff fetch_answer fetch_changes fetch_session fetcher fetchers followed followers isr own_batches throttle"
+        "answer_backoff fetch_answer fetch_changes fetch_request fetch_session fetcher fetchers followed followers isr"
+        " leader_connection log_ends own_batches throttle"
     ),
     "workers/coordinators/group": "commit_request commits group group_coordinator loader machine membership sessions",
     "workers/housekeeper": "worker",

@@ -27,47 +27,35 @@ import logging
 from collections import deque
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from headrace.clock import Clock
-from headrace.errors import BadFrame, ErrorCode
+from headrace.errors import ErrorCode
 from headrace.limits import (
     FETCH_BUFFER_BYTES_MAX,
     FETCH_PAUSE_FIRST_MS,
-    FETCH_RECONNECT_FIRST_MS,
     FETCHED_SLICE_BYTES,
     REOPEN_INTERVAL_MS,
 )
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
-from headrace.protocol.codec import decode_response
-from headrace.runtime.peer import Peer
-from headrace.runtime.peer_options import PeerOptions
 from headrace.runtime.peer_request import Outcome
 from headrace.runtime.peers import Peers
 from headrace.workers.partition.replicas.replica import Replica
 from headrace.workers.partition.replication import leader_errors
-from headrace.workers.partition.replication.answer_backoff import AnswerBackoff
-from headrace.workers.partition.replication.fetch_answer import VERSION_OF_IDS, FetchAnswer, FetchedPart, read_answer
-from headrace.workers.partition.replication.fetch_changes import build_changes
+from headrace.workers.partition.replication.fetch_answer import FetchAnswer, FetchedPart, read_answer
 from headrace.workers.partition.replication.fetch_options import FetchOptions
+from headrace.workers.partition.replication.fetch_request import build_request
 from headrace.workers.partition.replication.fetch_session import FetchSession
 from headrace.workers.partition.replication.followed import Followed
 from headrace.workers.partition.replication.follower_states import FollowerEvent, FollowerState
-from headrace.workers.partition.replication.leader_questions import (
-    EARLIEST,
-    LATEST,
-    epoch_answers,
-    epochs_request,
-    offset_answers,
-    offsets_request,
-)
+from headrace.workers.partition.replication.leader_connection import LeaderConnection
+from headrace.workers.partition.replication.leader_questions import epoch_answers, epochs_request
+from headrace.workers.partition.replication.log_ends import LogEnds
 from headrace.workers.partition.replication.throttle import Throttle
 
-VERSION_WITHOUT_IDS: Final = 12
 _FRAME_BYTES: Final = 256 << 10  # of an answer besides its records: some thousand partitions
 
-_ReplicaState = messages.FetchRequest.ReplicaState
 _log: Final = logging.getLogger(__name__)
 
 
@@ -97,25 +85,20 @@ class Fetcher:
         self._throttle = throttle
         self.broker_epoch = -1
         self._options = options
-        self._peers = peers
         self._clock = clock
         self._delay = delay
         self._cancel = cancel
         self._on_cut = on_cut
-        self._peer: Peer | None = None
-        self._connection = 0  # of the last answer; 0: none since it was lost
-        self._address = ("", 0)
+        self._connection = LeaderConnection(leader, options, peers, clock, self._doubt)
+        self._ends = LogEnds(self._connection, options, self._reset)
         self._partitions: dict[Followed, None] = {}
         self._truncating: dict[Followed, None] = {}
         self._resetting: dict[Followed, None] = {}
         self._touched: dict[Followed, None] = {}  # of those FETCHING: what a request says of them may be another
         self._session: FetchSession[Followed] = FetchSession(options.partition_bytes_max)
-        self._asked: object | None = None  # a token of what is in flight
         self._answer: deque[tuple[Followed, FetchedPart]] = deque()  # what is to be applied still
         self._place = 0  # in the records of the first of these, up to where they are in its log
         self._expected = -1  # where its log ends, if nobody has touched it
-        self._latest: dict[Followed, tuple[int, int]] = {}  # the first half of what RESETTING ones wait for
-        self._backoff = AnswerBackoff(options.backoff_ms)
         self._buffer: memoryview | None = None
 
     def __len__(self) -> int:
@@ -127,38 +110,25 @@ class Fetcher:
 
     @property
     def is_asking(self) -> bool:
-        return self._asked is not None
+        return self._connection.is_asking
 
     @property
     def pause_until_ms(self) -> int:
         """Until when nothing is asked; over: 0."""
-        return self._backoff.until_ms
+        return self._connection.pause_until_ms
 
     def connect(self, host: str, port: int) -> None:
         """The broker is there, maybe at another place than before."""
-        if self._peer is not None and (host, port) == self._address:
-            return
-        self.disconnect()
-        options = self._options
-        self._address = (host, port)
-        self._peer = self._peers.open(
-            host,
-            port,
-            PeerOptions(
-                client_id=options.client_id,
-                receive_buffer_bytes=options.receive_buffer_bytes,
-                backoff_first_ms=FETCH_RECONNECT_FIRST_MS,
-            ),
-        )
+        if not self._connection.is_at(host, port):
+            self.disconnect()
+            self._connection.connect(host, port)
 
     def disconnect(self) -> None:
         """Nothing is asked of it until it is there again."""
-        peer, self._peer = self._peer, None
-        self._forget_asked()
-        if peer is not None:
+        self._answer.clear()
+        if self._connection.is_open:
             self._session.reset(is_known=False)
-            self._note_connection(0)
-            self._peers.close(peer)
+        self._connection.disconnect()
 
     def add(self, followed: Followed) -> None:
         """Follow the leader with one more partition."""
@@ -201,16 +171,13 @@ class Fetcher:
             done = self._apply_some(now_ms, until_ns)
             if self._answer:
                 return done
-        if self._asked is not None or self._peer is None:
+        if not self._connection.may_be_asked():
             return done
-        if self._backoff.until_ms and not self._backoff.is_over(self._clock.monotonic_ns() // 1_000_000):
-            return done
-        if self._peer.connection != self._connection:
-            self._note_connection(self._peer.connection)
         if self._truncating and self._ask_epochs():
             return done + 1
         if self._resetting:
-            return done + self._ask_ends()
+            self._resetting = dict.fromkeys(followed for followed in self._resetting if followed.is_current)
+            return done + self._ends.ask(list(self._resetting))
         return done + self._ask_records()
 
     def close(self) -> None:
@@ -219,53 +186,6 @@ class Fetcher:
         self.disconnect()
 
     # Requests
-
-    def _ask(
-        self,
-        api_key: int,
-        version: int,
-        request: Any,
-        on_reply: Callable[..., None],
-        read: Callable[[int, memoryview], Any] | None = None,
-        into: memoryview | None = None,
-    ) -> bool:
-        """Send a request; its answer counts only while nobody has given up on it.
-
-        read   what the answer is read by; None: the codec
-        into   memory for it
-        """
-        peer = self._peer
-        assert peer is not None
-        token = self._asked or object()
-
-        def hear(outcome: Outcome, body: memoryview) -> None:
-            if self._asked is not token:
-                return
-            try:
-                if outcome is not Outcome.ANSWERED:
-                    answer = None
-                    self._note_connection(0)
-                else:
-                    self._connection = peer.connection
-                    answer = decode_response(api_key, version, body) if read is None else read(version, body)
-            except BadFrame as failure:
-                _log.error("leader's response can't be read leader=%d reason=%s", self.leader, failure)
-                answer = None
-            on_reply(answer, outcome)
-
-        if not peer.ask(api_key, version, request, hear, self._options.timeout_ms, into=into):
-            return False
-        self._asked = token
-        return True
-
-    def _forget_asked(self) -> None:
-        self._asked = None
-        self._answer.clear()
-        self._latest.clear()
-
-    def _pause(self, least_ms: int = 0) -> None:
-        """A whole answer was of no use: ask again, but not at once each time."""
-        self._backoff.note_failure(self._clock.monotonic_ns() // 1_000_000, least_ms)
 
     # Fetch
 
@@ -285,62 +205,30 @@ class Fetcher:
                     session.want(followed, wish)
         if not session:
             return 0
-        is_by_id = versions.fetch >= VERSION_OF_IDS and session.can_go_by_id()
-        version = versions.fetch if is_by_id else min(versions.fetch, VERSION_WITHOUT_IDS)
-        changes = session.changes() if is_by_id else None
-        request: bytes | messages.FetchRequest
-        if changes is None:
-            request = self._build(is_by_id)
-        else:
-            position = (session.session_id, session.epoch)
-            request = build_changes(version, options, self.broker_epoch, position, changes)
+        version, request = build_request(session, options, self.broker_epoch)
         if self._buffer is None:
             size = min(options.response_bytes_max + _FRAME_BYTES, FETCH_BUFFER_BYTES_MAX)
             self._buffer = memoryview(bytearray(size))
-        if not self._ask(ApiKey.FETCH, version, request, self._take_records, read_answer, into=self._buffer):
+        if not self._connection.ask(ApiKey.FETCH, version, request, self._take_records, read_answer, into=self._buffer):
             session.reset()
-            self._pause(FETCH_PAUSE_FIRST_MS)
+            self._connection.pause(FETCH_PAUSE_FIRST_MS)
             return 0
         return 1
 
-    def _note_connection(self, connection: int) -> None:
-        """The connection is another one, or none: the leader may have restarted in the same epoch with less, and have other records there
-        now. What was proven by the last one is compared again.
-        """
-        self._connection = connection
-        for followed in self._partitions:
-            followed.doubt()
-            self.touch(followed)
-
-    def _build(self, is_by_id: bool) -> messages.FetchRequest:
-        session, options = self._session, self._options
-        topics, forgotten = session.build(is_by_id)
-        return messages.FetchRequest(
-            replica_id=options.node_id,
-            replica_state=_ReplicaState(replica_id=options.node_id, replica_epoch=self.broker_epoch),
-            max_wait_ms=options.wait_max_ms,
-            min_bytes=options.min_bytes,
-            max_bytes=options.response_bytes_max,
-            session_id=session.session_id,
-            session_epoch=session.epoch,
-            topics=topics,
-            forgotten_topics_data=forgotten,
-        )
-
     def _take_records(self, answer: FetchAnswer | None, outcome: Outcome) -> None:
-        self._asked = None
+        self._connection.settle()
         session = self._session
         if answer is None:
             session.reset()
             if outcome is Outcome.ANSWERED:
-                self._pause(FETCH_PAUSE_FIRST_MS)
+                self._connection.pause(FETCH_PAUSE_FIRST_MS)
             return
         reason = session.answered(answer)
         if reason:
             _log.info("fetch session restarts leader=%d reason=%s", self.leader, reason)
-            self._pause(answer.throttle_ms)
+            self._connection.pause(answer.throttle_ms)
             return
-        self._backoff.note_success()
+        self._connection.note_success()
         find = session.find
         for part in answer.parts:
             followed = find(part.topic, part.topic_id, part.index)
@@ -485,19 +373,21 @@ class Fetcher:
         versions = self._options.versions
         request = epochs_request(self._options.node_id, asked)
         on_reply = partial(self._take_epochs, asked)
-        if not self._ask(ApiKey.OFFSET_FOR_LEADER_EPOCH, versions.offset_for_leader_epoch, request, on_reply):
-            self._pause(FETCH_PAUSE_FIRST_MS)
+        if not self._connection.ask(
+            ApiKey.OFFSET_FOR_LEADER_EPOCH, versions.offset_for_leader_epoch, request, on_reply
+        ):
+            self._connection.pause(FETCH_PAUSE_FIRST_MS)
         return 1
 
     def _take_epochs(
         self, asked: list[Followed], answer: messages.OffsetForLeaderEpochResponse | None, outcome: Outcome
     ) -> None:
-        self._asked = None
+        self._connection.settle()
         if answer is None:
             if outcome is Outcome.ANSWERED:
-                self._pause(FETCH_PAUSE_FIRST_MS)
+                self._connection.pause(FETCH_PAUSE_FIRST_MS)
             return
-        self._backoff.note_success()
+        self._connection.note_success()
         left = dict.fromkeys(asked)
         for followed, error, epoch, end_offset in epoch_answers(answer, asked):
             del left[followed]
@@ -515,54 +405,26 @@ class Fetcher:
 
     # ListOffsets
 
-    def _ask_ends(self) -> int:
-        asked = [followed for followed in self._resetting if followed.is_current]
-        self._resetting = dict.fromkeys(asked)
-        if not asked:
-            return 0
-        version = self._options.versions.list_offsets
-        for timestamp, take in ((LATEST, self._take_latest), (EARLIEST, self._take_earliest)):
-            request = offsets_request(self._options.node_id, asked, timestamp)
-            if not self._ask(ApiKey.LIST_OFFSETS, version, request, partial(take, asked)):
-                self._asked = None
-                self._pause(FETCH_PAUSE_FIRST_MS)
-                return 0
-        return 1
-
-    def _take_latest(
-        self, asked: list[Followed], answer: messages.ListOffsetsResponse | None, outcome: Outcome
-    ) -> None:
-        if answer is not None:
-            self._latest = offset_answers(answer, asked)
+    def _reset(self, followed: Followed, earliest: tuple[int, int] | None, latest: tuple[int, int] | None) -> None:
+        """The leader said where its log begins and ends: (error, offset) each; None: it left it out."""
+        if followed not in self._resetting or not followed.is_current:
             return
-        self._asked = None
-        if outcome is Outcome.ANSWERED:
-            self._pause(FETCH_PAUSE_FIRST_MS)
-
-    def _take_earliest(
-        self, asked: list[Followed], answer: messages.ListOffsetsResponse | None, outcome: Outcome
-    ) -> None:
-        self._asked = None
-        latest, self._latest = self._latest, {}
-        if answer is None:
-            if outcome is Outcome.ANSWERED:
-                self._pause(FETCH_PAUSE_FIRST_MS)
-            return
-        self._backoff.note_success()
-        earliest = offset_answers(answer, asked)
-        for followed in asked:
-            if followed not in self._resetting or not followed.is_current:
-                continue
-            if followed not in latest or followed not in earliest:
-                self._settle(followed, FollowerEvent.REFUSED)
-                continue
-            error = latest[followed][0] or earliest[followed][0]
-            if error:
-                self._refuse(followed, error)
-            else:
-                self._settle(followed, followed.reset(earliest[followed][1], latest[followed][1], self._on_cut))
+        if earliest is None or latest is None:
+            self._settle(followed, FollowerEvent.REFUSED)
+        elif error := latest[0] or earliest[0]:
+            self._refuse(followed, error)
+        else:
+            self._settle(followed, followed.reset(earliest[1], latest[1], self._on_cut))
 
     # States
+
+    def _doubt(self) -> None:
+        """The connection is another one, or none: the leader may have restarted in the same epoch with less, and have other records there
+        now. What was proven by the last one is compared again.
+        """
+        for followed in self._partitions:
+            followed.doubt()
+            self.touch(followed)
 
     def _settle(self, followed: Followed, event: FollowerEvent) -> None:
         """It happened to a partition: into its next state, and where those of that state are kept."""

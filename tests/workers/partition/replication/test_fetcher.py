@@ -700,7 +700,7 @@ def test_the_process_has_a_peer_for_each_leader_and_none_where_nobody_is_followe
     rig.follow()
     rig.settle()
     (fetcher,) = rig.fetchers._fetchers.values()
-    assert fetcher._peer.state is PeerState.READY
+    assert fetcher._connection._peer.state is PeerState.READY
     rig.follow(leader=0, epoch=1)
     rig.settle()
     assert not rig.fetchers._fetchers

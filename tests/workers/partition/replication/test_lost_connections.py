@@ -21,7 +21,7 @@ COMES_BACK = pytest.mark.parametrize("has_less", [True, False], ids=["with less"
 
 
 def peer_of(rig):
-    return rig.fetchers._fetchers[1]._peer
+    return rig.fetchers._fetchers[1]._connection._peer
 
 
 def come_back(leader, led, *, has_less):
