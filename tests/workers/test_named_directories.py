@@ -22,7 +22,7 @@ from headrace.workers.network.routes import Routes
 from tests.support.fake_clock import NOW_MS
 from tests.support.fake_seat import TOPIC_ID, view_of
 from tests.support.log_fixtures import batch
-from tests.workers.partition.test_replica_moves import CONFIG, MovingNode, names, work_through
+from tests.workers.partition.replicas.test_log_dir_moves import CONFIG, MovingNode, names, work_through
 
 COUNT = 10  # records of a batch
 VIEW = view_of(("t", 2, CONFIG))

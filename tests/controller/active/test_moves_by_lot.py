@@ -14,7 +14,7 @@ from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ZkLost
 from headrace.errors import HeadraceError
 from headrace.ids import NO_LEADER
-from tests.controller.active.test_reassignments import OTHERS, assignment, start, state, write_isr
+from tests.controller.active.reassignment.test_reassignments import OTHERS, assignment, start, state, write_isr
 from tests.controller.fake_zk import Killed
 
 pytestmark = pytest.mark.slow

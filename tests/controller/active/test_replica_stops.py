@@ -7,7 +7,7 @@ from headrace.controller.cluster.unwanted_replicas import unwanted_of, with_unwa
 from headrace.controller.zookeeper import held_znodes, znodes
 from headrace.controller.zookeeper.held_znodes import HeldReplica
 from headrace.errors import ErrorCode
-from tests.controller.active.test_reassignments import (
+from tests.controller.active.reassignment.test_reassignments import (
     OTHERS,
     alter,
     answered_turn,
