@@ -162,7 +162,7 @@ def install() -> None:
 
 
 def describe() -> str:
-    """The form that runs: `compiled core, 130 modules with struct functions`, or `pure Python: REASON`."""
+    """The form that runs: `compiled core, 267 modules with struct functions`, or `pure Python: REASON`."""
     if _core.is_ready():
         return f"compiled core, {len(_core.modules)} modules {_core.functions}"
     return f"pure Python: {_core.reason}"

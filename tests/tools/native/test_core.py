@@ -58,9 +58,8 @@ def test_what_goes_into_types_and_constants_makes_the_core_stale_too():
         "headrace/limits.py",
         "headrace/settings.py",
         "protocol/messages/fetch_request.py",
-        "protocol/broker_versions.py",
+        "protocol/codec.py",
         "log/disk.py",
-        "shm/layout.py",
         "headrace/native/memory.h",
     } <= set(besides)
     assert not set(besides) & set(sources(ROOT).values())
@@ -215,9 +214,9 @@ def test_functions_that_do_not_compile_are_left_out_and_the_manifest_says_so(tmp
 
 
 def test_a_name_without_a_file_fails_the_build_and_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(native_core, "CORE", {"shm": "ring no_such_noun"})
+    monkeypatch.setattr(native_core, "LEFT_OUT", ("shm/no_such_noun.py",))
     reason = build(ROOT, directory(tmp_path), "../")
-    assert reason == "there is no no_such_noun.py in shm/, which tools/native/core.py names"
+    assert reason == "there is no shm/no_such_noun.py, which tools/native/core.py leaves out"
 
 
 def test_headrace_pure_leaves_the_build_out(tmp_path, monkeypatch):
@@ -249,7 +248,8 @@ def test_a_source_that_is_edited_while_it_is_built_is_not_taken_for_compiled(tmp
         source.write_text("NUMBER = 2\n")
         return "core-new.so", ""
 
-    monkeypatch.setattr(native_core, "CORE", {"protocol": "noun"})
+    monkeypatch.setattr(native_core, "PATTERNS", ("protocol/*.py",))
+    monkeypatch.setattr(native_core, "LEFT_OUT", ())
     monkeypatch.setattr(native_core, "_build_library", edited)
     assert build(tmp_path, directory(tmp_path / "headrace"), "../") == ""
     core = CompiledCore(tmp_path / "headrace")
