@@ -262,7 +262,7 @@ def test_what_can_not_be_read_is_named_and_nothing_is_written(worked_on, path):
 # What the backup wants done
 
 
-def test_replicas_that_the_backup_wants_deleted_are_not_named_any_more_and_everything_is_reported(ensemble):
+def test_replicas_that_the_backup_wants_deleted_are_kept_and_reported(ensemble):
     """They may have been moved back since, and have all records; no assignment names them, so that nobody compares them."""
     others = {"headrace_unwanted": {"0": [4]}, "of_another_time": 1}
     assignment = TopicAssignment(ID, ((1, 2), (3, 1), (3, 4, 5)), {1: (1,)}, {}, others)

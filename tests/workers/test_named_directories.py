@@ -95,7 +95,7 @@ def read_only(directory):
 
 
 @BOTH_ORDERS
-def test_a_directory_that_a_replica_left_and_could_not_be_renamed_is_read_no_more(node, slot):
+def test_a_directory_that_a_replica_left_is_not_read_though_it_has_the_name(node, slot):
     node.append(slot)
     source, target = node.dir_of(slot), node.other_dir(slot)
     before = node.files()
@@ -116,7 +116,7 @@ def test_a_directory_that_a_replica_left_and_could_not_be_renamed_is_read_no_mor
     assert node.hosted(slot)[1].log_dir == target
 
 
-def test_a_log_in_a_directory_that_failed_is_not_read_by_the_row_of_one_that_was_made_since(node):
+def test_a_log_in_a_failed_directory_is_not_read_by_the_row_of_a_new_one(node):
     old_dir = node.dir_of(0)
     assert old_dir == node.dirs[0]
     key = partition_key("t", 0, TOPIC_ID)

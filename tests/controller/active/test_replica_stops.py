@@ -76,7 +76,7 @@ def test_an_isr_that_changes_between_two_transactions_has_its_partition_planned_
 @pytest.mark.parametrize("is_done", [False, True], ids=["before the write", "after it"])
 @pytest.mark.parametrize("target", [None, (6, 2, 3)], ids=["cancelled", "replaced"])
 @pytest.mark.parametrize("is_shrunk", [False, True])
-def test_a_controller_that_dies_at_any_write_has_nobody_delete_what_is_in_sync(
+def test_a_controller_that_dies_at_any_write_deletes_nothing_in_sync(
     new_node, ensemble, monkeypatch, target, is_done, is_shrunk
 ):
     monkeypatch.setattr(reassignments, "CHANGES_PER_COMMIT", 1)

@@ -337,7 +337,7 @@ def test_what_was_put_aside_is_removed_by_people_alone(node):
     assert [path.name.rpartition("-")[2] for path in node.dirs[0].glob("gone-0.*")] == ["stray"]
 
 
-def test_the_old_directory_of_a_moved_replica_goes_and_its_log_start_stays(node):
+def test_the_old_directory_of_a_moved_replica_goes_its_log_start_stays(node):
     """It is the only one that a file has, until the file of the new directory was written. Without it deleted records come back."""
     log = node.fill(0)
     start, old_dir, name = log.segment_bases[1] + 1, log.directory.parent, TopicPartition("t", 0)

@@ -216,7 +216,7 @@ def test_a_broker_that_was_restarted_and_others_lead_for_joins_nothing_yet(node)
     assert ask(node, (0, 1))["t", 0] is ErrorCode.INELIGIBLE_REPLICA
 
 
-def test_a_topic_that_goes_while_its_change_is_written_is_an_event_of_nothing(node):
+def test_a_topic_may_go_while_its_change_is_written(node):
     """Leaders looked for the partition among the states of a topic that was not known any more, and the process died of it."""
     gate = Gate(node)
     task = node.tasks.start(alter(node.active.term, {("t", 0): WantedIsr(0, 0, (0, 1), {}, 0, 0)}), lambda _task: None)

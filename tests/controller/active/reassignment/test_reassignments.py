@@ -429,7 +429,7 @@ def test_one_that_is_wanted_again_is_not_deleted(node, ensemble):
     assert stops(node) == []
 
 
-def test_a_broker_whose_directory_failed_takes_the_partition_back_that_was_moved_away(node, ensemble):
+def test_a_broker_takes_a_partition_back_that_was_moved_away(node, ensemble):
     """Its replica was offline when it was taken away, and nobody says of one that is none any more that it serves again."""
     node.active.term.liveness.note_failed(1, [("t", 0), ("t", 1)], ())
     assert alter(node, {0: (4, 2, 3)}) == {0: None}
