@@ -39,7 +39,7 @@ def test_a_group_has_a_member_unless_partitions_are_given():
         ({"topics": ["t"], "fetch_min_byte": 5}, "did you mean 'fetch_min_bytes'"),
         ({"topics": ["t"], "group": "g", "assignors": "best"}, "partition.assignment.strategy: 'best'"),
         ({"topics": ["t"], "group": "g", "heartbeat_interval_ms": 50_000}, "heartbeat.interval.ms: 50000"),
-        ({"topics": ["t"], "delivery": Delivery.AT_MOST_ONCE}, "name a group"),
+        ({"topics": ["t"], "delivery": Delivery.AT_MOST_ONCE}, "set a group"),
     ],
 )
 def test_what_can_not_be_is_named(given, complaint):

@@ -51,6 +51,8 @@ def replicas(worker):
 
 
 def test_the_name_of_the_oldest_segment_outlives_a_loss_of_power_after_the_first_roll():
+    """Which names a loss takes is drawn: without the mend, some of the first seeds lose the log's beginning."""
     with MUTANTS["no_first_name"]():
-        assert [kind_of(one) for one in lose_power_after_the_first_roll(1)] == ["lost-beginning"]
-    assert not lose_power_after_the_first_roll(1)
+        noticed = next(seed for seed in range(1, 40) if lose_power_after_the_first_roll(seed))
+        assert [kind_of(one) for one in lose_power_after_the_first_roll(noticed)] == ["lost-beginning"]
+    assert not lose_power_after_the_first_roll(noticed)

@@ -32,7 +32,7 @@ from headrace.workers.partition.coordination.coordinator_host import Coordinator
 from headrace.workers.partition.coordination.group_requests import GroupRequests
 from headrace.workers.partition.coordination.groups import Groups
 from headrace.workers.partition.coordination.known_topics import KnownTopics
-from headrace.workers.partition.replicas.replicas import replica
+from headrace.workers.partition.replicas import replica
 from headrace.workers.partition.replication.live_brokers import LiveBrokers
 from headrace.workers.partition.replication.record_deletions import RecordDeletions
 from headrace.workers.partition.upkeep import Upkeep

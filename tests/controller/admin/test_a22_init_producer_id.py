@@ -35,11 +35,6 @@ def test_a_restarted_process_begins_a_new_block(new_node):
     assert ask(node.restarted()).producer_id == first + 1000
 
 
-def test_a_transactional_id_is_not_hosted_here(new_node):
-    response = ask(new_node(), "tx")
-    assert (response.error_code, response.producer_id) == (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, -1)
-
-
 def test_without_zookeeper_a_retriable_error(new_node):
     node = new_node()
     node.zk.is_connected = False

@@ -10,7 +10,7 @@ from headrace.log.names import LOG_SUFFIX, path_of
 from headrace.log.recovery.log_loader import LogCheckpoint
 from headrace.shm.cluster_view import EMPTY_VIEW
 from headrace.shm.partition_table import RowState
-from headrace.workers.partition.replicas.replicas import replica_opener
+from headrace.workers.partition.replicas import replica_opener
 from tests.support.fake_clock import NOW_MS
 from tests.support.fake_seat import view_of
 from tests.support.log_fixtures import batch

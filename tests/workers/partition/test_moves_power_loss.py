@@ -19,7 +19,7 @@ from headrace.ids import TopicPartition
 from headrace.log.state.checkpoints import LOG_START_OFFSET_FILE, RECOVERY_POINT_FILE, REPLICATION_OFFSET_FILE
 from headrace.protocol.record_batch import iterate_batches
 from headrace.workers.housekeeper.checkpoints import Checkpoints
-from headrace.workers.partition.replicas.replicas import log_dir_moves, replica_copy
+from headrace.workers.partition.replicas import log_dir_moves, replica_copy
 from tests.support.fake_clock import NOW_MS
 from tests.support.fake_seat import TOPIC_ID, FakeSeat, view_of
 from tests.support.faulty_disk import LosingDisk, PowerLoss

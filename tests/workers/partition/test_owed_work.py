@@ -12,7 +12,7 @@ from headrace.log.reading.reader import LogReader
 from headrace.log.reading.segment_file import CorruptSegment
 from headrace.shm.cluster_view import DoomedReplica
 from headrace.shm.partition_table import RowState
-from headrace.workers.partition.replicas.replicas import known_checkpoints, log_directories, replica_closer
+from headrace.workers.partition.replicas import known_checkpoints, log_directories, replica_closer
 from tests.support.descriptors import none_left
 from tests.support.fake_seat import TOPIC_ID, FakeSeat, view_of
 from tests.workers.partition.replica_fixtures import Node, look_and_open

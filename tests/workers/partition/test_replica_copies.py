@@ -24,7 +24,7 @@ from headrace.log.state.checkpoints import (
 from headrace.log.state.truncation_mark import TRUNCATION_FILE, TruncationMark
 from headrace.shm.cluster_view import DoomedReplica
 from headrace.shm.partition_table import RowState
-from headrace.workers.partition.replicas.replicas import log_dir_moves, replica_copy
+from headrace.workers.partition.replicas import log_dir_moves, replica_copy
 from tests.support.altered import altered
 from tests.support.fake_clock import NOW_MS
 from tests.support.fake_seat import TOPIC_ID, FakeSeat, view_of

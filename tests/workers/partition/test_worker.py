@@ -6,7 +6,7 @@ import pytest
 
 from headrace.limits import OPENING_SLICE_MS
 from headrace.shm.cluster_view import EMPTY_VIEW, DeletedTopic
-from headrace.workers.partition.replicas.replicas import replicas
+from headrace.workers.partition.replicas import replicas
 from headrace.workers.partition.worker import PartitionWorker
 from tests.support.fake_clock import FakeClock
 from tests.support.fake_seat import FakeSeat, Followed, SilentRing, view_of

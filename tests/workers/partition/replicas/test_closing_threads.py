@@ -6,7 +6,7 @@ import time
 import pytest
 
 from headrace.workers.partition.replicas.closing_threads import in_threads
-from headrace.workers.partition.replicas.replicas import closing_threads
+from headrace.workers.partition.replicas import closing_threads
 from tests.support.altered import altered
 
 

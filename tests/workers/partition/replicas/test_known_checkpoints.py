@@ -8,7 +8,7 @@ from headrace.log.state.checkpoints import (
     write_offset_checkpoint,
 )
 from headrace.workers.partition.replicas.known_checkpoints import KnownCheckpoints
-from headrace.workers.partition.replicas.replicas import known_checkpoints
+from headrace.workers.partition.replicas import known_checkpoints
 
 NAME = TopicPartition("t", 0)
 

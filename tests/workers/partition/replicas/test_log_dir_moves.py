@@ -22,7 +22,7 @@ from headrace.protocol.record_batch import TRANSACTIONAL_BIT, iterate_batches
 from headrace.shm.partition_table import RowState
 from headrace.workers.partition.replicas.log_dir_moves import LogDirMoves
 from headrace.workers.partition.replicas.replica_copy import synced_before
-from headrace.workers.partition.replicas.replicas import log_dir_moves, replica_copy
+from headrace.workers.partition.replicas import log_dir_moves, replica_copy
 from tests.support.descriptors import none_left
 from tests.support.fake_clock import NOW_MS
 from tests.support.fake_seat import FakeSeat, view_of
