@@ -151,7 +151,11 @@ def test_a_produce_after_a_short_one_is_answered(seats, turn_of):
 
 
 ROWS_OF_16 = (RequestKind.NEW_REPLICAS, RequestKind.LOG_EPOCHS)
-RIGHT_LENGTHS = {(RequestKind.SWAP_SEGMENTS, 16), (RequestKind.WRITE_MARKERS, 0), *((kind, size) for kind in ROWS_OF_16 for size in (0, 16))}
+RIGHT_LENGTHS = {
+    (RequestKind.SWAP_SEGMENTS, 16),
+    (RequestKind.WRITE_MARKERS, 0),
+    *((kind, size) for kind in ROWS_OF_16 for size in (0, 16)),
+}
 
 
 @pytest.mark.parametrize("kind", list(RequestKind))

@@ -1,7 +1,6 @@
 import pytest
 
 from headrace.controller.admin import a22_init_producer_id
-from headrace.errors import ErrorCode
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_response, encode_request

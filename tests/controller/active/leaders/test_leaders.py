@@ -675,9 +675,7 @@ def test_a_new_term_hears_at_once_that_a_leader_that_lives_holds_its_replica(new
 
 
 @pytest.mark.parametrize("is_answered", [True, False])
-def test_a_new_term_leaves_a_broker_alone_in_an_isr_once_it_answered(
-    new_node, ensemble, monkeypatch, is_answered
-):
+def test_a_new_term_leaves_a_broker_alone_in_an_isr_once_it_answered(new_node, ensemble, monkeypatch, is_answered):
     """Its directory failed as the controller before, the other member, went: that one came back with all records, out of sync."""
     for path in znodes.PERSISTENT_PATHS:
         ensemble.put(path)

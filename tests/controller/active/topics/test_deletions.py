@@ -160,9 +160,7 @@ def test_a_replica_that_a_reassignment_left_on_a_broker_holds_the_name_until_it_
 
 
 @pytest.mark.parametrize("goes", ["before", "meanwhile", "after it refused"])
-def test_a_broker_that_never_comes_back_holds_no_name_of_a_topic(
-    new_node, ensemble, goes, caplog
-):
+def test_a_broker_that_never_comes_back_holds_no_name_of_a_topic(new_node, ensemble, goes, caplog):
     """It is what the topic was moved for: no DeleteTopics ever ended, and no topic of the name could be made again."""
     register(ensemble, 7)
     node = new_node()

@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from headrace.workers.partition.replicas.closing_threads import in_threads
 from headrace.workers.partition.replicas import closing_threads
+from headrace.workers.partition.replicas.closing_threads import in_threads
 from tests.support.altered import altered
 
 

@@ -7,8 +7,8 @@ from headrace.log.state.checkpoints import (
     REPLICATION_OFFSET_FILE,
     write_offset_checkpoint,
 )
-from headrace.workers.partition.replicas.known_checkpoints import KnownCheckpoints
 from headrace.workers.partition.replicas import known_checkpoints
+from headrace.workers.partition.replicas.known_checkpoints import KnownCheckpoints
 
 NAME = TopicPartition("t", 0)
 

@@ -20,9 +20,9 @@ from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_response, encode_request
 from headrace.protocol.record_batch import TRANSACTIONAL_BIT, iterate_batches
 from headrace.shm.partition_table import RowState
+from headrace.workers.partition.replicas import log_dir_moves, replica_copy
 from headrace.workers.partition.replicas.log_dir_moves import LogDirMoves
 from headrace.workers.partition.replicas.replica_copy import synced_before
-from headrace.workers.partition.replicas import log_dir_moves, replica_copy
 from tests.support.descriptors import none_left
 from tests.support.fake_clock import NOW_MS
 from tests.support.fake_seat import FakeSeat, view_of

@@ -11,8 +11,8 @@ from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_response, encode_request
 from headrace.shm.messages import ADVANCED, PRODUCE, PRODUCE_HEADER, RESULT, RESULT_ENTRY, SLOT_ENTRY, RequestKind
-from headrace.workers.partition.replicas.replica_events import ReplicaEvents
 from headrace.workers.partition.replicas import replica_events
+from headrace.workers.partition.replicas.replica_events import ReplicaEvents
 from headrace.workers.partition.worker import PartitionWorker
 from tests.support.fake_seat import view_of
 from tests.support.log_fixtures import NOW_MS, FakeClock, batch
