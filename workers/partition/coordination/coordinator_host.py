@@ -557,11 +557,20 @@ class CoordinatorHost(Generic[C]):
         for place, (end_offset, deadline_ms, offset, append) in enumerate(hosted.waiting):
             if deadline_ms != NEVER and deadline_ms > now_ms:
                 break
-            if deadline_ms != NEVER and isinstance(append, Append):
+            if deadline_ms == NEVER:
+                continue
+            told = True
+            if isinstance(append, _Marker):
+                hosted.waiting[place] = (end_offset, NEVER, offset, _Marker(append.event, _report_nothing))
+                append.on_done(ErrorCode.REQUEST_TIMED_OUT)
+            else:
                 hosted.waiting[place] = (end_offset, NEVER, offset, append)
                 self.step(hosted, AppendLate(append.what))
-                told = True
         return told
+
+
+def _report_nothing(_error: ErrorCode) -> None:
+    """What becomes of a marker whose sender has given it up: it sends another one."""
 
 
 def _read_slice(hosted: Hosted[Any], slices: LogSlices) -> bool:

@@ -31,6 +31,7 @@ class ProducerIdStock:
         self._ids: deque[int] = deque()
         self._asked = 0
         self._next_ms = 0
+        self._has_failed = False
 
     def take(self) -> int | None:
         """The next one; None: none is at hand at the moment."""
@@ -38,13 +39,14 @@ class ProducerIdStock:
 
     def refill(self, monotonic_ms: int) -> None:
         """Ask for what is missing."""
+        if self._has_failed:
+            self._has_failed, self._next_ms = False, monotonic_ms + RETRY_MS
         if monotonic_ms < self._next_ms:
             return
         while len(self._ids) + self._asked < PRODUCER_IDS_AT_HAND:
             if not self._mailbox.ask(self._controller_id, ApiKey.INIT_PRODUCER_ID, _BODY, self._take):
                 return
             self._asked += 1
-            self._next_ms = monotonic_ms  # of the last question; an answer without an id adds RETRY_MS
 
     def _take(self, status: ReplyStatus, body: memoryview) -> None:
         self._asked -= 1
@@ -53,6 +55,6 @@ class ProducerIdStock:
         except BadFrame:
             response = None
         if response is None or response.error_code:
-            self._next_ms += RETRY_MS
+            self._has_failed = True
         else:
             self._ids.append(response.producer_id)

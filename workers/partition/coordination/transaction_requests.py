@@ -229,17 +229,13 @@ class TransactionRequests:
         rows = []
         for transactional_id in request.transactional_ids:
             hosted = self._host.hosted_of(transactional_id)
-            if hosted is not None or not transactional_id:
-                error = _E.NONE if hosted is not None else _E.INVALID_REQUEST
-            else:
-                error = _E.NOT_COORDINATOR
-            rows.append(
-                hosted.coordinator.describe(transactional_id)
-                if hosted is not None
-                else messages.DescribeTransactionsResponse.TransactionState(
-                    error_code=int(error), transactional_id=transactional_id, topics=[]
+            if hosted is None:
+                row = messages.DescribeTransactionsResponse.TransactionState(
+                    error_code=int(_E.NOT_COORDINATOR), transactional_id=transactional_id, topics=[]
                 )
-            )
+            else:
+                row = hosted.coordinator.describe(transactional_id)
+            rows.append(row)
         response = messages.DescribeTransactionsResponse(transaction_states=rows)
         reply(encode_response(ApiKey.DESCRIBE_TRANSACTIONS, version, response))
 

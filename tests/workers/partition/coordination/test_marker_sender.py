@@ -1,0 +1,230 @@
+"""Where markers go, what each answer means, and that none is given up before it is decided."""
+
+import itertools
+from types import SimpleNamespace
+
+import pytest
+
+from headrace.errors import ErrorCode as E
+from headrace.protocol import messages
+from headrace.protocol.apis import ApiKey
+from headrace.protocol.codec import encode_response
+from headrace.runtime.peer_request import Outcome
+from headrace.shm.cluster_view import EMPTY_VIEW, BrokerView, PartitionView, TopicView
+from headrace.shm.messages import MARKER, MARKER_RESULT, ReplyStatus, RequestKind
+from headrace.workers.coordinators.transaction.effects import DropMarkers, SendMarkers
+from headrace.workers.coordinators.transaction.events import MarkersRefused, MarkersWritten
+from headrace.workers.partition.coordination.marker_sender import RETRY_MS, MarkerSender
+
+OWN, OTHER = 0, 1  # nodes
+HERE, THERE = 1, 2  # partition workers of this node, process ids
+STATE, EPOCH = 3, 11
+OURS = [("t", index) for index in range(8)]
+
+
+class Rig:
+    """A sender whose mailbox, peer and own log the test answers for.
+
+    written   (slot, marker, on_done) of this worker's own partitions
+    asked     (process id, rows, on_reply) of another worker
+    sent      (request, on_reply) to the other node
+    """
+
+    def __init__(self):
+        self.written, self.asked, self.sent, self.events = [], [], [], []
+        self.takes = True
+        wiring = SimpleNamespace(network_count=1, partition_count=2, settings={"broker.id": OWN})
+        self.sender = MarkerSender(
+            SimpleNamespace(wiring=wiring, process_id=HERE),
+            SimpleNamespace(ask=self._ask),
+            SimpleNamespace(write=lambda slot, _key, marker, done: self.written.append((slot, marker, done))),
+            SimpleNamespace(open=self._open, close=lambda peer: None),
+            lambda state, event: self.events.append((state, event)),
+            lambda state: EPOCH if state == STATE else -1,
+            1,
+        )
+        self.now_ms = 0
+        self._serials = itertools.count(1)
+        self.follow()
+
+    def _ask(self, process_id, kind, body, on_reply):
+        assert kind is RequestKind.WRITE_MARKERS
+        if self.takes:
+            self.asked.append((process_id, list(MARKER.iter_unpack(body)), on_reply))
+        return self.takes
+
+    def _open(self, host, port, options):
+        def ask(key, version, request, on_reply, timeout_ms):
+            assert (key, version) == (ApiKey.WRITE_TXN_MARKERS, 1)
+            self.sent.append((request, on_reply))
+            return True
+
+        return SimpleNamespace(address=(host, port), ask=ask)
+
+    def follow(self, leaders=None, deleted=(), topics=("t",)):
+        """leaders: by partition of t; none: this node leads all"""
+        leaders = leaders or [OWN] * 8
+        rows = [PartitionView(index, leader, 5, (), (), (), index, 100 + index) for index, leader in enumerate(leaders)]
+        view = EMPTY_VIEW._replace(
+            brokers={node: BrokerView(node, "h", 9000 + node) for node in (OWN, OTHER)},
+            topics={name: TopicView(name, "", False, {}, rows) for name in topics},
+        )
+        self.sender.follow(view, frozenset(deleted))
+
+    def send(self, *places, is_commit=True):
+        effect = SendMarkers(STATE, next(self._serials), "id", 7, 2, is_commit, frozenset(places))
+        self.sender.send(effect)
+        self.work()
+        return effect
+
+    def work(self, ms=0):
+        self.now_ms += ms
+        self.sender.do_work(self.now_ms)
+
+    def finish_own(self, error=E.NONE):
+        written, self.written = self.written, []
+        for _slot, _marker, done in written:
+            done(error)
+        self.work()
+
+    def written_places(self):
+        return {place for _state, event in self.events for place in event.partitions}
+
+
+@pytest.fixture
+def rig():
+    return Rig()
+
+
+def own_and_others(rig):
+    """Which partitions of t are this worker's, and which are the other worker's."""
+    rig.send(*OURS)
+    own = {slot for slot, _marker, _done in rig.written}
+    return [("t", slot) for slot in sorted(own)], [place for place in OURS if place[1] not in own]
+
+
+def test_partitions_of_this_node_are_written_by_their_owners(rig):
+    own, others = own_and_others(rig)
+    assert own
+    assert others
+    (process_id, rows, on_reply), = rig.asked  # fmt: skip
+    assert process_id == THERE
+    assert {row[0] for row in rows} == {index for _topic, index in others}
+    assert {row[2:] for row in rows} == {(7, EPOCH, 2, 0)}
+    assert {marker for _slot, marker, _done in rig.written} == {(7, 2, EPOCH, False)}
+    rig.finish_own()
+    assert rig.written_places() == set(own)
+    on_reply(ReplyStatus.ANSWERED, memoryview(MARKER_RESULT.pack(0) * len(rows)))
+    rig.work()
+    assert rig.written_places() == set(OURS)
+    assert {state for state, _event in rig.events} == {STATE}
+
+
+def test_partitions_of_another_node_are_one_request_and_what_comes_meanwhile_the_next_one(rig):
+    rig.follow([OTHER] * 8)
+    first = rig.send(*OURS[:2])
+    second = rig.send(OURS[2], is_commit=False)
+    (request, on_reply), = rig.sent  # fmt: skip
+    (marker,) = request.markers
+    assert (marker.producer_id, marker.producer_epoch, marker.coordinator_epoch) == (7, 2, EPOCH)
+    assert marker.transaction_result
+    assert [(topic.name, sorted(topic.partition_indexes)) for topic in marker.topics] == [("t", [0, 1])]
+    on_reply(Outcome.ANSWERED, response(first, {0: E.NONE, 1: E.NOT_LEADER_OR_FOLLOWER}))
+    rig.work()
+    assert rig.events == [(STATE, MarkersWritten("id", first.serial, frozenset({("t", 0)})))]
+    assert len(rig.sent) == 2
+    assert not rig.sent[1][0].markers[0].transaction_result
+    rig.sent[1][1](Outcome.ANSWERED, response(second, {2: E.NONE}))
+    rig.work(RETRY_MS)
+    assert list(rig.sent[2][0].markers[0].topics[0].partition_indexes) == [1]
+
+
+def response(effect, errors):
+    answer = messages.WriteTxnMarkersResponse
+    rows = [answer.WritableTxnMarkerPartitionResult(index, int(error)) for index, error in errors.items()]
+    topics = [answer.WritableTxnMarkerTopicResult("t", rows)]
+    message = answer(markers=[answer.WritableTxnMarkerResult(effect.producer_id, topics)])
+    return memoryview(encode_response(ApiKey.WRITE_TXN_MARKERS, 1, message))
+
+
+@pytest.mark.parametrize("outcome", [Outcome.LOST, Outcome.NOT_SENT, Outcome.TIMED_OUT])
+def test_an_answer_that_is_lost_has_all_sent_again(rig, outcome):
+    rig.follow([OTHER] * 8)
+    rig.send(*OURS[:2])
+    rig.sent[0][1](outcome, memoryview(b""))
+    rig.work()
+    assert not rig.events
+    rig.work(RETRY_MS)
+    assert len(rig.sent) == 2
+
+
+DONE = {E.NONE, E.UNSUPPORTED_FOR_MESSAGE_FORMAT, E.UNSUPPORTED_VERSION}
+LEFT = {E.INVALID_PRODUCER_EPOCH, E.TRANSACTION_COORDINATOR_FENCED}
+
+
+@pytest.mark.parametrize("error", list(E))
+def test_every_error_is_decided(rig, error):
+    own, _others = own_and_others(rig)
+    rig.written.clear()
+    effect = rig.send(own[0])
+    rig.finish_own(error)
+    if error in DONE:
+        assert rig.events[-1][1] == MarkersWritten("id", effect.serial, frozenset({own[0]}))
+    elif error in LEFT:
+        assert rig.events[-1][1] == MarkersRefused("id", effect.serial, error)
+    else:
+        assert not rig.events
+        rig.work(RETRY_MS)
+        assert len(rig.written) >= 1, "it is tried again"
+
+
+def test_a_partition_without_a_leader_is_waited_for(rig):
+    rig.follow([-1] * 8)
+    rig.send(OURS[0])
+    rig.work(10 * RETRY_MS)
+    assert [rig.written, rig.asked, rig.sent, rig.events] == [[], [], [], []]
+    rig.follow([OTHER] * 8)
+    rig.work()
+    assert len(rig.sent) == 1
+
+
+def test_absence_of_a_topic_is_no_reason_to_drop_a_marker_and_its_deletion_is(rig):
+    rig.follow(topics=())
+    effect = rig.send(OURS[0])
+    rig.work(RETRY_MS)
+    assert not rig.events
+    rig.follow(topics=(), deleted=("t",))
+    rig.work()
+    assert rig.events == [(STATE, MarkersWritten("id", effect.serial, frozenset({OURS[0]})))]
+
+
+def test_what_was_dropped_hears_of_nothing(rig):
+    rig.follow([OTHER] * 8)
+    effect = rig.send(OURS[0])
+    rig.sender.drop(DropMarkers(STATE, effect.serial))
+    rig.sent[0][1](Outcome.ANSWERED, response(effect, {0: E.NONE}))
+    rig.work(RETRY_MS)
+    assert not rig.events
+    assert len(rig.sent) == 1
+
+
+def test_a_mailbox_without_room_is_tried_again(rig):
+    _own, others = own_and_others(rig)
+    rig.asked.clear()
+    rig.sender._in_flight.clear()
+    rig.takes = False
+    rig.send(others[0])
+    rig.takes = True
+    rig.work(RETRY_MS)
+    assert len(rig.asked) == 1
+
+
+def test_a_job_that_is_done_is_forgotten(rig):
+    own, _others = own_and_others(rig)
+    rig.send(own[0])
+    rig.finish_own()
+    for _process, rows, on_reply in rig.asked:
+        on_reply(ReplyStatus.ANSWERED, memoryview(MARKER_RESULT.pack(0) * len(rows)))
+    rig.work()
+    assert not rig.sender._jobs
+    assert not rig.sender._left
