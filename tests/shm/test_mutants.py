@@ -43,9 +43,9 @@ CLUSTER_CHECKS = (check_cluster_row_publication, check_cluster_row_reading, chec
 REAL = {RING: RING_CHECKS, TABLE: TABLE_CHECKS, WRITER: VIEW_CHECKS, READER: VIEW_CHECKS, CLUSTER: CLUSTER_CHECKS}
 
 BIG_ENDIAN_RING = (
-    ("self._words[_TAIL] = self._tail", 'Struct(">Q").pack_into(self._memory, RING_TAIL, self._tail)'),
-    ("tail = words[_TAIL]", 'tail = Struct(">Q").unpack_from(self._memory, RING_TAIL)[0]'),
-    ("self._tail = self._words[_TAIL]", 'self._tail = Struct(">Q").unpack_from(self._memory, RING_TAIL)[0]'),
+    ("store_word(self._words, _TAIL, self._tail)", 'Struct(">Q").pack_into(self._memory, RING_TAIL, self._tail)'),
+    ("tail = load_word(words, _TAIL)", 'tail = Struct(">Q").unpack_from(self._memory, RING_TAIL)[0]'),
+    ("self._tail = load_word(self._words, _TAIL)", 'self._tail = Struct(">Q").unpack_from(self._memory, RING_TAIL)[0]'),
     ("_check_ends(region)\n        self", "self"),
 )
 MUTANTS = {
@@ -58,31 +58,34 @@ MUTANTS = {
                             "        self._words[_TAIL] = tail + total\n        if payload is not None:\n"),
     ),
     "ring: tail stored before the message word": (
-        RING, RING_CHECKS, ("        self._words[_DATA_WORD + (place >> 3)] = length | kind << 32\n",
+        RING, RING_CHECKS, ("        store_word(self._words, _DATA_WORD + (place >> 3), length | kind << 32)\n",
                             "        self._words[_TAIL] = tail + total\n"
-                            "        self._words[_DATA_WORD + (place >> 3)] = length | kind << 32\n"),
+                            "        store_word(self._words, _DATA_WORD + (place >> 3), length | kind << 32)\n"),
     ),
     "ring: tail as >Q": (RING, RING_CHECKS, *BIG_ENDIAN_RING),
-    "ring: no padding at the edge": (RING, RING_CHECKS, ("self._words[_DATA_WORD + (place >> 3)] = to_end - MESSAGE_HEADER_BYTES", "pass")),
+    "ring: no padding at the edge": (
+        RING, RING_CHECKS, ("store_word(self._words, _DATA_WORD + (place >> 3), to_end - MESSAGE_HEADER_BYTES)", "pass"),
+    ),
     "ring: padding not counted": (RING, RING_CHECKS, ("total = needed if needed <= to_end else needed + to_end", "total = needed")),
     "ring: full is not full": (RING, RING_CHECKS, ("self._head > capacity", "self._head > 2 * capacity")),
     "ring: released when polled": (RING, RING_CHECKS, ("        self._head = head\n        return messages",
                                                      "        self._head = self._words[_HEAD] = head\n        return messages")),
-    "ring: never released": (RING, RING_CHECKS, ("        words[_HEAD] = self._head\n", "")),
+    "ring: never released": (RING, RING_CHECKS, ("        store_word(words, _HEAD, self._head)\n", "")),
     "ring: tail believed": (RING, RING_CHECKS, ("if available < 0 or available > capacity or tail & 7:", "if False:"),
                             ("if size > tail - head or place + size > capacity:", "if place + size > capacity:")),
     "ring: lengths believed": (RING, RING_CHECKS, ("if size > tail - head or place + size > capacity:", "if False:")),
     "ring: kinds believed": (RING, RING_CHECKS, ("if kind > KIND_MAX:", "if False:")),
-    "row: even store first": (TABLE, TABLE_CHECKS, ("        words[base] = sequence\n", "        words[base] = sequence + 1\n")),
+    "row: even store first": (TABLE, TABLE_CHECKS, ("        store_word(words, base, sequence)\n", "        words[base] = sequence + 1\n")),
     "row: even store before the fields": (
-        TABLE, TABLE_CHECKS, ("        words[base] = sequence\n", "        words[base] = sequence\n        words[base] = sequence + 1\n"),
+        TABLE, TABLE_CHECKS,
+        ("        store_word(words, base, sequence)\n", "        words[base] = sequence\n        words[base] = sequence + 1\n"),
     ),
-    "row: no odd store": (TABLE, TABLE_CHECKS, ("        words[base] = sequence\n", "")),
-    "row: stays odd": (TABLE, TABLE_CHECKS, ("        words[base] = sequence + 1\n", "")),
+    "row: no odd store": (TABLE, TABLE_CHECKS, ("        store_word(words, base, sequence)\n", "")),
+    "row: stays odd": (TABLE, TABLE_CHECKS, ("        store_word(words, base, sequence + 1)\n", "")),
     "row: reader takes odd rows": (TABLE, TABLE_CHECKS, ("if sequence & 1:", "if False:")),
-    "row: reader does not look again": (TABLE, TABLE_CHECKS, ("if words[base] == sequence:", "if True:")),
+    "row: reader does not look again": (TABLE, TABLE_CHECKS, ("if load_word(words, base) == sequence:", "if True:")),
     "view: version first": (
-        WRITER, VIEW_CHECKS, ("        words[first] = publication.flips\n",
+        WRITER, VIEW_CHECKS, ("        store_word(words, first, publication.flips)\n",
                               "        words[VIEW_VERSION] = publication.version\n        words[first] = publication.flips\n"),
     ),
     "view: version before the block": (
@@ -99,7 +102,7 @@ MUTANTS = {
     "view: one half": (WRITER, VIEW_CHECKS, ("(flips & 1) * self._half_bytes", "0 * self._half_bytes")),
     "view: version as >Q": (
         WRITER, VIEW_CHECKS,
-        ("        words[VIEW_VERSION] = publication.version\n",
+        ("        store_word(words, VIEW_VERSION, publication.version)\n",
          '        Struct(">Q").pack_into(self._region.memory, VIEW_VERSION * 8, publication.version)\n'),
     ),
     "view: what was claimed is not asked for": (
@@ -138,13 +141,13 @@ MUTANTS = {
 }  # fmt: skip
 
 DOORBELL_MUTANTS = {
-    "park without a fence": ("self._words[self._parked] = 1\n        fence()", "self._words[self._parked] = 1"),
+    "park without a fence": ("store_word(self._words, self._parked, 1)\n        fence()", "self._words[self._parked] = 1"),
     "park fences before it stores": (
-        "self._words[self._parked] = 1\n        fence()", "fence()\n        self._words[self._parked] = 1",
+        "store_word(self._words, self._parked, 1)\n        fence()", "fence()\n        self._words[self._parked] = 1",
     ),
-    "ring without a fence": ("        fence()\n        if self._words", "        if self._words"),
+    "ring without a fence": ("        fence()\n        if load_word(self._words", "        if load_word(self._words"),
     "ring never": ("os.eventfd_write(self.fd, 1)", "pass"),
-    "park is not announced": ("self._words[self._parked] = 1", "pass"),
+    "park is not announced": ("store_word(self._words, self._parked, 1)", "pass"),
 }  # fmt: skip
 
 DUTY_CYCLE_MUTANTS = {
