@@ -37,7 +37,7 @@ from headrace.log.names import LOG_SUFFIX, SWAP_SUFFIX, bases_among
 from headrace.log.reading.segment_file import SegmentFile
 from headrace.log.state.checkpoints import PARTITION_METADATA_FILE, read_partition_metadata
 from headrace.properties import read_properties_file
-from headrace.protocol.record_batch import entry_bytes
+from headrace.protocol.record_batch import LOG_OVERHEAD_BYTES, entry_bytes
 
 WINDOW_BYTES = 64 << 20
 READ_AHEAD_BYTES = (
@@ -152,7 +152,8 @@ def _read_segment(
         if end < size:
             stop = whole_end(data, begin, stop, one.end)
             if stop == begin:
-                batch_bytes = entry_bytes(data, begin)
+                has_length = len(data) - begin >= LOG_OVERHEAD_BYTES
+                batch_bytes = entry_bytes(data, begin) if has_length else LOG_OVERHEAD_BYTES
                 if end < position + batch_bytes <= size:  # more than the window holds
                     wanted = position + batch_bytes - origin
                     continue

@@ -210,7 +210,7 @@ def _names(kafka: Kafka, topic: str, chosen: list[int] | None) -> list[TopicPart
     if missing:
         raise KafkaError(
             ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-            f"{topic} has partitions 0 to {count - 1}, not {missing[0]}",
+            f"{topic} has partitions 0 to {count - 1}, no partition {missing[0]}",
         )
     return [TopicPartition(topic, index) for index in (range(count) if chosen is None else sorted(chosen))]
 

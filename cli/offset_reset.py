@@ -40,7 +40,7 @@ def partitions_of(
         for name in sorted(wanted - names):
             raise KafkaError(
                 ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-                f"{topic} has partitions 0 to {len(names) - 1}, not {name.partition}",
+                f"{topic} has partitions 0 to {len(names) - 1}, no partition {name.partition}",
             )
         found |= wanted
     return sorted(found)

@@ -159,7 +159,7 @@ def _run_in(
 
 def _old_step(fd: int, seen: memoryview, position: int, end: int, next_offset: int, is_checked: bool) -> Step | None:
     """The entry of v0 or v1 at a position, None where there is none that fits. `seen` is what was read from there on."""
-    size = entry_bytes(seen, 0)
+    size = entry_bytes(seen, 0) if len(seen) >= ENTRY_BYTES_MIN else 0
     if not ENTRY_BYTES_MIN <= size <= min(end - position, OLD_ENTRY_BYTES_MAX):
         return None
     data = seen if size <= len(seen) else memoryview(os.pread(fd, size, position))

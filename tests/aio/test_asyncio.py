@@ -196,7 +196,7 @@ def test_no_broker_is_an_error_with_its_address_within_the_time_that_is_given(un
                 await producer.send("t", b"x")
         return str(failure.value)
 
-    assert "waits for" in run(scenario())
+    assert "waiting for" in run(scenario())
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ from headrace.log.reading.reader import FileRange, LogReader
 from headrace.protocol.compression import CompressionError
 from headrace.protocol.conversion import UnsupportedCodec, convert_down
 from headrace.protocol.message_set import MAGIC_V0, MAGIC_V1, iterate_entries
-from headrace.protocol.record_batch import CorruptRecord, entry_bytes
+from headrace.protocol.record_batch import LOG_OVERHEAD_BYTES, CorruptRecord, entry_bytes
 from headrace.workers.network.fetch.fetch_answer import PartitionAnswer
 from headrace.workers.network.produce.opening_budget import BATCH_COST, OpeningBudget
 
@@ -117,7 +117,7 @@ def _convert(wanted: OldRange, magic: int, budget: OpeningBudget, on_unread: OnU
             converted = convert_down(entries, magic, wanted.offset, limit, budget.limit)
             budget.spend(converted.cost, 0)
             if converted.data or converted.next_offset <= offset:
-                if entry_bytes(entries, 0) <= limit:
+                if len(entries) >= LOG_OVERHEAD_BYTES and entry_bytes(entries, 0) <= limit:
                     limit = max(limit, converted.first_bytes)
                 return converted.data, limit, ErrorCode.NONE
             offset = converted.next_offset
