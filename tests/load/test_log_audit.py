@@ -107,7 +107,7 @@ def test_deletions_by_others_are_told_from_ours_and_from_losses(log, broker, tmp
         [],
         {"records": 40, "rows": 37, "deleted": 1, "deleted_by_others": 2},
     )
-    assert found.verdict.startswith("other programs changed rows, everything else matches")
+    assert found.verdict.startswith("other programs changed rows, the rest agrees")
 
 
 @pytest.mark.parametrize("make", KINDS)

@@ -197,7 +197,7 @@ def test_a_node_that_can_not_start_says_why():
     kafka = KafkaServer({"headrace.worker.cpus": "9999"})
     with pytest.raises((TestingFailed, ConfigError), match="9999"):
         kafka.start()
-    with pytest.raises(TestingFailed, match="does not run"):
+    with pytest.raises(TestingFailed, match="is not running"):
         _ = kafka.bootstrap_servers
 
 
@@ -220,13 +220,13 @@ def test_a_node_that_does_not_run_is_named(kafka_cluster):
     kafka = kafka_cluster(1)
     kafka.kill()
     for call in (kafka.kill, kafka.pause, lambda: kafka.kill("network")):
-        with pytest.raises(TestingFailed, match="node 0 does not run"):
+        with pytest.raises(TestingFailed, match="node 0 is not running"):
             call()
 
 
 def test_a_keeper_that_ended_is_an_error():
     client = KeeperClient()
-    with pytest.raises(TestingFailed, match="does not run"):
+    with pytest.raises(TestingFailed, match="is not running"):
         _ = client.pid
     client.begin()
     client._process.kill()
