@@ -124,10 +124,10 @@ def test_what_the_broker_refuses_fails_the_task(out, broker):
 SCHEMAS = [
     ("key string, headers array<struct<key:string,value:binary>>", "t", "required column value is missing"),
     ("value string", "", "option topic must be set if the DataFrame has no column topic"),
-    ("value int", "t", "column value is int, it must be string or binary"),
+    ("value int", "t", "column value is int, but must be string or binary"),
     ("value string, key double", "t", "column key is double"),
-    ("value string, topic binary", "", "column topic is binary, it must be string"),
-    ("value string, partition bigint", "t", "column partition is bigint, it must be int"),
+    ("value string, topic binary", "", "column topic is binary, but must be string"),
+    ("value string, partition bigint", "t", "column partition is bigint, but must be int"),
     ("value string, headers map<string,binary>", "t", "column headers is map<string,binary>"),
 ]
 

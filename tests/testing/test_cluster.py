@@ -230,7 +230,7 @@ def test_a_keeper_that_ended_is_an_error():
         _ = client.pid
     client.begin()
     client._process.kill()
-    with pytest.raises(TestingFailed, match="has ended"):
+    with pytest.raises(TestingFailed, match="has exited"):
         client.ask(do="end", cluster="none")
     client.end()
 
