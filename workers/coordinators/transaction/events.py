@@ -161,8 +161,7 @@ class TopicsGone(NamedTuple):
 class IdentityRecord(NamedTuple):
     """A producer gets the id.
 
-    last      (producer id, epoch) that it had before, (-1, -1) where it has none
-    request   the InitProducer; None after it was answered
+    last   (producer id, epoch) that it had before, (-1, -1) where it has none
     """
 
     transaction: Transaction

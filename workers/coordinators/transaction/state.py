@@ -32,6 +32,5 @@ for _code, _state in enumerate(TransactionState):
     _state.code = _state.column = _code
 
 BY_CODE = {state.code: state for state in TransactionState}
-BY_NAME = {state.value: state for state in TransactionState}
 EXPIRABLE = frozenset((TransactionState.EMPTY, TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT))
 PREPARED = frozenset((TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT))

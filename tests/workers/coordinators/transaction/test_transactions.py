@@ -452,11 +452,9 @@ def test_a_coordinator_that_is_unloaded_answers_all_that_waits(desk):
     desk.holds = True
     ended = desk.end()
     waiting = desk.add(B)
-    held = list(desk.held)
     desk.fail_over()
     assert desk.error_of(waiting) is E.NOT_COORDINATOR
     assert desk.answer(ended) is None
-    del held
 
 
 def test_the_outcome_of_an_append_comes_to_an_unloaded_coordinator(desk):
