@@ -80,6 +80,7 @@ LONG_FILES = (  # the longest first
     "protocol/test_record_kernel.py",
     "arrow/test_pushdown.py",
 )
+CAMPAIGNS = ("interop", "chaos", "scenario", "systemd", "heavy")  # markers of what `make test` leaves out: all start processes
 
 hypothesis.settings.register_profile(
     "any machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
@@ -144,7 +145,8 @@ def pytest_collection_modifyitems(items):
     """
     for item in items:
         path = item.path.relative_to(TESTS).as_posix()
-        if path.startswith(FOLDERS) or path in OF_ONE_SESSION:
+        is_marked = any(item.get_closest_marker(name) for name in CAMPAIGNS)
+        if is_marked or path.startswith(FOLDERS) or path in OF_ONE_SESSION:
             item.add_marker("process")
         if path.startswith(SLOW_FOLDERS):
             item.add_marker("slow")

@@ -79,7 +79,7 @@ class NoLogDirectory(HeadraceError):
     """Nothing in a directory says that a node or a broker ever kept logs there; names those just below it."""
 
     def __init__(self, directory: Path) -> None:
-        below = [entry.path for entry in sorted(os.scandir(directory), key=lambda entry: entry.name) if _is_dir(entry)]
+        below = sorted(entry.path for entry in os.scandir(directory) if _is_dir(entry))
         found = [path for path in below if is_log_dir(Path(path))]
         told = f"; below it there is {', '.join(found)}" if found else ""
         super().__init__(

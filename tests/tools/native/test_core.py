@@ -107,6 +107,18 @@ def test_generators_that_mypyc_makes_lists_of_are_consumed_at_once():
                         assert called != "next" or "iterate" not in text, f"{path}: {text}"
 
 
+def test_no_comprehension_of_the_core_holds_a_function():
+    """mypyc gives such a comprehension an environment and does not set it where it lies in a nested function: each call raised."""
+    comprehensions = (ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp)
+    found = [
+        f"{path}:{node.lineno}"
+        for path in sources(ROOT).values()
+        for node in ast.walk(parsed(path))
+        if isinstance(node, comprehensions) and any(isinstance(one, ast.Lambda) for one in ast.walk(node))
+    ]
+    assert not found
+
+
 def test_no_loop_of_the_core_changes_the_end_of_its_range():
     """mypyc reads a variable that is the end of a range again at each turn; Python reads it once."""
     found = []

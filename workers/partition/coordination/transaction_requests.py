@@ -137,7 +137,11 @@ class TransactionRequests:
 
         def build(answer: Outcome) -> Any:
             code = _client_code(answer.error, ApiKey.ADD_PARTITIONS_TO_TXN, version)
-            return _Add(results_by_topic_v3_and_below=[_topic_result(topic, lambda _place: code) for topic in topics])
+
+            def code_of(_place: TopicIndex) -> int:
+                return code
+
+            return _Add(results_by_topic_v3_and_below=[_topic_result(topic, code_of) for topic in topics])
 
         self._step(
             AddPartitions(
