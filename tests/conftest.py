@@ -80,7 +80,13 @@ LONG_FILES = (  # the longest first
     "protocol/test_record_kernel.py",
     "arrow/test_pushdown.py",
 )
-CAMPAIGNS = ("interop", "chaos", "scenario", "systemd", "heavy")  # markers of what `make test` leaves out: all start processes
+CAMPAIGNS = (
+    "interop",
+    "chaos",
+    "scenario",
+    "systemd",
+    "heavy",
+)  # markers of what `make test` leaves out: all start processes
 
 hypothesis.settings.register_profile(
     "any machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
