@@ -239,7 +239,7 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     # Transactions
     Setting("transactional.id.expiration.ms", _I, "604800000", "Idle time after which a transactional id is removed.", 1, _INT_MAX),
     Setting("transaction.max.timeout.ms", _I, "900000", "Longest transaction timeout that a producer may ask for.", 1, _INT_MAX),
-    Setting("transaction.partition.verification.enable", _B, "true", "Without effect: leaders do not verify transactional batches yet."),
+    Setting("transaction.partition.verification.enable", _B, "true", "Leaders ask the coordinator of a transaction before they append its first batch to a partition."),
     Setting("transaction.state.log.num.partitions", _I, "50", "Partitions of __transaction_state when it is created.", 1, _INT_MAX),
     Setting("transaction.state.log.replication.factor", _I, "3", "Replicas of __transaction_state; fewer if fewer nodes are alive when it is created.", 1, 32767),
     Setting("transaction.state.log.min.isr", _I, "2", "min.insync.replicas of __transaction_state when it is created; at most its replicas.", 1, _INT_MAX),

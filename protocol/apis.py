@@ -87,7 +87,7 @@ _NAMES: Final = {key: "".join(word.capitalize() for word in key.name.split("_"))
 
 # Fetch v0 to v3 and Produce v0 to v2 carry the old message formats: the node converts.
 ADVERTISED: Final[dict[int, tuple[int, int]]] = {
-    ApiKey.PRODUCE: (0, 9),
+    ApiKey.PRODUCE: (0, 11),
     ApiKey.FETCH: (0, 13),
     ApiKey.LIST_OFFSETS: (0, 9),
     ApiKey.METADATA: (0, 12),
@@ -105,12 +105,12 @@ ADVERTISED: Final[dict[int, tuple[int, int]]] = {
     ApiKey.CREATE_TOPICS: (0, 7),
     ApiKey.DELETE_TOPICS: (0, 6),
     ApiKey.DELETE_RECORDS: (0, 2),
-    ApiKey.INIT_PRODUCER_ID: (0, 4),
+    ApiKey.INIT_PRODUCER_ID: (0, 5),
     ApiKey.OFFSET_FOR_LEADER_EPOCH: (0, 4),
     ApiKey.ADD_PARTITIONS_TO_TXN: (0, 3),
-    ApiKey.ADD_OFFSETS_TO_TXN: (0, 3),
-    ApiKey.END_TXN: (0, 3),
-    ApiKey.TXN_OFFSET_COMMIT: (0, 3),
+    ApiKey.ADD_OFFSETS_TO_TXN: (0, 4),
+    ApiKey.END_TXN: (0, 4),
+    ApiKey.TXN_OFFSET_COMMIT: (0, 4),
     ApiKey.DESCRIBE_ACLS: (0, 3),
     ApiKey.CREATE_ACLS: (0, 3),
     ApiKey.DELETE_ACLS: (0, 3),

@@ -5,9 +5,10 @@ order). A ring frames each message by (kind, length); what follows here is the b
 bytes:
 
     PRODUCE       request_id 8 | slot 4 | key 4 | index 4 | timeout_ms 4 | acks 2 | api_version 2 | begun 4 | batch ...
-    PRODUCE_AT    the same 32 bytes | place 8 | length 8
+    PRODUCE_AT    the same 32 bytes | place 8 | length 8 | transactional id, UTF-8, of a request that has one
                   the batch lies there in the network worker's arena, and the place is the worker's again with the RESULT: never with
                   acks=0, which has none
+    PRODUCE_TRANSACTIONAL   the same 32 bytes | id length 2 | transactional id, UTF-8 | batch ...
     PRODUCE_PART  request_id 8 | index 4 | pad 4 | the next bytes of a batch that no message holds: the PRODUCE has its end, and
                   in `begun` how many bytes came before
     RESULT        n x ( request_id 8 | index 4 | error 2 | pad 2 |
@@ -96,6 +97,7 @@ REQUEST_PART: Final = 9
 FOLLOWER_FETCHED: Final = 10
 GROWN: Final = 11
 PRODUCE_AT: Final = 12
+PRODUCE_TRANSACTIONAL: Final = 13
 
 
 class RequestKind(IntEnum):
@@ -139,6 +141,7 @@ AFTER_REFUSAL: Final = 1 << 15  # with the version in it: an earlier batch of th
 PRODUCE_HEADER: Final = Struct("=QIIIihHI")
 PRODUCE_PART_HEADER: Final = Struct("=QIxxxx")
 PRODUCE_PLACE: Final = Struct("=QQ")
+TRANSACTIONAL_ID: Final = Struct("=H")
 RESULT_ENTRY: Final = Struct("=QIhxxqqq")
 RESULT_TEXT_HEADER: Final = Struct("=QIxxxx")
 FOLLOWER_FETCHED_ENTRY: Final = Struct("=IIiiqqq")
@@ -203,6 +206,13 @@ def pack_place(memory: memoryview, position: int, place: int, length: int) -> No
 def unpack_place(body: memoryview, position: int) -> tuple[int, int]:
     """place, length in bytes. raises struct.error"""
     return PRODUCE_PLACE.unpack_from(body, position)
+
+
+def split_transactional_id(body: memoryview, position: int) -> tuple[str, int]:
+    """The transactional id of a PRODUCE_TRANSACTIONAL, and where its batch begins. raises struct.error, UnicodeDecodeError"""
+    (length,) = TRANSACTIONAL_ID.unpack_from(body, position)
+    begin = position + TRANSACTIONAL_ID.size
+    return str(body[begin : begin + length], "utf-8"), begin + length
 
 
 def pack_request(memory: memoryview, position: int, request_id: int, kind: int, version: int, begun: int) -> None:

@@ -7,6 +7,10 @@ next one in sequence, or an error. Sequences wrap from 2**31 - 1 to 0.
 The first offset that is not decided, of an open transaction or of one whose marker is not below the high
 watermark yet, holds the last stable offset down.
 
+A client's first batch of a transaction is appended once the transaction's coordinator has verified that it may (KIP-890). The
+question takes time. A `Verification` stands for it here, and goes with whatever else the producer does meanwhile: then the
+answer says nothing of the batch.
+
 What is written down of it: `producer_snapshot.py`.
 
 Runs in: the partition worker that owns the log. Source: Kafka `ProducerStateManager`, `ProducerAppendInfo`;
@@ -29,6 +33,7 @@ from headrace.log.state.producer import BATCHES_KEPT, Appended, Producer
 from headrace.log.state.producer_snapshot import ProducerSnapshots
 from headrace.protocol.record_batch import SEQUENCE_MASK
 
+NOT_VERIFIED: Final = -2  # no error of Kafka: a batch that is to be verified first
 EVICTED_SHARE: Final = 16  # of all producers: that part of them is forgotten at a time
 
 _NONE: Final = 0
@@ -103,6 +108,19 @@ def _ages(logs: list[OrderedDict[int, Producer]], newest: Producer | None) -> Ag
             place += 1
 
 
+class Verification:
+    """A question to a transaction's coordinator: whether a producer may append to this partition.
+
+    is_valid   the answer was yes
+    """
+
+    __slots__ = ("epoch", "is_valid")
+
+    def __init__(self, epoch: int) -> None:
+        self.epoch = epoch
+        self.is_valid = False
+
+
 class ProducerState:
     """The producers of one log, least recently active first; `snapshots` are those of them in its directory.
 
@@ -125,6 +143,7 @@ class ProducerState:
         self.snapshots = ProducerSnapshots(directory, disk)
         self.producers: OrderedDict[int, Producer] = OrderedDict()
         self._budget.logs[id(self.producers)] = self.producers
+        self.verifications: dict[int, Verification] = {}  # producer id -> what was asked, and it has done nothing since
         self._ongoing: dict[int, int] = {}  # first offset -> producer id, in the order of offsets
         self._unreplicated: dict[int, int] = {}  # first offset -> offset of the marker, which may not be committed yet
 
@@ -157,6 +176,21 @@ class ProducerState:
             return _OLD_EPOCH, None
         return _NEXT if first_sequence == 0 or producer.is_behind else (_OUT_OF_ORDER, None)
 
+    def begin_verification(self, producer_id: int, epoch: int) -> Verification:
+        """A question is asked; two at a time about one epoch share it. One of another epoch has no answer any more."""
+        verification = self.verifications.get(producer_id)
+        if verification is None or verification.epoch != epoch:
+            verification = self.verifications[producer_id] = Verification(epoch)
+        return verification
+
+    def must_verify(self, producer_id: int, epoch: int) -> bool:
+        """Whether a transactional batch would begin a transaction that the coordinator was not asked about."""
+        producer = self.producers.get(producer_id)
+        if producer is not None and producer.txn_first_offset >= 0 and producer.epoch == epoch:
+            return False
+        verification = self.verifications.get(producer_id)
+        return verification is None or verification.epoch != epoch or not verification.is_valid
+
     def update(
         self,
         producer_id: int,
@@ -186,6 +220,8 @@ class ProducerState:
             self._ongoing[first_offset] = producer_id
         producer.last_timestamp_ms = timestamp_ms
         producer.seen_ms = self.now_ms
+        if self.verifications:
+            self.verifications.pop(producer_id, None)
         if first_sequence < 0:
             return
         producer.is_behind = False  # this is its last batch, whatever came before
@@ -226,6 +262,7 @@ class ProducerState:
             producer.epoch = epoch
             producer.batches.clear()
             producer.is_behind = False
+        self.verifications.pop(producer_id, None)
         producer.coordinator_epoch = max(coordinator_epoch, producer.coordinator_epoch)
         producer.last_timestamp_ms = timestamp_ms
         producer.seen_ms = self.now_ms
@@ -256,6 +293,7 @@ class ProducerState:
         A later sequence of such a producer is taken, as of one that is not known. An open transaction that began below the
         log's start may have ended in that part, and is not kept open: the next batch that belongs to it opens it again.
         """
+        self.verifications.clear()
         for producer in self.producers.values():
             producer.is_behind = True
             if 0 <= producer.txn_first_offset < log_start_offset:
@@ -282,6 +320,7 @@ class ProducerState:
         """Know what another log's state knows: its copy takes its place."""
         self.producers, self._ongoing, self._unreplicated = other.producers, other._ongoing, other._unreplicated
         self._opened_ms = other._opened_ms
+        self.verifications.clear()
 
     def recall(self, other: ProducerState, end_offset: int) -> None:
         """Know the batches of each producer that another state of the same log has, below an offset, where both have the same last one.
@@ -300,6 +339,7 @@ class ProducerState:
     def clear(self) -> None:
         """Forget everything, as for a log that is reset."""
         self.producers.clear()
+        self.verifications.clear()
         self._ongoing.clear()
         self._unreplicated.clear()
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 from headrace.log.config import LogConfig
 from headrace.log.recovery.replay import build_marker_record
 from headrace.log.state.leader_epochs import LeaderEpochs
-from headrace.log.state.producer_state import ProducerState
+from headrace.log.state.producer_state import NOT_VERIFIED, ProducerState
 from headrace.log.writing.failure_latch import FailureLatch
 from headrace.log.writing.log_tail import LogTail
 from headrace.log.writing.segment_list import SegmentList
@@ -76,12 +76,15 @@ class LeaderAppend:
         config: LogConfig,
         now_ms: int,
         is_of_coordinator: bool = False,
+        must_verify: bool = False,
     ) -> list[Result]:
         """Check, stamp and write batches, one result for each.
 
         batches             each one produce payload, writable, in the order of arrival; stamped in place
         is_of_coordinator   the node's own coordinator made them: one with a producer id has no sequence, and is judged by
                             its epoch alone
+        must_verify         a batch that begins a transaction without a valid `Verification` gets (NOT_VERIFIED, -1, -1), and
+                            so does what its producer has after it
         returns   (0, base offset, log append time or -1), or (error, -1, -1) for a batch that was refused; a
                   duplicate of an idempotent producer is answered with the offset it had
         raises    StorageFailed, where the disk refused: the log is out of service, and what became of the batches
@@ -103,6 +106,7 @@ class LeaderAppend:
         pending: list[memoryview] = []
         results: list[Result] = []
         has_repeated = False
+        unverified: set[int] = set()  # producers
         for batch in batches:
             size = len(batch)
             if size < HEADER_BYTES:
@@ -135,6 +139,9 @@ class LeaderAppend:
                     stamp_create_time(batch, attributes)
             if producer_id >= 0:
                 in_transaction = attributes & TRANSACTIONAL_BIT
+                if unverified and producer_id in unverified:
+                    results.append((NOT_VERIFIED, -1, -1))
+                    continue
                 error, repeated = check(producer_id, producer_epoch, sequence, last_delta, in_transaction)
                 if repeated is not None:
                     has_repeated = True
@@ -142,6 +149,10 @@ class LeaderAppend:
                     continue
                 if error:
                     results.append((error, -1, -1))
+                    continue
+                if in_transaction and must_verify and self._producers.must_verify(producer_id, producer_epoch):
+                    unverified.add(producer_id)
+                    results.append((NOT_VERIFIED, -1, -1))
                     continue
             if is_append_time:
                 max_timestamp = now_ms

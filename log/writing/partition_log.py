@@ -241,12 +241,17 @@ class PartitionLog:
     # What comes in
 
     def append_as_leader(
-        self, batches: list[memoryview], leader_epoch: int, now_ms: int, is_of_coordinator: bool = False
+        self,
+        batches: list[memoryview],
+        leader_epoch: int,
+        now_ms: int,
+        is_of_coordinator: bool = False,
+        must_verify: bool = False,
     ) -> list[Result]:
         """`LeaderAppend.append`."""
         self._note_unsynced()
         self.producers.now_ms = self._clock.monotonic_ns() // 1_000_000
-        return self._leader.append(batches, leader_epoch, self.config, now_ms, is_of_coordinator)
+        return self._leader.append(batches, leader_epoch, self.config, now_ms, is_of_coordinator, must_verify)
 
     def append_marker(
         self,

@@ -53,6 +53,7 @@ from headrace.shm.messages import (
     GROWN,
     PRODUCE,
     PRODUCE_AT,
+    PRODUCE_TRANSACTIONAL,
     REPLY,
     REQUEST,
     RESULT,
@@ -508,7 +509,7 @@ class NetworkLoop(Process):
         self._served.pop(connection, None)
         context = self._context
         for process_id, kind, header in context.sender.drop(connection):
-            if kind in (PRODUCE, PRODUCE_AT):
+            if kind in (PRODUCE, PRODUCE_AT, PRODUCE_TRANSACTIONAL):
                 context.produce.forget_unsent(header)
             elif kind == REQUEST:  # of parts, the owner releases what was begun
                 context.mailbox.withdraw(process_id, header)

@@ -7,6 +7,7 @@ arena, where it was received, whose place is given back by the RESULT.
 
     gather: ring's messages -> unpack header (32 bytes) -> group by replica
     append: Replica.append (log, row) -> RESULT, or parked until the high watermark has reached it
+            batches that begin a transaction wait for its coordinator before that: `unverified_batches.py`, `append_verified`
 
 Source: blueprint, write plane; Kafka `ReplicaManager.appendRecords`.
 """
@@ -19,6 +20,7 @@ from typing import Final
 
 from headrace.errors import ErrorCode, StorageFailed
 from headrace.ids import PartitionKey, RequestId
+from headrace.log.state.producer_state import NOT_VERIFIED
 from headrace.memory import view
 from headrace.protocol.record_batch import HEADER_BYTES, producer_of
 from headrace.shm.counters import PRODUCE_BATCHES, PRODUCE_BYTES, PRODUCE_ERRORS
@@ -28,6 +30,9 @@ from headrace.shm.messages import (
     PRODUCE_AT,
     PRODUCE_HEADER,
     PRODUCE_PART,
+    PRODUCE_PLACE,
+    PRODUCE_TRANSACTIONAL,
+    split_transactional_id,
     unpack_place,
     unpack_produce,
 )
@@ -39,18 +44,22 @@ from headrace.workers.partition.produce_purgatory import ProducePurgatory
 from headrace.workers.partition.refused_producers import RefusedProducers
 from headrace.workers.partition.replicas.replica import Replica
 from headrace.workers.partition.replicas.replicas import Replicas
+from headrace.workers.partition.unverified_batches import HeldBatch, UnverifiedBatches
 
 ACKS_ALL: Final = -1
 
 PRODUCE_HEADER_BYTES: Final = 32
+PLACED_HEADER_BYTES: Final = 48
 
 _NONE: Final = int(ErrorCode.NONE)
 _NOT_LEADER: Final = int(ErrorCode.NOT_LEADER_OR_FOLLOWER)
 _NOT_ENOUGH_REPLICAS: Final = int(ErrorCode.NOT_ENOUGH_REPLICAS)
 _STORAGE_ERROR: Final = int(ErrorCode.KAFKA_STORAGE_ERROR)
 _CORRUPT: Final = int(ErrorCode.CORRUPT_MESSAGE)
+_NO_ID: Final = int(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
 
 assert PRODUCE_HEADER.size == PRODUCE_HEADER_BYTES
+assert PRODUCE_HEADER.size + PRODUCE_PLACE.size == PLACED_HEADER_BYTES
 
 _log: Final = logging.getLogger(__name__)
 
@@ -61,6 +70,7 @@ Ticket = tuple[int, RequestId, int, int, int]
 class Appender:
     """Moves PRODUCE messages of all network workers into the logs of this worker's replicas.
 
+    unverified     batches that wait for a coordinator; None: none has to
     placed_bytes   of batches in arenas, gathered since the last `append`: no ring's bytes show of them
     """
 
@@ -70,11 +80,14 @@ class Appender:
         replicas: Replicas,
         answers: Answers,
         purgatory: ProducePurgatory,
+        unverified: UnverifiedBatches | None = None,
     ) -> None:
         self._seat = seat
         self._replicas = replicas
         self._answers = answers
         self._purgatory = purgatory
+        self._unverified = unverified
+        self._transactional_ids: dict[tuple[int, RequestId, int], str] = {}  # of what was gathered in this cycle
         self._large = LargeBatches(seat.wiring.settings["socket.request.max.bytes"])
         self.placed_bytes = 0
         self._monotonic_ms = 0
@@ -97,7 +110,7 @@ class Appender:
         while True:  # once, and once more for each message that is refused
             try:
                 for kind, body in left:
-                    if kind != PRODUCE and kind != PRODUCE_AT:
+                    if kind != PRODUCE and kind != PRODUCE_AT and kind != PRODUCE_TRANSACTIONAL:
                         if kind == PRODUCE_PART:
                             self._large.take(process_id, body, monotonic_ms)
                         else:
@@ -106,10 +119,17 @@ class Appender:
                     request_id, slot, key, index, timeout_ms, acks, version, begun = unpack_produce(body, 0)
                     if kind == PRODUCE:
                         batch = view(body, PRODUCE_HEADER_BYTES, len(body))
+                    elif kind == PRODUCE_TRANSACTIONAL:
+                        transactional_id, begin = split_transactional_id(body, PRODUCE_HEADER_BYTES)
+                        batch = view(body, begin, len(body))
+                        self._transactional_ids[process_id, request_id, index] = transactional_id
                     else:
                         place, length = unpack_place(body, PRODUCE_HEADER_BYTES)
                         batch = arenas[process_id].at(place, length)
                         self.placed_bytes += length
+                        if len(body) > PLACED_HEADER_BYTES:
+                            transactional_id = str(body[PLACED_HEADER_BYTES:], "utf-8")
+                            self._transactional_ids[process_id, request_id, index] = transactional_id
                     if begun:
                         whole = self._large.finish(process_id, request_id, index, begun, batch)
                         if whole is None:
@@ -134,7 +154,7 @@ class Appender:
                             group[0].append(ticket)
                             group[1].append(batch)
                 return others
-            except struct.error as failure:
+            except (struct.error, UnicodeDecodeError) as failure:
                 _log.warning("message refused process=%d kind=%d reason=%s", process_id, kind, failure)
 
     def append(self, now_ms: int, monotonic_ms: int) -> None:
@@ -151,8 +171,71 @@ class Appender:
                 tickets, batches = self._leave_out(replica, tickets, batches)
                 if not tickets:
                     continue
+            if self._unverified is not None and replica in self._unverified.waiting:
+                tickets, batches = self._hold_behind(self._unverified, replica, tickets, batches)
+                if not tickets:
+                    continue
             self._append(replica, tickets, batches, now_ms)
         self._behind.clear()
+        self._transactional_ids.clear()
+
+    def append_verified(self, now_ms: int, monotonic_ms: int) -> int:
+        """Append what coordinators have verified since the last call, refuse what they have refused; returns the work done."""
+        if self._unverified is None:
+            return 0
+        self._monotonic_ms = monotonic_ms
+        decided = self._unverified.take_decided()
+        for replica, producer_id, epoch, error in decided:
+            held = self._unverified.release(replica, producer_id, epoch)
+            refusal = int(error) or self._why_not_now(replica, held)
+            if refusal:
+                for one in held:
+                    process_id, request_id, index, _acks, _timeout_ms = one.ticket
+                    self._seat.counters.add(PRODUCE_ERRORS, 1)
+                    self._refuse((process_id, request_id, index), refusal, replica.key, one.batch, monotonic_ms)
+            elif held:
+                self._transactional_ids = {one.ticket[:3]: one.transactional_id for one in held}
+                self._append(replica, [one.ticket for one in held], [one.batch for one in held], now_ms)
+                self._transactional_ids = {}
+            replica.log.producers.verifications.pop(producer_id, None)  # unless another question was asked meanwhile
+        return len(decided)
+
+    def _why_not_now(self, replica: Replica, held: list[HeldBatch]) -> int:
+        """Why batches that were verified can't be appended; 0: they can."""
+        if self._replicas.by_slot.get(replica.slot) is not replica or not replica.is_leader:
+            return self._why_not(self._replicas.by_slot.get(replica.slot), replica.slot, replica.key)
+        lacks_replicas = len(replica.isr) < replica.min_insync_replicas
+        return _NOT_ENOUGH_REPLICAS if lacks_replicas and any(one.ticket[3] == ACKS_ALL for one in held) else _NONE
+
+    def _hold_behind(
+        self, unverified: UnverifiedBatches, replica: Replica, tickets: list[Ticket], batches: list[memoryview]
+    ) -> tuple[list[Ticket], list[memoryview]]:
+        """What may go into the log: without the batches of producers that have others waiting."""
+        kept: tuple[list[Ticket], list[memoryview]] = ([], [])
+        for ticket, batch in zip(tickets, batches, strict=True):
+            if unverified.is_behind(replica, batch):
+                self._hold(unverified, replica, ticket, batch)
+            else:
+                kept[0].append(ticket)
+                kept[1].append(batch)
+        return kept
+
+    def _verify(self, replica: Replica, ticket: Ticket, batch: memoryview) -> None:
+        """A batch begins a transaction here, or comes after one that does."""
+        assert self._unverified is not None
+        if ticket[:3] in self._transactional_ids:
+            self._hold(self._unverified, replica, ticket, batch)
+        else:
+            self._seat.counters.add(PRODUCE_ERRORS, 1)
+            self._refuse(ticket[:3], _NO_ID, replica.key, batch, self._monotonic_ms)
+
+    def _hold(self, unverified: UnverifiedBatches, replica: Replica, ticket: Ticket, batch: memoryview) -> None:
+        """Have a batch wait for its coordinator."""
+        place = ticket[:3]
+        transactional_id = self._transactional_ids.get(place, "")
+        if not unverified.hold(replica, ticket, batch, transactional_id):
+            self._seat.counters.add(PRODUCE_ERRORS, 1)
+            self._refuse(place, _NOT_ENOUGH_REPLICAS, replica.key, batch, self._monotonic_ms)
 
     def expire(self, monotonic_ms: int) -> None:
         """Release large batches whose end never came, and of refusals that are no moment ago."""
@@ -162,6 +245,8 @@ class Appender:
     def forget(self, process_id: int) -> None:
         """A network worker died."""
         self._large.forget(process_id)
+        if self._unverified is not None:
+            self._unverified.forget(process_id)
 
     def _refuse(
         self, place: tuple[int, RequestId, int], error: int, key: PartitionKey, batch: memoryview, monotonic_ms: int
@@ -205,7 +290,7 @@ class Appender:
     def _append(self, replica: Replica, tickets: list[Ticket], batches: list[memoryview], now_ms: int) -> None:
         start_records, start_bytes = replica.records_appended, replica.bytes_appended
         try:
-            results = replica.append(batches, now_ms)
+            results = replica.append(batches, now_ms, must_verify=self._unverified is not None)
         except StorageFailed as failure:
             replica.fail(failure)
             for batch in batches:
@@ -230,7 +315,9 @@ class Appender:
         for number, ticket in enumerate(tickets):
             error, base_offset, append_time_ms = results[number]
             process_id, request_id, index, acks, timeout_ms = ticket
-            if error != _NONE:
+            if error == NOT_VERIFIED:
+                self._verify(replica, ticket, batches[number])
+            elif error != _NONE:
                 self._seat.counters.add(PRODUCE_ERRORS, 1)
                 if error == _CORRUPT:
                     self._refused.note(replica.key, batches[number], self._monotonic_ms)

@@ -47,6 +47,7 @@ from headrace.workers.partition.replication.fetchers import Fetchers
 from headrace.workers.partition.replication.isr import IsrKeeper
 from headrace.workers.partition.replication.record_deletions import RecordDeletions
 from headrace.workers.partition.replication.throttle import Throttle
+from headrace.workers.partition.unverified_batches import UnverifiedBatches
 from headrace.workers.partition.upkeep import Upkeep
 
 TICK_INTERVAL_MS: Final = 50
@@ -76,9 +77,10 @@ class PartitionWorker(duty_cycle.Process):
         self._markers = MarkerWrites(self._replicas.by_slot, self._hosts, clock)
         self._moves = LogDirMoves(self._replicas, clock)
         self._upkeep = Upkeep(self._replicas.by_slot, self._moves.is_moving, self._deletions, self._live)
+        group_requests = GroupRequests(self._groups)
         handlers = {
             **self._upkeep.handlers(),
-            **GroupRequests(self._groups).handlers(),
+            **group_requests.handlers(),
             **self._transactions.handlers(),
             **self._markers.handlers(),
             **self._moves.handlers(),
@@ -106,8 +108,12 @@ class PartitionWorker(duty_cycle.Process):
             self._fetchers = Fetchers(
                 options, self._peers, clock, self._moves.follow_cut, seat.partitions.rows, _throttle_of(seat)
             )
-        self._transactions.connect(self._mailbox, self._markers, self._peers)
-        self._appender = Appender(seat, self._replicas, self._answers, self._purgatory)
+        verifier = self._transactions.connect(self._mailbox, self._markers, self._peers)
+        unverified = None
+        if seat.wiring.settings["transaction.partition.verification.enable"]:
+            group_requests.use(verifier.ask)
+            unverified = UnverifiedBatches(verifier.ask)
+        self._appender = Appender(seat, self._replicas, self._answers, self._purgatory, unverified)
         self._isr = IsrKeeper(
             self._replicas.by_slot, self._live, self._mailbox, seat.wiring.controller_id, self._deletions.check
         )
@@ -156,6 +162,7 @@ class PartitionWorker(duty_cycle.Process):
             self._replicas.failures.spend(monotonic_ms)
         done += self._moved.tell()
         done += self._groups.do_work() + self._transactions.do_work(monotonic_ms)
+        done += self._appender.append_verified(now_ms, monotonic_ms)
         self._note_followed()
         if not self._replicas.has_unopened:
             done += self._moves.do_work()

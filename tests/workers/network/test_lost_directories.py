@@ -25,4 +25,4 @@ def test_a_replica_whose_directory_failed_says_so_when_its_leader_was_moved(slot
     rows = {SLOT: SimpleNamespace(key=row[0], state=row[1])} if row else {}
     context = SimpleNamespace(node_id=0, seat=SimpleNamespace(partitions=SimpleNamespace(read=rows.get)))
     route = SimpleNamespace(slot=slot, key=KEY, leader=-1)
-    assert a00_produce._refusal(context, 9, -1, None, route) == error
+    assert a00_produce._refusal(context, 9, -1, None, route, None) == error

@@ -1,4 +1,4 @@
-"""Produce (key 0), v0 to v9.
+"""Produce (key 0), v0 to v11; v10 and v11 are v9 on the wire, but for the hints at other leaders, which are left out.
 
 The shape of each batch is checked here only as far as the partition worker's ring must be protected;
 checksums, offsets and sequences are its business. The records of uncompressed ones are compared with their header, the frames of
@@ -26,6 +26,7 @@ from headrace.protocol.record_batch import (
     HEADER_BYTES,
     MAGIC_POSITION,
     MAGIC_V2,
+    TRANSACTIONAL_BIT,
 )
 from headrace.settings import topic_values
 from headrace.shm.counters import PRODUCE_REQUESTS
@@ -36,6 +37,8 @@ from headrace.shm.messages import (
     PRODUCE_HEADER,
     PRODUCE_PART,
     PRODUCE_PART_HEADER,
+    PRODUCE_TRANSACTIONAL,
+    TRANSACTIONAL_ID,
     pack_place,
     pack_produce,
 )
@@ -104,11 +107,14 @@ def _hand_on_all(
 ) -> None:
     """Each row to its owner, or refused."""
     acks, timeout_ms = request.acks, max(0, request.timeout_ms)
+    transactional_id = request.transactional_id
+    named = b"" if transactional_id is None else TRANSACTIONAL_ID.pack(len(transactional_id)) + transactional_id
+    header_bytes = PRODUCE_HEADER_BYTES + len(named)
     budget = None
     for index, row in enumerate(request.rows):
         records = row.records
         route = context.routes.partition(row.topic, row.index)
-        error = _refusal(context, version, acks, records, route)
+        error = _refusal(context, version, acks, records, route, transactional_id)
         batch: Buffer = b""
         begun = 0
         told = version
@@ -135,11 +141,14 @@ def _hand_on_all(
             if not error and acks != 0 and len(batch) >= PLACED_BYTES_MIN and batch is records:
                 place = connection.place_of(len(body), row.position)
                 if place >= 0:
-                    _send_placed(context, pending, request_id, index, route, acks, timeout_ms, told, place, len(batch))
+                    header = context.produce.placed
+                    pack_produce(header, 0, request_id, route.slot, route.key, index, timeout_ms, acks, told, 0)
+                    pack_place(header, PRODUCE_HEADER_BYTES, place, len(batch))
+                    _send_placed(context, pending, index, route, header, transactional_id)
                     continue
                 connection.begin_placing()
-            if not error and PRODUCE_HEADER_BYTES + len(batch) > context.sender.message_bytes_max(route.owner):
-                error, begun = _begin(context, connection, request_id, index, route, batch)
+            if not error and header_bytes + len(batch) > context.sender.message_bytes_max(route.owner):
+                error, begun = _begin(context, connection, request_id, index, route, header_bytes, batch)
         if error:
             if records is not None and version >= VERSION_OF_MAGIC_2:
                 note_missing(connection.missing, row.topic, row.index, error, records)
@@ -150,7 +159,10 @@ def _hand_on_all(
             header = context.produce.header
             pack_produce(header, 0, request_id, route.slot, route.key, index, timeout_ms, acks, told, begun)
             payload = memoryview(batch)[begun:] if begun else batch
-            context.sender.send(connection, route.owner, PRODUCE, header, payload)
+            if named:
+                context.sender.send(connection, route.owner, PRODUCE_TRANSACTIONAL, bytes(header) + named, payload)
+            else:
+                context.sender.send(connection, route.owner, PRODUCE, header, payload)
     if budget is not None and budget.is_heavy:
         context.heavy_requests += 1
 
@@ -158,31 +170,31 @@ def _hand_on_all(
 def _send_placed(
     context: Context,
     pending: PendingProduce,
-    request_id: int,
     index: int,
     route: Route,
-    acks: int,
-    timeout_ms: int,
-    told: int,
-    place: int,
-    length: int,
+    header: memoryview,
+    transactional_id: bytes | None,
 ) -> None:
     """Have a batch appended from where it was received."""
     connection = pending.exchange.connection
     assert connection.block is not None
     pending.place_in(connection.block)
     pending.owners[index] = route.owner
-    header = context.produce.placed
-    pack_produce(header, 0, request_id, route.slot, route.key, index, timeout_ms, acks, told, 0)
-    pack_place(header, PRODUCE_HEADER_BYTES, place, length)
-    context.sender.send(connection, route.owner, PRODUCE_AT, header, None)
+    context.sender.send(connection, route.owner, PRODUCE_AT, header, transactional_id)
 
 
 def _begin(
-    context: Context, connection: Connection, request_id: int, index: int, route: Route, records: Buffer
+    context: Context,
+    connection: Connection,
+    request_id: int,
+    index: int,
+    route: Route,
+    header_bytes: int,
+    records: Buffer,
 ) -> tuple[int, int]:
     """Send ahead what no message holds of a large batch.
 
+    header_bytes   of the message with its end
     returns   (error or 0, how many bytes went); more than the topic takes is not copied only to be refused
     """
     values = topic_values(context.topic_defaults.settings, context.view.topics[route.topic].configs)
@@ -190,7 +202,7 @@ def _begin(
         return ErrorCode.MESSAGE_TOO_LARGE, 0
     view = memoryview(records)
     header = PRODUCE_PART_HEADER.pack(request_id, index)
-    room = context.sender.message_bytes_max(route.owner) - PRODUCE_HEADER.size
+    room = context.sender.message_bytes_max(route.owner) - header_bytes
     begun = 0
     while len(view) - begun > room:
         context.sender.send(connection, route.owner, PRODUCE_PART, header, view[begun : begun + room])
@@ -205,7 +217,14 @@ def _why_not_led(context: Context, route: Route) -> int:
     return ErrorCode.KAFKA_STORAGE_ERROR if is_lost else ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
-def _refusal(context: Context, version: int, acks: int, records: memoryview | None, route: Route | None) -> int:
+def _refusal(
+    context: Context,
+    version: int,
+    acks: int,
+    records: memoryview | None,
+    route: Route | None,
+    transactional_id: bytes | None,
+) -> int:
     """Why a batch can't be handed on, 0 where it can."""
     if route is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -222,6 +241,8 @@ def _refusal(context: Context, version: int, acks: int, records: memoryview | No
         attributes = records[ATTRIBUTES_LOW_POSITION]
         if attributes & CODEC_MASK == CODEC_ZSTD and version < VERSION_OF_ZSTD:
             return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+        if attributes & TRANSACTIONAL_BIT and transactional_id is None:
+            return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
     return 0
 
 

@@ -23,6 +23,9 @@ from headrace.workers.network.produce.refused_batches import error_to_tell, note
 Result = tuple[int, int, int, int]
 SEQUENCE_BITS: Final = 32
 ENTRY_BYTES: Final = 40
+VERSION_OF_ABORTABLE: Final = 11  # of Produce: TRANSACTION_ABORTABLE is known (KIP-890)
+_ABORTABLE: Final = int(ErrorCode.TRANSACTION_ABORTABLE)
+_NO_TRANSACTION: Final = int(ErrorCode.INVALID_TXN_STATE)
 
 assert RESULT_ENTRY.size == ENTRY_BYTES
 
@@ -86,11 +89,14 @@ class PendingProduce:
             if result[0] or refused:
                 topic, partition = self._place(index)
                 if result[0] and self.is_silent:
-                    error = ErrorCode(result[0]).name
-                    self.exchange.close_connection(f"produce acks=0 failed partition={topic}-{partition} error={error}")
+                    name = ErrorCode(result[0]).name
+                    self.exchange.close_connection(f"produce acks=0 failed partition={topic}-{partition} error={name}")
                 if is_lost:
                     note_missing(self.exchange.connection.missing, topic, partition, result[0], None)
-                result = (error_to_tell(refused, topic, partition, result[0], self.is_current), *result[1:])
+                error = error_to_tell(refused, topic, partition, result[0], self.is_current)
+                if error == _ABORTABLE and self.exchange.api_version < VERSION_OF_ABORTABLE:
+                    error = _NO_TRANSACTION
+                result = (error, *result[1:])
             self.results[index] = result
             self.remaining -= 1
             if self.remaining == 0:

@@ -46,15 +46,17 @@ class ProducedRow:
 class ProduceRequest:
     """A Produce of any version.
 
-    rows     in the order of the request
-    topics   the names and indexes of the rows, as the response repeats them
+    transactional_id   in UTF-8; None: null or empty, or a version before transactions
+    rows               in the order of the request
+    topics             the names and indexes of the rows, as the response repeats them
     """
 
-    __slots__ = ("acks", "rows", "timeout_ms", "topics")
+    __slots__ = ("acks", "rows", "timeout_ms", "topics", "transactional_id")
 
-    def __init__(self, acks: int, timeout_ms: int) -> None:
+    def __init__(self, acks: int, timeout_ms: int, transactional_id: bytes | None) -> None:
         self.acks = acks
         self.timeout_ms = timeout_ms
+        self.transactional_id = transactional_id
         self.rows: list[ProducedRow] = []
         self.topics: list[tuple[str, list[int]]] = []
 
@@ -93,11 +95,13 @@ def read_produce(version: int, body: memoryview, last: LastName) -> ProduceReque
 def _read(version: int, body: memoryview, last: LastName) -> ProduceRequest:
     is_flexible = version >= VERSION_OF_TAGS
     position = 0
+    transactional_id: bytes | None = None
     if version >= VERSION_OF_TRANSACTIONS:
         start, position = _text(body, 0, is_flexible, True)
         if start < position:
-            str(body[start:position], "utf-8")  # it has to be
-    request = ProduceRequest(read_short(body, position), read_int(body, position + 2))
+            transactional_id = bytes(body[start:position])
+            transactional_id.decode()  # it has to be UTF-8
+    request = ProduceRequest(read_short(body, position), read_int(body, position + 2), transactional_id)
     rows = request.rows
     room = DECODED_REQUEST_BYTES_MAX
     topics_left, position = _count(body, position + 6, is_flexible)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 from headrace.errors import BadFrame, ErrorCode, KafkaError
-from headrace.limits import FETCHED_PARTITIONS_MAX
+from headrace.limits import FETCHED_PARTITIONS_MAX, VERIFICATION_WAIT_MS
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
@@ -35,10 +35,12 @@ from headrace.workers.coordinators.group.queries import Fetched
 from headrace.workers.coordinators.group.refusals import refusal_of
 from headrace.workers.partition.coordination.coordinator_host import CoordinatorHost
 from headrace.workers.partition.coordination.ticket import Ticket
+from headrace.workers.partition.coordination.verifier import Ask
 
 VERSION_OF_MANY_GROUPS: Final = 8
 VERSION_OF_GROUP_ERROR: Final = 2
 VERSION_OF_LOADING: Final = 2  # of TxnOffsetCommit
+VERSION_OF_ABORTABLE: Final = 4  # the same: TRANSACTION_ABORTABLE is known
 
 _KNOWN_BEFORE: Final = {int(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS): int(ErrorCode.COORDINATOR_NOT_AVAILABLE)}
 
@@ -56,6 +58,11 @@ class GroupRequests:
 
     def __init__(self, host: CoordinatorHost[GroupCoordinator]) -> None:
         self._host = host
+        self._verify: Ask | None = None
+
+    def use(self, verify: Ask) -> None:
+        """What asks whether a group's partition belongs to a transaction. Before that, and without it, none is asked."""
+        self._verify = verify
 
     def handlers(self) -> dict[int, Handler]:
         """By api key."""
@@ -122,8 +129,27 @@ class GroupRequests:
         self._step(DeleteOffsets(request.group_id, request, Ticket(reply, ApiKey.OFFSET_DELETE, version)))
 
     def _commit_transactional(self, version: int, body: memoryview, reply: Reply) -> None:
+        """A commit that comes after its transaction would open one that nothing ends: its coordinator is asked, as for batches."""
         request = decode_request(ApiKey.TXN_OFFSET_COMMIT, version, body)
-        self._step(CommitTransactional(request.group_id, request, _CommitTicket(reply, version)))
+        ticket = _CommitTicket(reply, version)
+        event = CommitTransactional(request.group_id, request, ticket)
+        hosted = self._host.hosted_of(request.group_id)
+        producer_id, epoch = request.producer_id, request.producer_epoch
+        is_verified = hosted is None or not hosted.replica.log.producers.must_verify(producer_id, epoch)
+        if self._verify is None or is_verified or hosted is None:
+            self._step(event)
+            return
+
+        def on_done(error: ErrorCode) -> None:
+            if error:
+                ticket.give(refusal_of(event, _commit_error(error, version)))
+                return
+            try:
+                self._step(event)  # the member may have gone meanwhile (KAFKA-15653)
+            except CoordinatorFailed:
+                reply.refuse()
+
+        self._verify(hosted.replica, request.transactional_id, producer_id, epoch, VERIFICATION_WAIT_MS, on_done)
 
     # Requests that name several groups
 
@@ -214,6 +240,15 @@ class _CommitTicket(NamedTuple):
                 ]
             )
         self.reply(encode_response(ApiKey.TXN_OFFSET_COMMIT, self.version, message))
+
+
+def _commit_error(error: ErrorCode, version: int) -> ErrorCode:
+    """What a TxnOffsetCommit is told of a verification that failed."""
+    if error is ErrorCode.NOT_ENOUGH_REPLICAS:
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE
+    if error is ErrorCode.TRANSACTION_ABORTABLE and version < VERSION_OF_ABORTABLE:
+        return ErrorCode.INVALID_TXN_STATE
+    return error
 
 
 class _Deletions:

@@ -23,26 +23,25 @@ import logging
 from collections.abc import Callable
 from enum import Enum
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from headrace.errors import BadFrame, ErrorCode
-from headrace.ids import NO_LEADER, owner_of
 from headrace.limits import LOGGED_ID_LENGTH_MAX, MARKER_ANSWER_MS, MARKERS_PER_REQUEST_MAX
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_response
 from headrace.protocol.control_record import EndMarker
 from headrace.runtime.mailbox import Mailbox
-from headrace.runtime.peer import Peer
 from headrace.runtime.peer_options import PeerOptions
 from headrace.runtime.peer_request import Outcome
 from headrace.runtime.peers import Peers
-from headrace.shm.cluster_view import EMPTY_VIEW, BrokerView, ClusterView, PartitionView
+from headrace.shm.cluster_view import ClusterView, PartitionView
 from headrace.shm.messages import MARKER, MARKER_RESULT, ReplyStatus, RequestKind
 from headrace.shm.seat import Seat
 from headrace.workers.coordinators.transaction.effects import DropMarkers, SendMarkers
 from headrace.workers.coordinators.transaction.events import MarkersRefused, MarkersWritten
 from headrace.workers.coordinators.transaction.transaction import TopicIndex
+from headrace.workers.partition.coordination.leader_ways import LeaderWays, Node, Target, Worker
 from headrace.workers.partition.coordination.marker_writes import MarkerWrites
 
 RETRY_MS: Final = 100
@@ -84,18 +83,6 @@ Job = tuple[int, int]  # (partition of `__transaction_state`, serial)
 Entry = tuple[Job, TopicIndex]
 
 
-class Worker(NamedTuple):
-    """A partition worker of this node."""
-
-    process_id: int
-
-
-class Node(NamedTuple):
-    """Another node."""
-
-    node_id: int
-
-
 class MarkerSender:
     """One worker's.
 
@@ -113,23 +100,19 @@ class MarkerSender:
         epoch_of: Callable[[int], int],
         version: int,
     ) -> None:
-        self._seat = seat
         self._mailbox = mailbox
         self._writes = writes
-        self._peers = peers
         self._on_event = on_event
         self._epoch_of = epoch_of
         self._version = version
-        self._node_id: int = seat.wiring.settings["broker.id"]
-        self._view: ClusterView = EMPTY_VIEW
+        self._ways = LeaderWays(seat, peers, PeerOptions(client_id=CLIENT_ID))
         self._deleted: frozenset[str] = frozenset()
         self._jobs: dict[Job, SendMarkers] = {}
         self._left: dict[Job, set[TopicIndex]] = {}  # of each job: what is not written
         self._due: dict[Entry, None] = {}  # to be sent
         self._later: dict[Entry, None] = {}  # to be sent at `_retry_ms`, or with the next view
         self._now_ms = self._retry_ms = 0
-        self._in_flight: set[Worker | Node] = set()
-        self._connections: dict[int, tuple[BrokerView, Peer]] = {}
+        self._in_flight: set[Target] = set()
         self._written: dict[Job, set[TopicIndex]] = {}
         self._refused: dict[Job, ErrorCode] = {}
 
@@ -140,13 +123,10 @@ class MarkerSender:
 
     def follow(self, view: ClusterView, deleted: frozenset[str]) -> None:
         """Leaders may be others."""
-        self._view, self._deleted = view, deleted
+        self._ways.follow(view)
+        self._deleted = deleted
         self._due.update(self._later)
         self._later.clear()
-        for node_id, (broker, peer) in list(self._connections.items()):
-            if view.brokers.get(node_id) != broker and self._peers is not None:
-                del self._connections[node_id]
-                self._peers.close(peer)
 
     def send(self, effect: SendMarkers) -> None:
         """Write these; what becomes of them is told by `on_event`, later."""
@@ -174,13 +154,13 @@ class MarkerSender:
 
     def _send_due(self) -> None:
         due, self._due = self._due, {}
-        by_target: dict[Worker | Node, list[tuple[Entry, PartitionView]]] = {}
+        by_target: dict[Target, list[tuple[Entry, PartitionView]]] = {}
         for entry in due:
             job, place = entry
             effect = self._jobs.get(job)
             if effect is None:
                 continue
-            target, partition = self._target_of(place)
+            target, partition = self._ways.leader_of(*place)
             if target is None or partition is None:
                 if place[0] in self._deleted:
                     self._settle(entry, _E.NONE)
@@ -196,18 +176,6 @@ class MarkerSender:
             else:
                 self._ask_node(target, [entry for entry, _partition in entries])
 
-    def _target_of(self, place: TopicIndex) -> tuple[Worker | Node | None, PartitionView | None]:
-        topic = self._view.topics.get(place[0])
-        if topic is None or place[1] >= len(topic.partitions):
-            return None, None
-        partition = topic.partitions[place[1]]
-        if partition.leader == NO_LEADER:
-            return None, None
-        if partition.leader != self._node_id:
-            return Node(partition.leader), partition
-        wiring = self._seat.wiring
-        return Worker(wiring.network_count + owner_of(*place, wiring.partition_count)), partition
-
     def _marker_of(self, job: Job) -> EndMarker:
         effect = self._jobs[job]
         return EndMarker(effect.producer_id, effect.epoch, self._epoch_of(job[0]), not effect.is_commit)
@@ -216,7 +184,7 @@ class MarkerSender:
 
     def _ask_worker(self, target: Worker, pairs: list[tuple[Entry, PartitionView]]) -> None:
         entries = [entry for entry, _partition in pairs]
-        if target.process_id == self._seat.process_id:
+        if target == self._ways.here:
             for entry, partition in pairs:
                 self._writes.write(
                     partition.slot, partition.key, self._marker_of(entry[0]), partial(self._settle, entry)
@@ -252,7 +220,7 @@ class MarkerSender:
     # To other nodes
 
     def _ask_node(self, target: Node, entries: list[Entry]) -> None:
-        peer = self._connection(target.node_id)
+        peer = self._ways.peer(target)
         by_job: dict[Job, list[TopicIndex]] = {}
         for job, place in entries:
             by_job.setdefault(job, []).append(place)
@@ -269,18 +237,6 @@ class MarkerSender:
         else:
             for entry in entries:
                 self._put_off(entry)
-
-    def _connection(self, node_id: int) -> Peer | None:
-        known = self._connections.get(node_id)
-        if known is not None:
-            return known[1]
-        broker = self._view.brokers.get(node_id)
-        if broker is None or self._peers is None:
-            return None
-        peer = self._peers.open(broker.host, broker.port, PeerOptions(client_id=CLIENT_ID))
-        if peer is not None:
-            self._connections[node_id] = (broker, peer)
-        return peer
 
     def _wire_marker(self, job: Job, places: list[TopicIndex]) -> messages.WriteTxnMarkersRequest.WritableTxnMarker:
         by_topic: dict[str, list[int]] = {}

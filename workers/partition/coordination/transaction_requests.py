@@ -98,6 +98,16 @@ class TransactionRequests:
             ApiKey.LIST_TRANSACTIONS: self._list,
         }
 
+    def verify(
+        self,
+        transactional_id: str,
+        producer: tuple[int, int],
+        partitions: frozenset[TopicIndex],
+        take: Callable[[Any], None],
+    ) -> None:
+        """Ask a coordinator of this worker; `take` gets a Verified or an Outcome. raises TransactionFailed"""
+        self._step(VerifyPartitions(transactional_id, producer, partitions, _PartTicket(take)))
+
     def _step(self, event: Any) -> None:
         """Hand a request to its coordinator; its answer comes now or later. raises TransactionFailed"""
         hosted = self._host.hosted_of(event.transactional_id)

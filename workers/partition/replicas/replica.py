@@ -430,13 +430,15 @@ class Replica:
             self._older_ends, self._ends = self._ends, {}
         self._ends[log.log_end_offset] = (log.end_segment, log.end_position)
 
-    def append(self, batches: list[memoryview], now_ms: int, is_of_coordinator: bool = False) -> list[Result]:
+    def append(
+        self, batches: list[memoryview], now_ms: int, is_of_coordinator: bool = False, must_verify: bool = False
+    ) -> list[Result]:
         """`PartitionLog.append_as_leader`, synced where the topic wants that before an answer, and published.
 
         raises   StorageFailed: tell `fail`. Nothing of these batches is readable then, whatever of them is in the log
         """
         start_offset, start_bytes = self._begin_append()
-        results = self.log.append_as_leader(batches, self.leader_epoch, now_ms, is_of_coordinator)
+        results = self.log.append_as_leader(batches, self.leader_epoch, now_ms, is_of_coordinator, must_verify)
         self._end_append(start_offset, start_bytes)
         return results
 

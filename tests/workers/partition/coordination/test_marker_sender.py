@@ -120,6 +120,18 @@ def test_partitions_of_this_node_are_written_by_their_owners(rig):
     assert {state for state, _event in rig.events} == {STATE}
 
 
+def test_a_node_is_not_taken_for_the_worker_whose_process_has_its_number(rig):
+    """Node 1 and process 1: both had part of the markers, and one of them all."""
+    own, others = own_and_others(rig)
+    rig.written.clear()
+    rig.follow([OWN if ("t", index) in own else OTHER for index in range(len(OURS))])
+    rig.send(*OURS)
+    assert {slot for slot, _marker, _done in rig.written} == {index for _topic, index in own}
+    (request, _on_reply), = rig.sent  # fmt: skip
+    (marker,) = request.markers
+    assert sorted(marker.topics[0].partition_indexes) == sorted(index for _topic, index in others)
+
+
 def test_partitions_of_another_node_are_one_request_and_what_comes_meanwhile_the_next_one(rig):
     rig.follow([OTHER] * 8)
     first = rig.send(*OURS[:2])
