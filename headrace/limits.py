@@ -345,6 +345,7 @@ CREATED_AT_ONCE_MAX: Final = (
 TRANSACTIONAL_IDS_MAX: Final = 500_000  # of one partition of `__transaction_state`; some 1 KB each
 PARKED_REQUESTS_MAX: Final = 16  # of one transactional id: a client has one in flight
 EXPIRED_IDS_PER_STEP_MAX: Final = 1_000
+GONE_IDS_PER_STEP_MAX: Final = 1_000  # that partitions of deleted topics are taken from
 PRODUCER_IDS_AT_HAND: Final = 16  # of a partition worker, for transactional ids
 MARKERS_PER_REQUEST_MAX: Final = 5_000
 MARKERS_WAITING_MAX: Final = 50_000  # of a partition worker, appended and not committed

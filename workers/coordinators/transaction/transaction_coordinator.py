@@ -33,10 +33,10 @@ from headrace.workers.coordinators.transaction.events import (
     IdChecked,
     MarkersRefused,
     MarkersWritten,
-    TopicsGone,
     TransactionLoaded,
     TransactionUnloaded,
 )
+from headrace.workers.coordinators.transaction.gone_topics import GoneTopics, LookTime
 from headrace.workers.coordinators.transaction.loader import TransactionLoader
 from headrace.workers.coordinators.transaction.machine import TransactionMachine
 from headrace.workers.coordinators.transaction.parking import refuse_parked
@@ -48,6 +48,10 @@ from headrace.workers.coordinators.transaction.transaction import Transaction
 _E = ErrorCode
 
 
+def _is_nothing_known(_topic: str, _partition: int) -> bool:
+    return False
+
+
 class TransactionCoordinator:
     """Transactional ids of one partition.
 
@@ -56,6 +60,7 @@ class TransactionCoordinator:
     has_timers       whether a client may cause one more
     new_producer_id  draws a producer's id; None: none is at hand at the moment
     read_order       the order that a connection would get now
+    is_known         whether a topic has a partition
     """
 
     def __init__(
@@ -67,15 +72,18 @@ class TransactionCoordinator:
         has_timers: Callable[[], bool],
         new_producer_id: Callable[[], int | None],
         read_order: Callable[[], int],
+        is_known: Callable[[str, int], bool] = _is_nothing_known,
     ) -> None:
         self._machine = TransactionMachine(
-            name, index, ROWS, config, new_timer, has_timers, new_producer_id, read_order
+            name, index, ROWS, config, new_timer, has_timers, new_producer_id, read_order, is_known
         )
+        self._gone = GoneTopics()
         self._loader = TransactionLoader(name)
         self._by_type: dict[Any, Callable[[Any], None]] = {
             AppendLate: self._answer_late,
             Upkeep: self._upkeep,
             TopicsDeleted: self._forget_topics,
+            LookTime: self._look_again,
             Loaded: self._finish_load,
             Unloaded: self._unload,
         }
@@ -86,8 +94,7 @@ class TransactionCoordinator:
 
     @property
     def has_followed(self) -> bool:
-        """A deleted topic's name in the log costs nothing: a marker more for its successor, which ends no transaction."""
-        return True
+        return not self._gone.names
 
     @property
     def transactions(self) -> dict[str, Transaction]:
@@ -231,8 +238,10 @@ class TransactionCoordinator:
             )
             machine.transactions = {}
         self._each(TransactionLoaded)
+        self._gone.start(machine)
 
     def _unload(self, _event: Unloaded) -> None:
+        self._gone.unload(self._machine)
         self._each(TransactionUnloaded)
         self._machine.transactions = {}
 
@@ -257,9 +266,10 @@ class TransactionCoordinator:
             )
 
     def _forget_topics(self, event: TopicsDeleted) -> None:
-        for transaction in list(self._machine.transactions.values()):
-            if transaction.state in PREPARED:
-                self._machine.do(transaction, TopicsGone(transaction, event.names))
+        self._gone.add(self._machine, event.names)
+
+    def _look_again(self, event: LookTime) -> None:
+        self._gone.look_again(self._machine, event)
 
     # Questions
 

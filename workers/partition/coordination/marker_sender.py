@@ -8,6 +8,8 @@ Runs in: a partition worker, in its cycle.
 
     no leader, or not known who   it is looked for again, at the next view or after RETRY_MS
     the topic was deleted         no marker is needed. One that is merely not in the view is waited for
+    it has fewer partitions       no topic loses some: after SHORT_TOPIC_MS it is another one, and no marker is needed. A view
+                                  that is behind may show fewer as well
     the answer is lost            all is sent again: a marker that is there changes nothing
 
 What is not decided is not given up: an unknown error is tried again, with a line of the log. A job that was dropped, or that a
@@ -45,6 +47,7 @@ from headrace.workers.partition.coordination.leader_ways import LeaderWays, Node
 from headrace.workers.partition.coordination.marker_writes import MarkerWrites
 
 RETRY_MS: Final = 100
+SHORT_TOPIC_MS: Final = 30_000
 CLIENT_ID: Final = "headrace-transactions"
 
 _E: Final = ErrorCode
@@ -111,6 +114,7 @@ class MarkerSender:
         self._left: dict[Job, set[TopicIndex]] = {}  # of each job: what is not written
         self._due: dict[Entry, None] = {}  # to be sent
         self._later: dict[Entry, None] = {}  # to be sent at `_retry_ms`, or with the next view
+        self._short: dict[TopicIndex, int] = {}  # since when their topic has fewer partitions
         self._now_ms = self._retry_ms = 0
         self._in_flight: set[Target] = set()
         self._written: dict[Job, set[TopicIndex]] = {}
@@ -137,9 +141,13 @@ class MarkerSender:
 
     def drop(self, effect: DropMarkers) -> None:
         """What was not written is not wanted any longer."""
-        job = (effect.state_partition, effect.serial)
+        self._forget((effect.state_partition, effect.serial))
+
+    def _forget(self, job: Job) -> None:
         self._jobs.pop(job, None)
         self._left.pop(job, None)
+        if not self._jobs:
+            self._short.clear()
 
     def do_work(self, monotonic_ms: int) -> int:
         """Send what is due, and report what became of markers; returns the work done."""
@@ -162,7 +170,7 @@ class MarkerSender:
                 continue
             target, partition = self._ways.leader_of(*place)
             if target is None or partition is None:
-                if place[0] in self._deleted:
+                if self._needs_none(place):
                     self._settle(entry, _E.NONE)
                 else:
                     self._put_off(entry)
@@ -175,6 +183,16 @@ class MarkerSender:
                 self._ask_worker(target, entries)
             else:
                 self._ask_node(target, [entry for entry, _partition in entries])
+
+    def _needs_none(self, place: TopicIndex) -> bool:
+        """Whether a partition that has no leader is no more, as opposed to one that the view does not show."""
+        topic, index = place
+        if topic in self._deleted:
+            return True
+        if 0 <= index < (self._ways.partition_count(topic) or index + 1):
+            self._short.pop(place, None)
+            return False
+        return self._now_ms - self._short.setdefault(place, self._now_ms) >= SHORT_TOPIC_MS
 
     def _marker_of(self, job: Job) -> EndMarker:
         effect = self._jobs[job]
@@ -304,11 +322,11 @@ class MarkerSender:
             effect = self._jobs.get(job)
             if effect is not None:
                 if not self._left[job]:
-                    del self._jobs[job], self._left[job]
+                    self._forget(job)
                 self._on_event(job[0], MarkersWritten(effect.transactional_id, job[1], frozenset(places)))
         for job, error in refused.items():
-            effect = self._jobs.pop(job, None)
-            self._left.pop(job, None)
+            effect = self._jobs.get(job)
+            self._forget(job)
             if effect is not None:
                 self._on_event(job[0], MarkersRefused(effect.transactional_id, job[1], error))
         return len(written) + len(refused)

@@ -32,6 +32,7 @@ from headrace.workers.coordinators.transaction.events import (
 from headrace.workers.coordinators.transaction.transaction import TopicIndex
 from headrace.workers.coordinators.transaction.transaction_coordinator import TransactionCoordinator
 from headrace.workers.partition.coordination.coordinator_host import CoordinatorHost
+from headrace.workers.partition.coordination.known_topics import KnownTopics
 
 VERSION_OF_BROKERS: Final = 4  # of AddPartitionsToTxn: several transactions, from brokers alone
 VERSION_OF_ABORTABLE: Final = 5  # of AddPartitionsToTxn: TRANSACTION_ABORTABLE is known
@@ -80,12 +81,12 @@ class _PartTicket(NamedTuple):
 class TransactionRequests:
     """Handlers over the coordinators of one worker.
 
-    offsets_partitions   how many partitions `__consumer_offsets` has
+    topics   as this worker's coordinators know them: a topic whose deletion they have followed is added to no transaction
     """
 
-    def __init__(self, host: CoordinatorHost[TransactionCoordinator], offsets_partitions: Callable[[], int]) -> None:
+    def __init__(self, host: CoordinatorHost[TransactionCoordinator], topics: KnownTopics) -> None:
         self._host = host
-        self._offsets_partitions = offsets_partitions
+        self._topics = topics
 
     def handlers(self) -> dict[int, Handler]:
         """By api key."""
@@ -153,7 +154,7 @@ class TransactionRequests:
 
             return _Add(results_by_topic_v3_and_below=[_topic_result(topic, code_of) for topic in topics])
 
-        self._step(
+        self._add_known(
             AddPartitions(
                 request.v3_and_below_transactional_id,
                 (request.v3_and_below_producer_id, request.v3_and_below_producer_epoch),
@@ -198,7 +199,14 @@ class TransactionRequests:
             if row.verify_only:
                 self._step(VerifyPartitions(row.transactional_id, producer, places, ticket))
             else:
-                self._step(AddPartitions(row.transactional_id, producer, places, ANY_ORDER, ticket))
+                self._add_known(AddPartitions(row.transactional_id, producer, places, ANY_ORDER, ticket))
+
+    def _add_known(self, event: AddPartitions) -> None:
+        """The network worker that took the request may have an older view."""
+        if all(self._topics.has(*place) for place in event.partitions):
+            self._step(event)
+        else:
+            event.ticket.give(Outcome(_E.UNKNOWN_TOPIC_OR_PARTITION))
 
     def _add_offsets(self, version: int, body: memoryview, reply: Reply) -> None:
         """The group's partition of `__consumer_offsets` becomes one of the transaction's."""
@@ -211,13 +219,13 @@ class TransactionRequests:
             )
 
         ticket = _Ticket(reply, ApiKey.ADD_OFFSETS_TO_TXN, version, build)
-        count = self._offsets_partitions()
+        count = self._topics.partition_count(OFFSETS_TOPIC)
         if not count:
             ticket.give(Outcome(_E.COORDINATOR_NOT_AVAILABLE))
             return
         place = (OFFSETS_TOPIC, coordinator_partition(request.group_id, count))
         producer = (request.producer_id, request.producer_epoch)
-        self._step(AddPartitions(request.transactional_id, producer, frozenset((place,)), order, ticket))
+        self._add_known(AddPartitions(request.transactional_id, producer, frozenset((place,)), order, ticket))
 
     def _end(self, version: int, body: memoryview, reply: Reply) -> None:
         order, rest = _ordered(body)

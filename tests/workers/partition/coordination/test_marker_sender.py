@@ -14,7 +14,7 @@ from headrace.shm.cluster_view import EMPTY_VIEW, BrokerView, PartitionView, Top
 from headrace.shm.messages import MARKER, MARKER_RESULT, ReplyStatus, RequestKind
 from headrace.workers.coordinators.transaction.effects import DropMarkers, SendMarkers
 from headrace.workers.coordinators.transaction.events import MarkersRefused, MarkersWritten
-from headrace.workers.partition.coordination.marker_sender import RETRY_MS, MarkerSender
+from headrace.workers.partition.coordination.marker_sender import RETRY_MS, SHORT_TOPIC_MS, MarkerSender
 
 OWN, OTHER = 0, 1  # nodes
 HERE, THERE = 1, 2  # partition workers of this node, process ids
@@ -208,6 +208,23 @@ def test_absence_of_a_topic_is_no_reason_to_drop_a_marker_and_its_deletion_is(ri
     rig.follow(topics=(), deleted=("t",))
     rig.work()
     assert rig.events == [(STATE, MarkersWritten("id", effect.serial, frozenset({OURS[0]})))]
+
+
+def test_a_partition_that_its_topic_has_no_more_needs_no_marker_after_a_while(rig):
+    """It waited for ever, where a topic was deleted and made again with fewer partitions."""
+    rig.follow([OTHER] * 2)
+    effect = rig.send(OURS[5])
+    rig.work(SHORT_TOPIC_MS - 1)
+    assert not rig.events, "a view that is behind shows fewer as well"
+    rig.follow(topics=())
+    rig.work(SHORT_TOPIC_MS)
+    assert not rig.events
+    rig.follow([OTHER] * 2)
+    rig.work(SHORT_TOPIC_MS)
+    rig.work(SHORT_TOPIC_MS)
+    assert rig.events == [(STATE, MarkersWritten("id", effect.serial, frozenset({OURS[5]})))]
+    assert not rig.sent
+    assert not rig.sender._short
 
 
 def test_what_was_dropped_hears_of_nothing(rig):
