@@ -211,6 +211,13 @@ def _land(in_flight: dict[bytes, int], stored: Iterable[tuple[bytes, bytes]]) ->
 # TxnOffsetCommit
 
 
+def fault_of_transactional(_machine: GroupMachine, event: CommitTransactional) -> ErrorCode:
+    """A producer that no marker names could never end its transaction: the group's offsets would be unstable for ever."""
+    if event.request.producer_id < 0:
+        return _E.INVALID_PRODUCER_ID_MAPPING
+    return _E.INVALID_PRODUCER_EPOCH if event.request.producer_epoch < 0 else _E.NONE
+
+
 def commit_transaction_unknown_group(machine: GroupMachine, _group: None, event: CommitTransactional) -> None:
     if event.request.generation_id >= 0:
         machine.refuse(event, _E.ILLEGAL_GENERATION)
