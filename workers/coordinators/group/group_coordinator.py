@@ -167,6 +167,9 @@ class GroupCoordinator:
         """The log was read: sessions start again, requests are taken."""
         machine = self._machine
         machine.groups = self._loader.finish(machine.date_ms)
+        for group in machine.groups.values():
+            for producer_id in group.transactions:
+                machine.holders.setdefault(producer_id, {})[group] = None
         machine.is_loading = False
         self._each_group(GroupLoaded)
         self._deleted.start(machine)
@@ -175,7 +178,7 @@ class GroupCoordinator:
         machine = self._machine
         self._each_group(GroupUnloaded)
         self._deleted.unload(machine)
-        machine.groups = {}
+        machine.groups, machine.holders = {}, {}
 
     def _upkeep(self, event: Upkeep) -> None:
         """Forget offsets whose retention is over, and groups of which nothing is left."""
@@ -196,9 +199,10 @@ class GroupCoordinator:
         self._deleted.retry(self._machine, event)
 
     def _end_transaction(self, event: MarkerAppended) -> None:
-        for group in list(self._machine.groups.values()):
-            if event.producer_id in group.transactions:
-                self._machine.do(group, TransactionEnded(group, event.producer_id, event.is_commit))
+        machine = self._machine
+        for group in machine.holders.pop(event.producer_id, {}):
+            if machine.groups.get(group.group_id) is group:
+                machine.do(group, TransactionEnded(group, event.producer_id, event.is_commit))
 
     # Questions
 
