@@ -22,6 +22,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.errors import ErrorCode
+from headrace.ids import ANY_ORDER
 from headrace.workers.coordinators.transaction.events import Outcome
 from headrace.workers.coordinators.transaction.transaction import LAST_EPOCH, Transaction
 
@@ -33,7 +34,8 @@ def fault_of_participant(transaction: Transaction, event: Any) -> Outcome | None
         return Outcome(error)
     if event.order < max(transaction.order, transaction.floor):
         return Outcome(ErrorCode.COORDINATOR_NOT_AVAILABLE, True)
-    transaction.order = event.order
+    if event.order != ANY_ORDER:  # which says nothing of the producer's connections
+        transaction.order = event.order
     return None
 
 
