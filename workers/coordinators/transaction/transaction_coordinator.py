@@ -14,7 +14,6 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from headrace.errors import ErrorCode
-from headrace.limits import EXPIRED_IDS_PER_STEP_MAX
 from headrace.protocol import messages
 from headrace.protocol.record_batch import RecordBatchHeader
 from headrace.state_table import UnexpectedEvent
@@ -30,18 +29,19 @@ from headrace.workers.coordinators.coordinator import (
 from headrace.workers.coordinators.transaction.config import TransactionConfig
 from headrace.workers.coordinators.transaction.ending import client_error
 from headrace.workers.coordinators.transaction.events import (
-    IdChecked,
+    ExpiryRecord,
     MarkersRefused,
     MarkersWritten,
     TransactionLoaded,
     TransactionUnloaded,
 )
+from headrace.workers.coordinators.transaction.expiry import Expiry
 from headrace.workers.coordinators.transaction.gone_topics import GoneTopics, LookTime
 from headrace.workers.coordinators.transaction.loader import TransactionLoader
 from headrace.workers.coordinators.transaction.machine import TransactionMachine
 from headrace.workers.coordinators.transaction.parking import refuse_parked
 from headrace.workers.coordinators.transaction.queries import describe_transaction, list_transactions
-from headrace.workers.coordinators.transaction.state import EXPIRABLE, PREPARED, TransactionState
+from headrace.workers.coordinators.transaction.state import PREPARED, TransactionState
 from headrace.workers.coordinators.transaction.table import FAILED, REQUESTS, ROWS, STORED
 from headrace.workers.coordinators.transaction.transaction import Transaction
 
@@ -78,6 +78,7 @@ class TransactionCoordinator:
             name, index, ROWS, config, new_timer, has_timers, new_producer_id, read_order, is_known
         )
         self._gone = GoneTopics()
+        self._expiry = Expiry()
         self._loader = TransactionLoader(name)
         self._by_type: dict[Any, Callable[[Any], None]] = {
             AppendLate: self._answer_late,
@@ -208,6 +209,8 @@ class TransactionCoordinator:
         transaction.pending = None
         machine.run(rows[type(what)][transaction.state.column], transaction, event)
         transaction.is_late = False
+        if type(what) is ExpiryRecord:
+            self._expiry.settle(machine, isinstance(event, Appended))
         if isinstance(event, Appended):
             machine.release(transaction)
         else:
@@ -242,6 +245,7 @@ class TransactionCoordinator:
 
     def _unload(self, _event: Unloaded) -> None:
         self._gone.unload(self._machine)
+        self._expiry.unload()
         self._each(TransactionUnloaded)
         self._machine.transactions = {}
 
@@ -249,21 +253,8 @@ class TransactionCoordinator:
         for transaction in list(self._machine.transactions.values()):
             self._machine.do(transaction, event(transaction))
 
-    def _upkeep(self, _event: Upkeep) -> None:
-        """Remove ids that were not used for long, so many at once; the next look finds the others."""
-        machine = self._machine
-        expiry_ms = machine.date_ms - machine.config.expiration_ms
-        due = [
-            transaction
-            for transaction in machine.transactions.values()
-            if transaction.updated_ms <= expiry_ms and transaction.state in EXPIRABLE and transaction.pending is None
-        ]
-        for transaction in due[:EXPIRED_IDS_PER_STEP_MAX]:
-            machine.do(transaction, IdChecked(transaction, expiry_ms))
-        if due:
-            machine.info(
-                "transactional ids expired partition=%s ids=%d", machine.name, min(len(due), EXPIRED_IDS_PER_STEP_MAX)
-            )
+    def _upkeep(self, event: Upkeep) -> None:
+        self._expiry.start(self._machine, event.expiry_ms)
 
     def _forget_topics(self, event: TopicsDeleted) -> None:
         self._gone.add(self._machine, event.names)
