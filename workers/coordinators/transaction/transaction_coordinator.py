@@ -108,6 +108,10 @@ class TransactionCoordinator:
         """The next batch of the log; returns what it cost, in bytes."""
         return self._loader.take(header, batch)
 
+    def prepare(self, room: int) -> int:
+        """Read some more of the values that count."""
+        return self._loader.prepare(room)
+
     def report(self, fault: str) -> None:
         """Something of the log is left out: which ids it has is not known."""
         self._loader.is_whole = False
@@ -240,7 +244,9 @@ class TransactionCoordinator:
                 machine.name,
             )
             machine.transactions = {}
-        self._each(TransactionLoaded)
+        for transaction in [] if machine.is_refused else self._loader.open:
+            machine.do(transaction, TransactionLoaded(transaction))
+        self._loader.open = []
         self._gone.start(machine)
 
     def _unload(self, _event: Unloaded) -> None:
