@@ -85,10 +85,10 @@ class LeaderAppend:
                             its epoch alone
         must_verify         a batch that begins a transaction without a valid `Verification` gets (NOT_VERIFIED, -1, -1), and
                             so does what its producer has after it
-        returns   (0, base offset, log append time or -1), or (error, -1, -1) for a batch that was refused; a
-                  duplicate of an idempotent producer is answered with the offset it had
-        raises    StorageFailed, where the disk refused: the log is out of service, and what became of the batches
-                  of this call is unknown (those that went into a segment before it rolled are in the log)
+        returns             (0, base offset, log append time or -1), or (error, -1, -1) for a batch that was refused; a
+                            duplicate of an idempotent producer is answered with the offset it had
+        raises              StorageFailed, where the disk refused: the log is out of service, and what became of the
+                            batches of this call is unknown (those that went into a segment before it rolled are in the log)
         """
         if self._latch.reason is not None:
             self._latch.check()

@@ -38,6 +38,7 @@ SETTINGS = {
     "min.insync.replicas": "2",
     "offsets.topic.replication.factor": "3",
     "offsets.topic.num.partitions": "6",
+    "transaction.state.log.num.partitions": "6",
     "group.initial.rebalance.delay.ms": "100",
     "group.min.session.timeout.ms": "1000",
     "replica.lag.time.max.ms": "5000",

@@ -66,6 +66,7 @@ from tests.chaos.replica_mover import ReplicaMover
 from tests.chaos.stand_still import StandStills
 from tests.chaos.topic_churn import GIVE_UP_S, TopicChurn
 from tests.chaos.topic_churn import PARTITIONS as CHURN_PARTITIONS
+from tests.chaos.transactional_load import Transactions
 from tests.support import children
 
 NODES = 3
@@ -177,6 +178,7 @@ class ClusterRound:
         self.report = ClusterReport(seed, visited=Counter() if visited is None else visited)
         self._producers: list[Any] = []
         self._tails: list[Any] = []
+        self._transactions: Transactions | None = None
         self._topics = [
             one for one in TOPICS if one is STABLE or not (self._is_plain or (one.is_ours and KafkaNode in node_types))
         ]
@@ -298,6 +300,9 @@ class ClusterRound:
             self._trimmer = RecordTrimmer(TRIMMED, stage.bootstrap, stage.history, seed)
             self._offsets = GroupOffsets(STABLE, stage.bootstrap, stage.history)
             others = [self._keys, stage.mover, self._trimmer, self._offsets]
+            source = (STABLE.name, STABLE.partitions)
+            self._transactions = Transactions(stage.bootstrap, stage.history, seed, source, self._directory)
+            others += self._transactions.clients
         if not self._is_plain and self._settings.get(IBP, "3.9") >= IBP_WITH_TOPIC_IDS:
             stage.churned = [TopicChurn(f"{CHURN}{n}", stage.bootstrap, stage.history) for n in range(CHURNED)]
         stage.clients = [*self._producers, *self._tails, *self._members, *stage.churned, *others]
@@ -452,7 +457,9 @@ class ClusterRound:
     def _settle(self) -> None:
         """Clients come to their ends."""
         stage = self._stage
-        readers = [*self._tails, *self._members]
+        readers: list[Client] = [*self._tails, *self._members]
+        if self._transactions is not None:
+            readers.append(self._transactions.tail)
         writers = [client for client in stage.clients if client not in readers]
         for client in writers:
             client.stopping.set()
@@ -516,6 +523,9 @@ class ClusterRound:
 
     def _judge(self) -> None:
         stage, anomalies = self._stage, self.report.anomalies
+        if self._transactions is not None:
+            anomalies += self._transactions.judge()
+            self.report.notes += self._transactions.notes()
         for topic in self._topics:
             if topic not in TOPICS:  # of a fault's own: nobody writes there
                 continue

@@ -6,6 +6,7 @@ Used by: the cluster campaign.
     moving    two replicas of each partition, moved between the nodes while it is written; also three for a while
     keyed     compacted while it is written; judged by the last values of its keys
     trimmed   DeleteRecords while it is written
+    transacted, copied   written in transactions (`transactional_load.py`)
     flushed   synced before its appends are acknowledged (a setting of ours)
 """
 
@@ -48,7 +49,9 @@ KEYED = RoundTopic(
 )
 TRIMMED = RoundTopic("trimmed", 2, configs={"segment.bytes": "20000"})
 FLUSHED = RoundTopic("flushed", 2, configs={"headrace.flush.before.ack": "true"}, is_ours=True)
-TOPICS = (STABLE, MOVING, KEYED, TRIMMED, FLUSHED)
+TRANSACTED = RoundTopic("transacted", 3)
+COPIED = RoundTopic("copied", STABLE.partitions)
+TOPICS = (STABLE, MOVING, KEYED, TRIMMED, FLUSHED, TRANSACTED, COPIED)
 TOPIC, PARTITIONS = STABLE.name, STABLE.partitions
 OFFSETS_TOPIC = "__consumer_offsets"
 CHURN = "churn-"

@@ -79,7 +79,7 @@ class Client(ABC):
         self.stopping.set()
         self.thread.join(STOP_S)
         if self.thread.is_alive():
-            self.failure = f"{self.name}: waits for an answer, {STOP_S:.0f} s after the last fault"
+            self.failure = self.failure or f"{self.name}: waits for an answer, {STOP_S:.0f} s after the last fault"
 
     def abandon(self) -> None:
         """Have it end as soon as it can, without waiting for that."""
@@ -206,15 +206,24 @@ class IdempotentProducer(Client):
 class Tail(Client):
     """A consumer by assignment from the beginning, which reads on and on.
 
-    log   where librdkafka writes what it does about fetches, brokers and metadata
+    log               where librdkafka writes what it does about fetches, brokers and metadata
+    reads_committed   with isolation level read_committed
     """
 
     def __init__(
-        self, name: str, bootstrap: str, history: History, topic: str, partitions: int, log: Path | None = None
+        self,
+        name: str,
+        bootstrap: str,
+        history: History,
+        topic: str,
+        partitions: int,
+        log: Path | None = None,
+        *,
+        reads_committed: bool = False,
     ) -> None:
         super().__init__(name)
         self.positions = dict.fromkeys(range(partitions), 0)
-        self._history, self._topic = history, topic
+        self._history, self._topic, self._reads_committed = history, topic, reads_committed
         self._consumer = Consumer(
             {
                 "bootstrap.servers": bootstrap,
@@ -223,6 +232,7 @@ class Tail(Client):
                 "auto.offset.reset": "earliest",
                 "fetch.wait.max.ms": 50,
                 "fetch.error.backoff.ms": 20,
+                "isolation.level": "read_committed" if reads_committed else "read_uncommitted",
                 "check.crcs": True,
                 **CLIENT,
                 **({"debug": "fetch,broker,topic,metadata,consumer", "log_level": 7} if log else {}),
@@ -247,8 +257,11 @@ class Tail(Client):
                 self.positions[message.partition()] = message.offset() + 1
             if records:
                 self._history.add(
-                    Poll(self.name, self._topic, 0, tuple(records), began, time.monotonic(), is_buffered=True)
-                )
+                    Poll(
+                        self.name, self._topic, 0, tuple(records), began, time.monotonic(), is_buffered=True,
+                        reads_committed=self._reads_committed,
+                    )
+                )  # fmt: skip
         self.call_began = time.monotonic()
         self._consumer.close()
         self.call_began = None

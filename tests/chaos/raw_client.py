@@ -120,6 +120,8 @@ class RawClient:
         records, next_offset = [], offset
         for _position, header, batch in iterate_batches(part.records or b""):
             next_offset = header.last_offset + 1
+            if header.is_control:
+                continue
             records += [
                 Fetched(one.offset, one.key, one.value) for one in iterate_records(batch) if one.offset >= offset
             ]

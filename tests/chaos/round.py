@@ -10,6 +10,7 @@ only that, by pid.
              rest-N    some records, some deleted, a committed offset; then nobody touches them
              flap-N    the same, made while ZooKeeper comes and goes
              late-N    made, and then forgotten by a ZooKeeper that was taken back
+             transacted, copied   written in transactions (`transactional_load.py`)
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ from tests.chaos.shim import Shim
 from tests.chaos.stage import Fault, Kind, Stage
 from tests.chaos.tcp_proxy import TcpProxy
 from tests.chaos.topic_clients import TopicClient
+from tests.chaos.transactional_load import COPIED, TRANSACTED, Transactions
+from tests.chaos.transactional_load import PARTITIONS as TRANSACTED_PARTITIONS
 from tests.support.waiting import DEADLINE_S
 
 STABLE, KEYED, TRIMMED = "stable", "keyed", "trimmed"
@@ -82,6 +85,8 @@ def settings_by_lot(chance: random.Random) -> dict[str, str]:
         "auto.create.topics.enable": "false",
         "group.initial.rebalance.delay.ms": "100",
         "offsets.topic.num.partitions": "6",
+        "transaction.state.log.num.partitions": "4",
+        "transaction.state.log.segment.bytes": chance.choice(["20000", "104857600"]),
         "offsets.topic.segment.bytes": chance.choice(["20000", "1048576"]),
         "log.segment.bytes": chance.choice(["20000", "200000", "4194304", "1073741824"]),
         "log.cleaner.backoff.ms": "300",
@@ -188,7 +193,8 @@ class Round:
         stack.callback(self._abandon)
         with raw_client(lambda: node.port) as raw:
             compacted = {"cleanup.policy": "compact", "segment.bytes": "20000", "min.cleanable.dirty.ratio": "0.1"}
-            for topic, partitions, configs in ((STABLE, PARTITIONS, {}), (KEYED, 2, compacted)):
+            transacted = [(TRANSACTED, TRANSACTED_PARTITIONS, {}), (COPIED, PARTITIONS, {})]
+            for topic, partitions, configs in ((STABLE, PARTITIONS, {}), (KEYED, 2, compacted), *transacted):
                 until(lambda t=topic, p=partitions, c=configs: raw.create(t, p, c) in (0, 36) or None, DEADLINE_S)  # type: ignore[misc]
         stage.trimmed = [TopicClient(TRIMMED, node, history, random.Random(chance.random()), 2)]
         stage.churned = [
@@ -206,7 +212,9 @@ class Round:
         self._tails = [Tail("tail", node.bootstrap, history, STABLE, PARTITIONS)]
         self._keys = KeyWriter("keys", node.bootstrap, KEYED, 2, chance.randrange(1 << 30))
         self._member = Member("workers", node.bootstrap, history, STABLE)
-        stage.others = [*self._producers, *self._tails, self._keys, self._member]
+        seed = chance.randrange(1 << 30)
+        self._transactions = Transactions(node.bootstrap, history, seed, (STABLE, PARTITIONS), self._directory)
+        stage.others = [*self._producers, *self._tails, self._keys, self._member, *self._transactions.clients]
         for client in stage.everyone:
             client.start()
 
@@ -330,9 +338,10 @@ class Round:
             if client.is_at_a_job:
                 self._blame("not-served", f"{client.topic} can't be deleted and created")
                 self._unread.add(client.topic)
-        for client in (*stage.churned, *stage.trimmed, *self._producers, self._keys, stage.prober):
+        producers = [*self._producers, *self._transactions.producers]
+        for client in (*stage.churned, *stage.trimmed, *producers, self._keys, stage.prober):
             client.stopping.set()
-        for client in (*stage.churned, *stage.trimmed, *self._producers, self._keys, stage.prober):
+        for client in (*stage.churned, *stage.trimmed, *producers, self._keys, stage.prober):
             client.stop()
         with raw_client(lambda: stage.node.port) as raw:
             ends = {p: until(lambda p=p: raw.offset(STABLE, p, LATEST), DEADLINE_S) for p in range(PARTITIONS)}  # type: ignore[misc]
@@ -359,7 +368,8 @@ class Round:
     def _judge(self) -> None:
         stage, node, history = self._stage, self._stage.node, self._stage.history
         anomalies = self.report.anomalies
-        topics = [(STABLE, 0, PARTITIONS)]
+        anomalies += self._transactions.judge()
+        topics = [(STABLE, 0, PARTITIONS), (TRANSACTED, 0, TRANSACTED_PARTITIONS), (COPIED, 0, PARTITIONS)]
         clients = [c for c in (*stage.trimmed, *stage.churned, *stage.resting) if c.topic not in self._unread]
         topics += [(client.topic, client.generation, client.partitions) for client in clients]
         for topic, generation, partitions in topics:
@@ -386,9 +396,9 @@ class Round:
         report.acknowledged = self._keys.acknowledged + sum(
             len(one.values) for one in stage.history.operations if isinstance(one, Send) and one.outcome is Outcome.OK
         )
-        report.notes["new epochs of producers"] += sum(one.new_epochs() for one in self._producers)
         report.times_s = {name: list(times) for name, times in stage.prober.times_s.items()}
-        report.notes = stage.notes
+        report.notes = stage.notes + self._transactions.notes()
+        report.notes["new epochs of producers"] += sum(one.new_epochs() for one in self._producers)
 
     def _finish(self) -> None:
         """The machine crash in some rounds; a clean stop; what is left."""
