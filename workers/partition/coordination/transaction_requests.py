@@ -19,7 +19,8 @@ from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
 from headrace.runtime.mailbox import Handler, Reply
-from headrace.shm.messages import ORDER
+from headrace.shm.messages import ORDER, ReplyStatus
+from headrace.workers.added_partitions import VERSION_OF_BROKERS, topic_results
 from headrace.workers.coordinators.transaction.events import (
     AddPartitions,
     EndTransaction,
@@ -34,7 +35,6 @@ from headrace.workers.coordinators.transaction.transaction_coordinator import Tr
 from headrace.workers.partition.coordination.coordinator_host import CoordinatorHost
 from headrace.workers.partition.coordination.known_topics import KnownTopics
 
-VERSION_OF_BROKERS: Final = 4  # of AddPartitionsToTxn: several transactions, from brokers alone
 VERSION_OF_ABORTABLE: Final = 5  # of AddPartitionsToTxn: TRANSACTION_ABORTABLE is known
 _FENCED_SINCE: Final = {
     ApiKey.INIT_PRODUCER_ID: 4,
@@ -64,7 +64,7 @@ class _Ticket(NamedTuple):
 
     def give(self, answer: Any) -> None:
         if isinstance(answer, Outcome) and answer.closes_connection:
-            self.reply.refuse()
+            self.reply.refuse(ReplyStatus.STALE)
             return
         self.reply(encode_response(self.api_key, self.version, self.build(answer)))
 
@@ -152,7 +152,7 @@ class TransactionRequests:
             def code_of(_place: TopicIndex) -> int:
                 return code
 
-            return _Add(results_by_topic_v3_and_below=[_topic_result(topic, code_of) for topic in topics])
+            return _Add(results_by_topic_v3_and_below=topic_results(topics, code_of))
 
         self._add_known(
             AddPartitions(
@@ -182,7 +182,7 @@ class TransactionRequests:
 
             results[number] = _Add.AddPartitionsToTxnResult(
                 transactional_id=row.transactional_id,
-                topic_results=[_topic_result(topic, code_of) for topic in row.topics],
+                topic_results=topic_results(row.topics, code_of),
             )
             owed -= 1
             if not owed:
@@ -286,16 +286,6 @@ def _ordered(body: memoryview) -> tuple[int, memoryview]:
 
 def _places(topics: Any) -> frozenset[TopicIndex]:
     return frozenset((topic.name, index) for topic in topics for index in topic.partitions)
-
-
-def _topic_result(topic: Any, code_of: Callable[[TopicIndex], int]) -> Any:
-    row = _Add.AddPartitionsToTxnPartitionResult
-    return _Add.AddPartitionsToTxnTopicResult(
-        name=topic.name,
-        results_by_partition=[
-            row(partition_index=index, partition_error_code=code_of((topic.name, index))) for index in topic.partitions
-        ],
-    )
 
 
 def _client_code(error: ErrorCode, api_key: ApiKey, version: int) -> int:
