@@ -16,9 +16,9 @@ from typing import Any
 from headrace.errors import ErrorCode
 from headrace.ids import INTERNAL_TOPICS
 from headrace.protocol import messages
+from headrace.protocol.added_partitions import VERSION_OF_BROKERS, topic_results
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
-from headrace.workers.added_partitions import VERSION_OF_BROKERS, topic_results
 from headrace.workers.network.connections.exchange import Exchange
 from headrace.workers.network.context import Context
 from headrace.workers.network.forwarding.group_owners import ask_owners

@@ -16,11 +16,11 @@ from typing import Any, Final, NamedTuple
 from headrace.errors import BadFrame, ErrorCode, KafkaError
 from headrace.ids import ANY_ORDER, OFFSETS_TOPIC, coordinator_partition
 from headrace.protocol import messages
+from headrace.protocol.added_partitions import VERSION_OF_BROKERS, topic_results
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
 from headrace.runtime.mailbox import Handler, Reply
 from headrace.shm.messages import ORDER, ReplyStatus
-from headrace.workers.added_partitions import VERSION_OF_BROKERS, topic_results
 from headrace.workers.coordinators.transaction.events import (
     AddPartitions,
     EndTransaction,

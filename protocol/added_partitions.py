@@ -1,4 +1,4 @@
-"""Rows of an AddPartitionsToTxn's response, for those that answer it: the network worker itself, and the coordinator's worker.
+"""Rows of an AddPartitionsToTxn's response, for network workers and coordinators.
 
 Source: Kafka `AddPartitionsToTxnResponse`; KIP-890 for v4 and later.
 """
