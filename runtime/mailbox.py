@@ -89,11 +89,11 @@ class Reply:
             self._open_ids.discard(self._request_id)
             self._mailbox.answer(self._process_id, self._request_id, body)
 
-    def refuse(self) -> None:
+    def refuse(self, status: ReplyStatus = ReplyStatus.REFUSED) -> None:
         """No answer is right."""
         if self._request_id in self._open_ids:
             self._open_ids.discard(self._request_id)
-            self._mailbox.refuse(self._process_id, self._request_id, ReplyStatus.REFUSED)
+            self._mailbox.refuse(self._process_id, self._request_id, status)
 
     @property
     def is_wanted(self) -> bool:
@@ -258,7 +258,7 @@ class Mailbox:
         if status == _ANSWERED and body is not None:
             _settle(on_reply, ReplyStatus.ANSWERED, body)
             return
-        if body is None or status not in (ReplyStatus.REFUSED, ReplyStatus.UNKNOWN_KIND):
+        if body is None or status not in (ReplyStatus.REFUSED, ReplyStatus.UNKNOWN_KIND, ReplyStatus.STALE):
             _log.warning("reply refused process=%d status=%d bytes_before=%d", process_id, status, begun)
             status = ReplyStatus.REFUSED
         _settle(on_reply, ReplyStatus(status), _EMPTY)

@@ -116,12 +116,13 @@ class RequestKind(IntEnum):
 
 
 class ReplyStatus(IntEnum):
-    """What became of a request; PEER_DIED is never sent, the asker finds it out."""
+    """What became of a request; PEER_DIED is never sent, the asker finds it out. STALE: its connection is too old for it."""
 
     ANSWERED = 0
     REFUSED = 1
     UNKNOWN_KIND = 2
     PEER_DIED = 3
+    STALE = 4
 
 
 class DeletionRule(IntEnum):

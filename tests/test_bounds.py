@@ -68,7 +68,7 @@ FORMATS = {
         "the schema's last version; int32",
     ),
     "workers/network/fetch/partition_reads.py": ("CONSUMER_REPLICA_ID_MAX", "Kafka's -1: what is above is a broker"),
-    "workers/network/forwarding/group_owners.py": ("GROUP_ID_BYTES_MAX", "an int16 length"),
+    "workers/network/forwarding/group_owners.py": ("ID_BYTES_MAX", "an int16 length"),
     "workers/partition/coordination/coordinator_batch.py": (
         "RECORD_OVERHEAD_BYTES_MAX",
         "what the fields of a record take at most",

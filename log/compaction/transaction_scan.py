@@ -60,8 +60,11 @@ class TransactionScan:
             self._markers.setdefault(producer_id, array("q")).append(header.base_offset << 1 | is_abort)
 
     def outcome(self, header: RecordBatchHeader) -> Outcome:
-        """How the transaction of a data batch ended; COMMITTED, where it is in none."""
-        if not header.is_transactional:
+        """How the transaction of a data batch ended; COMMITTED, where it is in none.
+
+        A log may have batches that say so without a producer id. No marker ends them, and readers do not wait for one.
+        """
+        if not header.is_transactional or header.producer_id < 0:
             return Outcome.COMMITTED
         markers = self._markers.get(header.producer_id)
         if markers is not None:

@@ -128,7 +128,7 @@ class LeaderAppend:
                 or base_timestamp < TIME_MIN
                 or count > size  # few bytes a record: only compressed ones may be so small
                 or (count * RECORD_BYTES_MIN > size and not attributes & CODEC_MASK)
-                or (producer_id >= 0 and (sequence < 0 or producer_epoch < 0))
+                or ((sequence < 0 or producer_epoch < 0) if producer_id >= 0 else attributes & TRANSACTIONAL_BIT != 0)
                 or crc_from(batch, ATTRIBUTES_POSITION) != crc
             ):
                 fault = fault_of(batch, rules_at(config, now_ms), may_lack_sequence=is_of_coordinator)

@@ -11,6 +11,7 @@ that has nothing wrong with it, and asks here which error to answer, or whether 
     count <= 0, or more than the bytes can hold        INVALID_RECORD
     count and offsets that disagree                    INVALID_RECORD
     a producer id without epoch or sequence            INVALID_RECORD
+    a transaction without a producer id                INVALID_RECORD
     codec 5 to 7                                       UNSUPPORTED_COMPRESSION_TYPE
     timestamp out of range                             INVALID_TIMESTAMP
 
@@ -122,6 +123,8 @@ def _fault_of_header(batch: memoryview, rules: BatchRules, may_lack_sequence: bo
     lacks_sequence = sequence < 0 and not (may_lack_sequence and sequence == NO_SEQUENCE)
     if producer_id >= 0 and (lacks_sequence or producer_epoch < 0):
         return ErrorCode.INVALID_RECORD
+    if producer_id < 0 and attributes & TRANSACTIONAL_BIT:
+        return ErrorCode.INVALID_RECORD  # no marker could end it
     if attributes & CODEC_MASK > CODEC_MAX:
         return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
     if not _may_hold(count, len(batch) - HEADER_BYTES, attributes & CODEC_MASK):

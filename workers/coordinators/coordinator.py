@@ -84,6 +84,9 @@ class Coordinator(Protocol):
     def load(self, header: RecordBatchHeader, batch: memoryview) -> int:
         """The next batch of the log; returns what it cost, in bytes. Raises nothing, whatever the batch holds."""
 
+    def prepare(self, room: int) -> int:
+        """Some more of what the log had is made ready, for about `room` bytes; returns what it cost, 0: all of it is."""
+
     def report(self, fault: str) -> None:
         """Something of the log could not be read, and is left out."""
 

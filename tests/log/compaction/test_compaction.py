@@ -219,6 +219,15 @@ def controls(directory):
     return {header.base_offset: header for header, records in batches_of(directory) if header.is_control and records}
 
 
+def test_a_transaction_without_a_producer_is_compacted_like_any_batch(maker):
+    """No marker ends it: a pass ended there for ever, though all may read it."""
+    segments = [[in_transaction(number, -1, -1, (b"a", b"%d" % number))] for number in range(3)]
+    log = opened(maker, *segments, [keyed(3, (b"b", b"1"))])
+    run(log, compaction_of(log, CONFIG, 0, NOW_MS, log.end_segment))
+    assert values(maker.directory) == {2: (b"a", b"2"), 3: (b"b", b"1")}
+    log.abandon()
+
+
 def test_a_marker_stays_until_its_transaction_is_gone_and_then_for_its_time(maker):
     log = opened(
         maker,

@@ -46,6 +46,14 @@ def test_markers_decide_what_is_stable_and_which_transactions_are_aborted(leader
     assert again.producers.last_stable_offset(8) == 8
 
 
+def test_a_transaction_without_a_producer_is_refused(leader):
+    """No marker could end it, and compaction kept all of it."""
+    log = leader.open()
+    (result,) = log.append_as_leader([batch(1, attributes=TRANSACTIONAL_BIT)], 0, NOW_MS)
+    assert result == (ErrorCode.INVALID_RECORD, -1, -1)
+    assert log.append_as_leader([batch(1)], 0, NOW_MS)[0][0] == 0
+
+
 def test_old_coordinators_and_old_producers_are_fenced(leader):
     log = leader.open()
     data(log, 1, 0)

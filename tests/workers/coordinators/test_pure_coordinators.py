@@ -12,6 +12,7 @@ STANDARD = {
     "__future__", "collections", "dataclasses", "enum", "functools", "logging", "struct", "sys", "typing",
 }  # fmt: skip
 OURS = (
+    "headrace.backoff",
     "headrace.errors",
     "headrace.ids",
     "headrace.limits",

@@ -53,7 +53,7 @@ class Ballots:
         self.is_loading = True
         self.has_followed = True
         self.is_closed = False
-        self.upkeeps = 0
+        self.upkeeps = self.unprepared = 0
         self.heard = []
         self._new_timer = new_timer
         self._timer = 0
@@ -62,6 +62,12 @@ class Ballots:
         for record in iterate_records(batch, 1 << 20):
             self._count(record.key.decode())
         return len(batch)
+
+    def prepare(self, room):
+        if not self.unprepared:
+            return 0
+        self.unprepared -= 1
+        return room
 
     def report(self, fault):
         self.heard.append(fault)
@@ -269,3 +275,13 @@ def test_both_kinds_live_in_one_worker_and_neither_takes_the_others_partition(ba
         host.do_work()
     assert vote == [{"yes": 1}]
     assert rig.error_of(commit) == "NONE"
+
+
+def test_what_was_read_is_made_ready_in_further_cycles(ballots):
+    ballots.follow()
+    ballots.hosted.coordinator.unprepared = 3
+    for _cycle in range(3):
+        ballots.host.do_work()
+        assert ballots.hosted.coordinator.is_loading
+    ballots.host.do_work()
+    assert not ballots.hosted.coordinator.is_loading

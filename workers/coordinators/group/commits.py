@@ -42,6 +42,8 @@ from headrace.workers.coordinators.group.sessions import beat
 
 LONG_MAX: Final = 2**63 - 1
 
+Faults = list[tuple[str, list[tuple[int, ErrorCode]]]]  # of a TxnOffsetCommit: by topic, by partition
+
 _E = ErrorCode
 _new: Final = tuple.__new__  # a third of the time of a NamedTuple's own constructor
 _TxnTopic = messages.TxnOffsetCommitResponse.TxnOffsetCommitResponseTopic
@@ -211,9 +213,23 @@ def _land(in_flight: dict[bytes, int], stored: Iterable[tuple[bytes, bytes]]) ->
 # TxnOffsetCommit
 
 
+def fault_of_transactional(_machine: GroupMachine, event: CommitTransactional) -> ErrorCode:
+    """A producer that no marker names could never end its transaction: the group's offsets would be unstable for ever."""
+    if event.request.producer_id < 0:
+        return _E.INVALID_PRODUCER_ID_MAPPING
+    return _E.INVALID_PRODUCER_EPOCH if event.request.producer_epoch < 0 else _E.NONE
+
+
 def commit_transaction_unknown_group(machine: GroupMachine, _group: None, event: CommitTransactional) -> None:
+    """As a plain commit makes a group, where it has something to store."""
     if event.request.generation_id >= 0:
         machine.refuse(event, _E.ILLEGAL_GENERATION)
+        return
+    stored, faults = _judged(machine, event.request)
+    if not stored:
+        machine.answer(event.ticket, _transactional_response(faults, _E.NONE))
+    elif not machine.has_room:
+        machine.refuse(event, _E.COORDINATOR_NOT_AVAILABLE)
     else:
         machine.do(machine.new_group(event.group_id), event)
 
@@ -241,8 +257,24 @@ def commit_transaction_member(machine: GroupMachine, group: Group, event: Commit
 def _commit_transaction(machine: GroupMachine, group: Group, event: CommitTransactional) -> None:
     """Stored at once, visible when the transaction's commit marker comes."""
     request = event.request
+    stored, faults = _judged(machine, request)
+    if not stored:
+        machine.answer(event.ticket, _transactional_response(faults, _E.NONE))
+        return
+    for suffix, _value in stored:
+        group.in_flight[suffix] = group.in_flight.get(suffix, 0) + 1
+    prefix = offset_key_prefix(group.group_id)
+    records: list[KeyValue] = [(prefix + suffix, value) for suffix, value in stored]
+    what = TransactionRecords(group, request.producer_id, stored, faults, event.ticket)
+    machine.effects.append(Append(records, what, (request.producer_id, request.producer_epoch)))
+
+
+def _judged(
+    machine: GroupMachine, request: messages.TxnOffsetCommitRequest
+) -> tuple[list[tuple[bytes, bytes]], Faults]:
+    """(what can be stored, by key suffix; what is wrong with each partition)"""
     stored: list[tuple[bytes, bytes]] = []
-    faults: list[tuple[str, list[tuple[int, ErrorCode]]]] = []
+    faults: Faults = []
     for topic in request.topics:
         rows = []
         for row in topic.partitions:
@@ -253,22 +285,13 @@ def _commit_transaction(machine: GroupMachine, group: Group, event: CommitTransa
                 value = encode_offset(row.committed_offset, row.committed_leader_epoch, metadata, machine.date_ms)
                 stored.append((suffix_of(topic.name, row.partition_index), value))
         faults.append((topic.name, rows))
-    what = TransactionRecords(group, request.producer_id, stored, faults, event.ticket)
-    if not stored:
-        group.hold(request.producer_id, (), -1)
-        machine.answer(event.ticket, _transactional_response(what, _E.NONE))
-        return
-    for suffix, _value in stored:
-        group.in_flight[suffix] = group.in_flight.get(suffix, 0) + 1
-    prefix = offset_key_prefix(group.group_id)
-    records: list[KeyValue] = [(prefix + suffix, value) for suffix, value in stored]
-    machine.effects.append(Append(records, what, (request.producer_id, request.producer_epoch)))
+    return stored, faults
 
 
 def hold_offsets(machine: GroupMachine, group: Group, event: Appended) -> None:
     """A transaction's records are committed: kept until its marker."""
     what: TransactionRecords = event.what
-    group.hold(what.producer_id, what.stored, event.offset)
+    machine.hold(group, what.producer_id, what.stored, event.offset)
     _settle_transaction(machine, group, what, _E.NONE)
 
 
@@ -282,17 +305,17 @@ def refuse_transaction(machine: GroupMachine, group: Group, event: AppendFailed)
 
 def _settle_transaction(machine: GroupMachine, group: Group, what: TransactionRecords, error: ErrorCode) -> None:
     _land(group.in_flight, what.stored)
-    machine.answer(what.ticket, _transactional_response(what, error))
+    machine.answer(what.ticket, _transactional_response(what.faults, error))
 
 
-def _transactional_response(what: TransactionRecords, error: ErrorCode) -> Any:
+def _transactional_response(faults: Faults, error: ErrorCode) -> Any:
     """A partition has its own fault, or what became of the append."""
     topics = [
         _TxnTopic(
             name=name,
             partitions=[_TxnPartition(partition_index=index, error_code=int(fault or error)) for index, fault in rows],
         )
-        for name, rows in what.faults
+        for name, rows in faults
     ]
     return messages.TxnOffsetCommitResponse(topics=topics)
 

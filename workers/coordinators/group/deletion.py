@@ -172,11 +172,17 @@ def _delete(machine: GroupMachine, group: Group, suffixes: list[bytes], aim: Aim
 
 
 def _bury(machine: GroupMachine, group: Group, aim: Aim) -> None:
-    """The end of a group: tombstones for its offsets and for itself."""
+    """The end of a group: tombstones for its offsets and for itself.
+
+    Those that a transaction holds get some as well: a commit marker that comes later would bring them back at the next load.
+    """
     del machine.groups[group.group_id]
     cancel_timers(machine, group)
     prefix = offset_key_prefix(group.group_id)
-    records: list[KeyValue] = [(prefix + suffix, None) for suffix in {**group.offsets, **group.in_flight}]
+    suffixes = dict.fromkeys([*group.offsets, *group.in_flight])
+    for held in group.transactions.values():
+        suffixes.update(dict.fromkeys(held))
+    records: list[KeyValue] = [(prefix + suffix, None) for suffix in suffixes]
     if group.generation > 0 or group.protocol_type is not None:
         records.append((group_key(group.group_id), None))
     group.offsets.clear()

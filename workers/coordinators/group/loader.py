@@ -92,7 +92,7 @@ class Loader:
                 raise CorruptRecord(f"{header.record_count} records, the limit is {OPENED_RECORDS_MAX}")
             if header.is_control:
                 self._take_marker(header, batch)
-            elif header.is_transactional:
+            elif header.is_transactional and header.producer_id >= 0:
                 self._take_transactional(header, batch)
             else:
                 self._take_plain(header, batch)

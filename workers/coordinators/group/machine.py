@@ -7,7 +7,7 @@ table are answered here, and nowhere else.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from headrace.errors import ErrorCode
@@ -30,6 +30,7 @@ class GroupMachine:
     now_ms        its time, for deadlines: no date
     date_ms       its date, for what is stored
     groups        by their id
+    holders       groups that hold offsets of a transaction, by its producer id, until the marker comes
     handed_out    member ids that were handed out, the oldest first -> their group
     expired       offsets that went by the present Upkeep
     cleared       outcomes of OffsetsForgotten, whose tombstones are settled in this step
@@ -44,8 +45,8 @@ class GroupMachine:
     """
 
     __slots__ = (
-        "_rows", "cleared", "config", "date_ms", "effects", "expired", "groups", "handed_out", "has_timers", "is_known",
-        "is_loading", "name", "new_id", "new_timer", "now_ms", "short_bytes", "story",
+        "_rows", "cleared", "config", "date_ms", "effects", "expired", "groups", "handed_out", "has_timers", "holders",
+        "is_known", "is_loading", "name", "new_id", "new_timer", "now_ms", "short_bytes", "story",
     )  # fmt: skip
 
     def __init__(
@@ -68,6 +69,7 @@ class GroupMachine:
         self.effects: list[Any] = []
         self.now_ms = self.date_ms = 0
         self.groups: dict[str, Group] = {}
+        self.holders: dict[int, dict[Group, None]] = {}
         self.handed_out: dict[str, Group] = {}
         self.expired = 0
         self.cleared: list[ErrorCode] = []
@@ -136,6 +138,11 @@ class GroupMachine:
     def has_room(self) -> bool:
         """Whether a client may make one more group."""
         return len(self.groups) < GROUPS_PER_PARTITION_MAX
+
+    def hold(self, group: Group, producer_id: int, suffixes: Iterable[tuple[bytes, bytes]], offset: int) -> None:
+        """Keep a transaction's offsets until its marker, which finds the group by its producer."""
+        group.hold(producer_id, suffixes, offset)
+        self.holders.setdefault(producer_id, {})[group] = None
 
     def new_group(self, group_id: str) -> Group:
         group = self.groups[group_id] = Group(group_id, self.date_ms)

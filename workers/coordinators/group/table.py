@@ -33,6 +33,7 @@ from headrace.workers.coordinators.group.commits import (
     commit_transaction_unknown_group,
     commit_unknown_group,
     end_transaction,
+    fault_of_transactional,
     hold_nothing,
     hold_offsets,
     keep_nothing,
@@ -433,7 +434,11 @@ def _row(cells: dict[Any, AnyCell]) -> Row:
     return tuple(cells[state] for state in GroupState)
 
 
-_FAULTS: dict[Any, Callable[[GroupMachine, Any], ErrorCode]] = {Join: fault_of_join, Sync: fault_of_sync}
+_FAULTS: dict[Any, Callable[[GroupMachine, Any], ErrorCode]] = {
+    Join: fault_of_join,
+    Sync: fault_of_sync,
+    CommitTransactional: fault_of_transactional,
+}
 
 ROWS: dict[Any, Row] = {event: _row(cells) for event, cells in _TABLE.items()}
 STORED: dict[Any, Row] = {what: _row(cells) for what, cells in _STORED.items()}

@@ -22,8 +22,9 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.errors import ErrorCode
+from headrace.ids import ANY_ORDER
 from headrace.workers.coordinators.transaction.events import Outcome
-from headrace.workers.coordinators.transaction.transaction import Transaction
+from headrace.workers.coordinators.transaction.transaction import LAST_EPOCH, Transaction
 
 
 def fault_of_participant(transaction: Transaction, event: Any) -> Outcome | None:
@@ -33,7 +34,8 @@ def fault_of_participant(transaction: Transaction, event: Any) -> Outcome | None
         return Outcome(error)
     if event.order < max(transaction.order, transaction.floor):
         return Outcome(ErrorCode.COORDINATOR_NOT_AVAILABLE, True)
-    transaction.order = event.order
+    if event.order != ANY_ORDER:  # which says nothing of the producer's connections
+        transaction.order = event.order
     return None
 
 
@@ -44,7 +46,9 @@ def fault_of_verification(transaction: Transaction, event: Any) -> Outcome | Non
 
 
 def _fault_of_producer(transaction: Transaction, producer: tuple[int, int]) -> ErrorCode:
+    """An epoch beyond LAST_EPOCH, or below 0, is no producer's, though the id may have it: it fences the one before."""
     producer_id, epoch = producer
     if producer_id != transaction.producer_id:
         return ErrorCode.INVALID_PRODUCER_ID_MAPPING
-    return ErrorCode.NONE if epoch == transaction.epoch else ErrorCode.PRODUCER_FENCED
+    is_of_now = epoch == transaction.epoch and 0 <= epoch <= LAST_EPOCH
+    return ErrorCode.NONE if is_of_now else ErrorCode.PRODUCER_FENCED

@@ -29,6 +29,7 @@ from headrace.workers.coordinators.transaction.events import (
     MarkersRefused,
     MarkersWritten,
     Outcome,
+    RemovalRecord,
     TopicsGone,
     TransactionLoaded,
     TransactionTime,
@@ -58,9 +59,11 @@ def end_again(machine: TransactionMachine, transaction: Transaction, event: EndT
 
 
 def abort_over_its_head(machine: TransactionMachine, transaction: Transaction) -> None:
-    """Abort a transaction without its producer, which is fenced by a raised epoch whatever becomes of the append."""
-    if not transaction.is_fenced:
-        assert transaction.epoch <= LAST_EPOCH, f"{transaction.transactional_id}: epoch {transaction.epoch}"
+    """Abort a transaction without its producer, which is fenced by a raised epoch whatever becomes of the append.
+
+    A log may have a transaction open at the epoch that is for fencing alone: no producer has that one, and none is above it.
+    """
+    if not transaction.is_fenced and transaction.epoch <= LAST_EPOCH:
         transaction.is_fenced = True
         transaction.epoch += 1
         transaction.last_epoch = NO_EPOCH
@@ -120,11 +123,35 @@ def take_markers(machine: TransactionMachine, transaction: Transaction, event: M
 
 
 def forget_topics(machine: TransactionMachine, transaction: Transaction, event: TopicsGone) -> None:
-    """Partitions that were deleted need no marker."""
-    transaction.outstanding = {place for place in transaction.outstanding if place[0] not in event.topics}
-    if not transaction.outstanding:
-        machine.effects.append(DropMarkers(machine.index, transaction.serial))
-        _complete(machine, transaction)
+    """Partitions that were deleted need no marker. The log says so too, before the deletion is through."""
+    if not transaction.serial:
+        return
+    transaction.outstanding -= _gone(machine, transaction, event)
+    if transaction.outstanding:
+        leave_topics(machine, transaction, event)
+        return
+    machine.effects.append(DropMarkers(machine.index, transaction.serial))
+    _complete(machine, transaction)
+
+
+def leave_topics(machine: TransactionMachine, transaction: Transaction, event: TopicsGone) -> None:
+    """Partitions that were deleted leave the transaction."""
+    gone = _gone(machine, transaction, event)
+    if gone:
+        entry = transaction.entry._replace(partitions=transaction.partitions - gone, updated_ms=machine.date_ms)
+        machine.append(transaction, entry, RemovalRecord(transaction, entry))
+
+
+def _gone(machine: TransactionMachine, transaction: Transaction, event: TopicsGone) -> frozenset[tuple[str, int]]:
+    return frozenset(
+        [place for place in transaction.partitions if place[0] in event.topics and not machine.is_known(*place)]
+    )
+
+
+def take_removal(_machine: TransactionMachine, transaction: Transaction, event: Appended) -> None:
+    """The log has them no more."""
+    entry = event.what.entry
+    transaction.partitions, transaction.updated_ms = entry.partitions, entry.updated_ms
 
 
 def give_up_markers(machine: TransactionMachine, transaction: Transaction, event: MarkersRefused) -> None:
@@ -142,7 +169,7 @@ def give_up_markers(machine: TransactionMachine, transaction: Transaction, event
 def _complete(machine: TransactionMachine, transaction: Transaction) -> None:
     transaction.enter(_S.COMPLETE_COMMIT if transaction.is_commit else _S.COMPLETE_ABORT)
     transaction.serial = 0
-    transaction.partitions = frozenset()
+    transaction.prepared, transaction.partitions = transaction.partitions, frozenset()
     transaction.updated_ms = machine.date_ms
     transaction.is_fenced = False
     transaction.owes_complete = True
@@ -174,7 +201,7 @@ def take_complete(machine: TransactionMachine, transaction: Transaction, _event:
 
 def settle_complete(machine: TransactionMachine, transaction: Transaction) -> None:
     """The log has Complete, or what followed it."""
-    transaction.owes_complete = False
+    transaction.owes_complete, transaction.prepared = False, frozenset()
     machine.cancel_timer(transaction.complete_timer)
     transaction.complete_timer = 0
 

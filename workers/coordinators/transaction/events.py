@@ -149,7 +149,7 @@ class IdChecked(NamedTuple):
 
 
 class TopicsGone(NamedTuple):
-    """Topics were deleted: their partitions need no markers."""
+    """Topics were deleted: their partitions leave the transaction, and need no markers."""
 
     transaction: Transaction
     topics: frozenset[str]
@@ -190,6 +190,13 @@ class DecisionRecord(NamedTuple):
 
 
 class CompleteRecord(NamedTuple):
+    transaction: Transaction
+    entry: Entry
+
+
+class RemovalRecord(NamedTuple):
+    """A transaction without the partitions of deleted topics."""
+
     transaction: Transaction
     entry: Entry
 

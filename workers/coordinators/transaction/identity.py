@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import Final
 
 from headrace.errors import ErrorCode
-from headrace.ids import NO_EPOCH, NO_PRODUCER_ID
+from headrace.ids import ANY_ORDER, NO_EPOCH, NO_PRODUCER_ID
 from headrace.workers.coordinators.coordinator import Appended
 from headrace.workers.coordinators.transaction.ending import abort_over_its_head, settle_complete
 from headrace.workers.coordinators.transaction.events import Identity, IdentityRecord, InitProducer
@@ -121,7 +121,7 @@ def take_identity(machine: TransactionMachine, transaction: Transaction, event: 
     transaction.take(entry)
     settle_complete(machine, transaction)
     transaction.last_producer_id, transaction.last_epoch = last
-    transaction.order, transaction.floor = request.order, 0
+    transaction.order, transaction.floor = 0 if request.order == ANY_ORDER else request.order, 0
     transaction.is_fenced = False
     if not transaction.is_late:
         machine.answer(request.ticket, Identity(entry.producer_id, entry.epoch))

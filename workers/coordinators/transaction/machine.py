@@ -39,13 +39,14 @@ class TransactionMachine:
     has_timers       whether a client may cause one more
     new_producer_id  draws a producer's id; None: none is at hand at the moment
     read_order       the order that a connection would get now
+    is_known         whether a topic has a partition
     released         transactions whose parked requests are to be taken again
     story            the last transitions of its ids
     park_deadline_ms of a request that is taken again; 0: it has not waited yet
     """
 
     __slots__ = (
-        "_rows", "config", "date_ms", "effects", "has_timers", "index", "is_loading", "is_refused", "name", "new_producer_id",
+        "_rows", "config", "date_ms", "effects", "has_timers", "index", "is_known", "is_loading", "is_refused", "name", "new_producer_id",
         "new_timer", "now_ms", "park_deadline_ms", "read_order", "released", "story", "transactions", "unreadable",
     )  # fmt: skip
 
@@ -59,6 +60,7 @@ class TransactionMachine:
         has_timers: Callable[[], bool],
         new_producer_id: Callable[[], int | None],
         read_order: Callable[[], int],
+        is_known: Callable[[str, int], bool],
     ) -> None:
         self.name = name
         self.index = index
@@ -68,6 +70,7 @@ class TransactionMachine:
         self.has_timers = has_timers
         self.new_producer_id = new_producer_id
         self.read_order = read_order
+        self.is_known = is_known
         self.effects: list[Any] = []
         self.now_ms = self.date_ms = 0
         self.transactions: dict[str, Transaction] = {}

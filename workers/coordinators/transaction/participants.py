@@ -18,6 +18,7 @@ from headrace.workers.coordinators.transaction.events import (
     VerifyPartitions,
 )
 from headrace.workers.coordinators.transaction.machine import TransactionMachine
+from headrace.workers.coordinators.transaction.state import PREPARED
 from headrace.workers.coordinators.transaction.transaction import Transaction
 
 
@@ -66,6 +67,14 @@ def resume(machine: TransactionMachine, transaction: Transaction, _event: Transa
     """An open transaction was loaded. Connections from before may hold requests of the one before it."""
     transaction.floor = machine.read_order()
     set_deadline(machine, transaction)
+
+
+def verify_pending(machine: TransactionMachine, transaction: Transaction, event: VerifyPartitions) -> None:
+    """The same while a record is appended, which changes what a transaction has once it is committed."""
+    if transaction.state in PREPARED:
+        machine.refuse(event, ErrorCode.CONCURRENT_TRANSACTIONS)
+    else:
+        verify(machine, transaction, event)
 
 
 def verify(machine: TransactionMachine, transaction: Transaction, event: VerifyPartitions) -> None:

@@ -12,7 +12,6 @@ from typing import Final
 from headrace.errors import ErrorCode
 from headrace.protocol import messages
 from headrace.workers.coordinators.transaction.machine import TransactionMachine
-from headrace.workers.coordinators.transaction.state import TransactionState
 from headrace.workers.coordinators.transaction.transaction import Transaction
 
 _E: Final = ErrorCode
@@ -43,7 +42,7 @@ def describe_transaction(machine: TransactionMachine, transactional_id: str) -> 
         transactional_id=transactional_id,
         transaction_state=transaction.state.value,
         transaction_timeout_ms=transaction.timeout_ms,
-        transaction_start_time_ms=transaction.start_ms if transaction.state is TransactionState.ONGOING else -1,
+        transaction_start_time_ms=transaction.start_ms,
         producer_id=transaction.producer_id,
         producer_epoch=transaction.epoch,
         topics=[_Topic(topic=topic, partitions=indexes) for topic, indexes in by_topic.items()],

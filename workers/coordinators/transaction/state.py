@@ -34,3 +34,4 @@ for _code, _state in enumerate(TransactionState):
 BY_CODE = {state.code: state for state in TransactionState}
 EXPIRABLE = frozenset((TransactionState.EMPTY, TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT))
 PREPARED = frozenset((TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT))
+UNDER_WAY = frozenset((TransactionState.ONGOING, *PREPARED))

@@ -28,12 +28,14 @@ from headrace.workers.coordinators.transaction.ending import (
     end_again,
     forget_topics,
     give_up_markers,
+    leave_topics,
     refuse_decision,
     resume_markers,
     retry_complete,
     take_complete,
     take_decision,
     take_markers,
+    take_removal,
     time_out,
     time_out_later,
     write_complete,
@@ -54,6 +56,7 @@ from headrace.workers.coordinators.transaction.events import (
     Outcome,
     ParkTime,
     PartitionsRecord,
+    RemovalRecord,
     TopicsGone,
     TransactionLoaded,
     TransactionTime,
@@ -70,7 +73,14 @@ from headrace.workers.coordinators.transaction.identity import (
 )
 from headrace.workers.coordinators.transaction.machine import TransactionMachine
 from headrace.workers.coordinators.transaction.parking import end_wait, park
-from headrace.workers.coordinators.transaction.participants import add, begin, resume, take_partitions, verify
+from headrace.workers.coordinators.transaction.participants import (
+    add,
+    begin,
+    resume,
+    take_partitions,
+    verify,
+    verify_pending,
+)
 from headrace.workers.coordinators.transaction.state import TransactionState
 from headrace.workers.coordinators.transaction.transaction import Transaction
 
@@ -116,7 +126,7 @@ _TABLE: dict[Any, dict[Any, Any]] = {
     InitProducer: {
         Loading: NOT_YET,
         Absent: init_unknown_id,
-        Pending: to(park, E, O, CC, CA),
+        Pending: to(park, E, O, PC, PA, CC, CA),
         E: to(init_at_rest, E),
         O: to(init_in_transaction, O),
         PC: to(park, PC),
@@ -128,7 +138,7 @@ _TABLE: dict[Any, dict[Any, Any]] = {
     AddPartitions: {
         Loading: NOT_YET,
         Absent: NO_ID,
-        Pending: to(park, E, O, CC, CA),
+        Pending: to(park, E, O, PC, PA, CC, CA),
         E: to(begin, E),
         O: to(add, O),
         PC: to(park, PC),
@@ -140,7 +150,7 @@ _TABLE: dict[Any, dict[Any, Any]] = {
     VerifyPartitions: {
         Loading: NOT_YET,
         Absent: NO_ID,
-        Pending: to(verify, E, O, CC, CA),
+        Pending: to(verify_pending, E, O, PC, PA, CC, CA),
         E: to(verify, E),
         O: to(verify, O),
         PC: _N.CONCURRENT_TRANSACTIONS,
@@ -152,7 +162,7 @@ _TABLE: dict[Any, dict[Any, Any]] = {
     EndTransaction: {
         Loading: NOT_YET,
         Absent: NO_ID,
-        Pending: to(park, E, O, CC, CA),
+        Pending: to(park, E, O, PC, PA, CC, CA),
         E: _N.INVALID_TXN_STATE,
         O: to(end, O),
         PC: to(end_again, PC),
@@ -163,7 +173,7 @@ _TABLE: dict[Any, dict[Any, Any]] = {
     },
     # Timers
     TransactionTime: {
-        Pending: to(time_out_later, E, O, CC, CA),
+        Pending: to(time_out_later, E, O, PC, PA, CC, CA),
         E: IGNORED,
         O: to(time_out, O),
         PC: IGNORED,
@@ -173,7 +183,7 @@ _TABLE: dict[Any, dict[Any, Any]] = {
         D: IGNORED,
     },
     ParkTime: {
-        Pending: to(end_wait, E, O, CC, CA),
+        Pending: to(end_wait, E, O, PC, PA, CC, CA),
         E: to(end_wait, E),
         O: to(end_wait, O),
         PC: to(end_wait, PC),
@@ -183,7 +193,7 @@ _TABLE: dict[Any, dict[Any, Any]] = {
         D: IGNORED,
     },
     CompleteTime: {
-        Pending: to(write_complete_later, E, O, CC, CA),
+        Pending: to(write_complete_later, E, O, PC, PA, CC, CA),
         E: IGNORED,
         O: IGNORED,
         PC: IGNORED,
@@ -194,7 +204,7 @@ _TABLE: dict[Any, dict[Any, Any]] = {
     },
     # Markers
     MarkersWritten: {
-        Pending: IGNORED,
+        Pending: to(take_markers, E, O, PC, PA, CC, CA),
         E: IGNORED,
         O: IGNORED,
         PC: to(take_markers, PC, CC),
@@ -204,7 +214,7 @@ _TABLE: dict[Any, dict[Any, Any]] = {
         D: IGNORED,
     },
     MarkersRefused: {
-        Pending: IGNORED,
+        Pending: to(give_up_markers, E, O, PC, PA, CC, CA),
         E: IGNORED,
         O: IGNORED,
         PC: to(give_up_markers, PC),
@@ -247,7 +257,7 @@ _TABLE: dict[Any, dict[Any, Any]] = {
     TopicsGone: {
         Pending: IGNORED,
         E: IGNORED,
-        O: IGNORED,
+        O: to(leave_topics, O),
         PC: to(forget_topics, PC, CC),
         PA: to(forget_topics, PA, CA),
         CC: IGNORED,
@@ -291,6 +301,15 @@ _STORED: dict[Any, dict[Any, AnyCell]] = {
         PA: NEVER,
         CC: to(take_complete, CC),
         CA: to(take_complete, CA),
+        D: IGNORED,
+    },
+    RemovalRecord: {
+        E: NEVER,
+        O: to(take_removal, O),
+        PC: to(take_removal, PC),
+        PA: to(take_removal, PA),
+        CC: IGNORED,
+        CA: IGNORED,
         D: IGNORED,
     },
     ExpiryRecord: {
@@ -339,6 +358,15 @@ _FAILED: dict[Any, dict[Any, AnyCell]] = {
         PA: NEVER,
         CC: to(retry_complete, CC),
         CA: to(retry_complete, CA),
+        D: IGNORED,
+    },
+    RemovalRecord: {
+        E: NEVER,
+        O: IGNORED,
+        PC: IGNORED,
+        PA: IGNORED,
+        CC: IGNORED,
+        CA: IGNORED,
         D: IGNORED,
     },
     ExpiryRecord: {

@@ -77,6 +77,7 @@ class Transaction:
     serial         of the present markers, never 0 while there are some; a former one's outcome counts for nothing
     outstanding    partitions whose markers are not written
     owes_complete  Complete is true and not in the log
+    prepared       partitions that the log has with Prepare meanwhile
     complete_timer serial of the entry at which it is written; 0: none
     parked         requests that wait: (event, until when)
     park_timer     serial of the entry that ends the first one's wait; 0: none
@@ -84,7 +85,7 @@ class Transaction:
 
     __slots__ = (
         "complete_timer", "deadline_ms", "epoch", "floor", "is_fenced", "is_late", "last_epoch", "last_producer_id",
-        "order", "outstanding", "owes_complete", "park_timer", "parked", "partitions", "pending", "producer_id", "serial",
+        "order", "outstanding", "owes_complete", "park_timer", "parked", "partitions", "pending", "prepared", "producer_id", "serial",
         "start_ms", "state", "timeout_ms", "timer", "transactional_id", "updated_ms",
     )  # fmt: skip
 
@@ -103,6 +104,7 @@ class Transaction:
         self.serial = 0
         self.outstanding: set[TopicIndex] = set()
         self.owes_complete = False
+        self.prepared: frozenset[TopicIndex] = frozenset()
         self.complete_timer = 0
         self.parked: deque[tuple[Any, int]] = deque()
         self.park_timer = 0

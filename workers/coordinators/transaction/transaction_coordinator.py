@@ -14,7 +14,6 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from headrace.errors import ErrorCode
-from headrace.limits import EXPIRED_IDS_PER_STEP_MAX
 from headrace.protocol import messages
 from headrace.protocol.record_batch import RecordBatchHeader
 from headrace.state_table import UnexpectedEvent
@@ -30,22 +29,27 @@ from headrace.workers.coordinators.coordinator import (
 from headrace.workers.coordinators.transaction.config import TransactionConfig
 from headrace.workers.coordinators.transaction.ending import client_error
 from headrace.workers.coordinators.transaction.events import (
-    IdChecked,
+    ExpiryRecord,
     MarkersRefused,
     MarkersWritten,
-    TopicsGone,
     TransactionLoaded,
     TransactionUnloaded,
 )
+from headrace.workers.coordinators.transaction.expiry import Expiry
+from headrace.workers.coordinators.transaction.gone_topics import GoneTopics, LookTime
 from headrace.workers.coordinators.transaction.loader import TransactionLoader
 from headrace.workers.coordinators.transaction.machine import TransactionMachine
 from headrace.workers.coordinators.transaction.parking import refuse_parked
 from headrace.workers.coordinators.transaction.queries import describe_transaction, list_transactions
-from headrace.workers.coordinators.transaction.state import EXPIRABLE, PREPARED, TransactionState
+from headrace.workers.coordinators.transaction.state import PREPARED, TransactionState
 from headrace.workers.coordinators.transaction.table import FAILED, REQUESTS, ROWS, STORED
 from headrace.workers.coordinators.transaction.transaction import Transaction
 
 _E = ErrorCode
+
+
+def _is_nothing_known(_topic: str, _partition: int) -> bool:
+    return False
 
 
 class TransactionCoordinator:
@@ -56,6 +60,7 @@ class TransactionCoordinator:
     has_timers       whether a client may cause one more
     new_producer_id  draws a producer's id; None: none is at hand at the moment
     read_order       the order that a connection would get now
+    is_known         whether a topic has a partition
     """
 
     def __init__(
@@ -67,15 +72,19 @@ class TransactionCoordinator:
         has_timers: Callable[[], bool],
         new_producer_id: Callable[[], int | None],
         read_order: Callable[[], int],
+        is_known: Callable[[str, int], bool] = _is_nothing_known,
     ) -> None:
         self._machine = TransactionMachine(
-            name, index, ROWS, config, new_timer, has_timers, new_producer_id, read_order
+            name, index, ROWS, config, new_timer, has_timers, new_producer_id, read_order, is_known
         )
+        self._gone = GoneTopics()
+        self._expiry = Expiry()
         self._loader = TransactionLoader(name)
         self._by_type: dict[Any, Callable[[Any], None]] = {
             AppendLate: self._answer_late,
             Upkeep: self._upkeep,
             TopicsDeleted: self._forget_topics,
+            LookTime: self._look_again,
             Loaded: self._finish_load,
             Unloaded: self._unload,
         }
@@ -86,8 +95,7 @@ class TransactionCoordinator:
 
     @property
     def has_followed(self) -> bool:
-        """A deleted topic's name in the log costs nothing: a marker more for its successor, which ends no transaction."""
-        return True
+        return not self._gone.names
 
     @property
     def transactions(self) -> dict[str, Transaction]:
@@ -99,6 +107,10 @@ class TransactionCoordinator:
     def load(self, header: RecordBatchHeader, batch: memoryview) -> int:
         """The next batch of the log; returns what it cost, in bytes."""
         return self._loader.take(header, batch)
+
+    def prepare(self, room: int) -> int:
+        """Read some more of the values that count."""
+        return self._loader.prepare(room)
 
     def report(self, fault: str) -> None:
         """Something of the log is left out: which ids it has is not known."""
@@ -201,6 +213,8 @@ class TransactionCoordinator:
         transaction.pending = None
         machine.run(rows[type(what)][transaction.state.column], transaction, event)
         transaction.is_late = False
+        if type(what) is ExpiryRecord:
+            self._expiry.settle(machine, isinstance(event, Appended))
         if isinstance(event, Appended):
             machine.release(transaction)
         else:
@@ -230,9 +244,14 @@ class TransactionCoordinator:
                 machine.name,
             )
             machine.transactions = {}
-        self._each(TransactionLoaded)
+        for transaction in [] if machine.is_refused else self._loader.open:
+            machine.do(transaction, TransactionLoaded(transaction))
+        self._loader.open = []
+        self._gone.start(machine)
 
     def _unload(self, _event: Unloaded) -> None:
+        self._gone.unload(self._machine)
+        self._expiry.unload()
         self._each(TransactionUnloaded)
         self._machine.transactions = {}
 
@@ -240,26 +259,14 @@ class TransactionCoordinator:
         for transaction in list(self._machine.transactions.values()):
             self._machine.do(transaction, event(transaction))
 
-    def _upkeep(self, _event: Upkeep) -> None:
-        """Remove ids that were not used for long, so many at once; the next look finds the others."""
-        machine = self._machine
-        expiry_ms = machine.date_ms - machine.config.expiration_ms
-        due = [
-            transaction
-            for transaction in machine.transactions.values()
-            if transaction.updated_ms <= expiry_ms and transaction.state in EXPIRABLE and transaction.pending is None
-        ]
-        for transaction in due[:EXPIRED_IDS_PER_STEP_MAX]:
-            machine.do(transaction, IdChecked(transaction, expiry_ms))
-        if due:
-            machine.info(
-                "transactional ids expired partition=%s ids=%d", machine.name, min(len(due), EXPIRED_IDS_PER_STEP_MAX)
-            )
+    def _upkeep(self, event: Upkeep) -> None:
+        self._expiry.start(self._machine, event.expiry_ms)
 
     def _forget_topics(self, event: TopicsDeleted) -> None:
-        for transaction in list(self._machine.transactions.values()):
-            if transaction.state in PREPARED:
-                self._machine.do(transaction, TopicsGone(transaction, event.names))
+        self._gone.add(self._machine, event.names)
+
+    def _look_again(self, event: LookTime) -> None:
+        self._gone.look_again(self._machine, event)
 
     # Questions
 

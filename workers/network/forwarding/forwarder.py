@@ -21,6 +21,7 @@ OnResult = Callable[[memoryview | None], None]
 
 _REASONS: Final = {
     ReplyStatus.REFUSED: "the process that serves this sent an invalid response",
+    ReplyStatus.STALE: "its producer has used a newer connection since, and what this one may still hold is late",
     ReplyStatus.UNKNOWN_KIND: "the process that was asked does not serve this request",
     ReplyStatus.PEER_DIED: "no response from the process that was asked, outcome unknown",
 }

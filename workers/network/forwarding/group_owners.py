@@ -23,7 +23,7 @@ from headrace.workers.network.connections.exchange import Exchange
 from headrace.workers.network.context import Context
 from headrace.workers.network.forwarding.topic_creations import CREATE_TIMEOUT_MS
 
-GROUP_ID_BYTES_MAX: Final = 2**15 - 1  # a string's; it is hashed here, before the request is decoded
+ID_BYTES_MAX: Final = 2**15 - 1  # a string's; it is hashed here, before the request is decoded
 
 
 def partition_of_group(context: Context, group_id: str) -> int:
@@ -83,8 +83,14 @@ def forward_to_group(context: Context, exchange: Exchange, body: memoryview | by
 
 
 def first_group_id(exchange: Exchange, body: memoryview) -> str:
-    """The group id of a request that begins with it, without decoding the rest.
+    """The group id of a request that begins with it, without decoding the rest. raises BadFrame"""
+    return first_id(exchange, body, "group id")
 
+
+def first_id(exchange: Exchange, body: memoryview, what: str) -> str:
+    """The string that a request begins with, without decoding the rest.
+
+    what     it is, for the fault that is told
     raises   BadFrame
     """
     try:
@@ -93,11 +99,11 @@ def first_group_id(exchange: Exchange, body: memoryview) -> str:
             length -= 1
         else:
             length, start = body[0] << 8 | body[1], 2
-        if not 0 <= length <= min(len(body) - start, GROUP_ID_BYTES_MAX):
-            raise ValueError(f"{length} bytes announced, {len(body) - start} remain, the limit is {GROUP_ID_BYTES_MAX}")
+        if not 0 <= length <= min(len(body) - start, ID_BYTES_MAX):
+            raise ValueError(f"{length} bytes announced, {len(body) - start} remain, the limit is {ID_BYTES_MAX}")
         return str(body[start : start + length], "utf-8")
     except (IndexError, ValueError) as failure:
-        raise BadFrame(f"group id of {ApiKey(exchange.api_key).name}: {failure}") from None
+        raise BadFrame(f"{what} of {ApiKey(exchange.api_key).name}: {failure}") from None
 
 
 def ask_owners(

@@ -21,7 +21,7 @@ from headrace.protocol.codec import encode_response
 from headrace.shm.messages import ORDER
 from headrace.workers.network.connections.exchange import Exchange
 from headrace.workers.network.context import Context
-from headrace.workers.network.forwarding.group_owners import with_topic
+from headrace.workers.network.forwarding.group_owners import first_id, with_topic
 
 Refusal = Callable[[int], Any]  # error code -> response
 
@@ -38,6 +38,11 @@ def owner_of_transaction(context: Context, transactional_id: str) -> int:
     wiring = context.seat.wiring
     partition = partition_of_transaction(context, transactional_id)
     return wiring.network_count + owner_of(TRANSACTIONS_TOPIC, partition, wiring.partition_count)
+
+
+def first_transactional_id(exchange: Exchange, body: memoryview) -> str:
+    """The transactional id of a request that begins with it. raises BadFrame"""
+    return first_id(exchange, body, "transactional id")
 
 
 def with_transactions_topic(context: Context, exchange: Exchange, then: Callable[[], None]) -> None:

@@ -1,6 +1,6 @@
 """InitProducerId (key 22), v0 to v4: without a transactional id the controller process answers, else the id's owner.
 
-Work: `controller/admin/a22_init_producer_id.py`; `partition/transaction_requests.py`, then
+Work: `controller/admin/a22_init_producer_id.py`; `partition/coordination/transaction_requests.py`, then
 `coordinators/transaction/identity.py`. Source: Kafka `KafkaApis.handleInitProducerIdRequest`.
 """
 

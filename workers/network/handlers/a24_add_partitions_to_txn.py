@@ -4,18 +4,19 @@ A producer's partitions have to exist: where one does not, it is UNKNOWN_TOPIC_O
 OPERATION_NOT_ATTEMPTED, and none is added. A leader names several transactions: each goes to its owner, and the answers are
 put together.
 
-Work: `partition/transaction_requests.py`, then `coordinators/transaction/participants.py`.
+Work: `partition/coordination/transaction_requests.py`, then `coordinators/transaction/participants.py`.
 Source: Kafka `KafkaApis.handleAddPartitionsToTxnRequest`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 from headrace.errors import ErrorCode
 from headrace.ids import INTERNAL_TOPICS
 from headrace.protocol import messages
+from headrace.protocol.added_partitions import VERSION_OF_BROKERS, topic_results
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
 from headrace.workers.network.connections.exchange import Exchange
@@ -26,8 +27,6 @@ from headrace.workers.network.forwarding.transaction_owners import (
     owner_of_transaction,
     with_transactions_topic,
 )
-
-VERSION_OF_BROKERS: Final = 4
 
 _Response = messages.AddPartitionsToTxnResponse
 _Place = tuple[str, int]
@@ -64,19 +63,7 @@ def _fault_of(context: Context, topic: str, index: int) -> int:
 
 
 def _response(topics: Any, code_of: Callable[[_Place], int]) -> _Response:
-    row = _Response.AddPartitionsToTxnPartitionResult
-    return _Response(
-        results_by_topic_v3_and_below=[
-            _Response.AddPartitionsToTxnTopicResult(
-                name=topic.name,
-                results_by_partition=[
-                    row(partition_index=index, partition_error_code=code_of((topic.name, index)))
-                    for index in topic.partitions
-                ],
-            )
-            for topic in topics
-        ]
-    )
+    return _Response(results_by_topic_v3_and_below=topic_results(topics, code_of))
 
 
 def _answer(exchange: Exchange, response: _Response) -> None:

@@ -4,7 +4,7 @@ Each marker goes to the owners of its partitions, which write it and answer once
 here is NOT_LEADER_OR_FOLLOWER, one that does not exist UNKNOWN_TOPIC_OR_PARTITION: the coordinator asks again. Owners that die
 meanwhile leave their partitions with NOT_LEADER_OR_FOLLOWER as well, since a marker that is written twice changes nothing.
 
-Work: `partition/marker_writes.py`. Source: Kafka `KafkaApis.handleWriteTxnMarkersRequest`.
+Work: `partition/coordination/marker_writes.py`. Source: Kafka `KafkaApis.handleWriteTxnMarkersRequest`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """TxnOffsetCommit (key 28), v0 to v3: offsets of a group that count when the producer's transaction is committed.
 
-Work: `partition/group_requests.py`, then `coordinators/commits.py`. Source: Kafka `KafkaApis.handleTxnOffsetCommitRequest`.
+Work: `partition/coordination/group_requests.py`, then `coordinators/group/commits.py`.
+Source: Kafka `KafkaApis.handleTxnOffsetCommitRequest`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """DescribeTransactions (key 65), v0: each transactional id is its owner's business.
 
-Work: `coordinators/transaction/queries.py`.
+Work: `partition/coordination/transaction_requests.py`, then `coordinators/transaction/queries.py`.
 Source: Kafka `TransactionCoordinator.handleDescribeTransactions`; KIP-664.
 """
 

@@ -1,6 +1,6 @@
 """ListTransactions (key 66), v0 to v1: of all partition workers. States that don't exist are named.
 
-Work: `coordinators/transaction/queries.py`.
+Work: `partition/coordination/transaction_requests.py`, then `coordinators/transaction/queries.py`.
 Source: Kafka `TransactionStateManager.listTransactionStates`; KIP-664, KIP-994 for durations.
 """
 

@@ -327,6 +327,8 @@ class CoordinatorHost(Generic[C]):
         if not hosted.unread and not _read_slice(hosted, slices):
             if self._kind.waits_for_late and hosted.replica.high_watermark < hosted.replica.log.log_end_offset:
                 self._load_later(hosted)
+            elif (cost := coordinator.prepare(room)) > 0:
+                return cost
             else:
                 self._loaded(hosted)
             return 0

@@ -63,7 +63,7 @@ class LeaderWays:
     def leader_of(self, topic: str, index: int) -> tuple[Target | None, PartitionView | None]:
         """(what leads a partition, the partition); None, None: nothing does, or it is not known."""
         known = self._view.topics.get(topic)
-        if known is None or index >= len(known.partitions):
+        if known is None or not 0 <= index < len(known.partitions):
             return None, None
         partition = known.partitions[index]
         if partition.leader == NO_LEADER:

@@ -3,17 +3,19 @@
 Runs in: a partition worker, in its cycle.
 
     send -> by destination: this worker | another worker of the node (WRITE_MARKERS) | another node (WriteTxnMarkers)
-         -> one request in flight a destination, with all that waits for it
+         -> one request in flight a destination, with all that waits for it; slow partitions have their own (`marker_lanes.py`)
          -> its errors, each decided (`_FATES`) -> MarkersWritten, MarkersRefused
 
-    no leader, or not known who   it is looked for again, at the next view or after RETRY_MS
+    no leader, or not known who   it is looked for again, at the next view or after RETRY_MS, then up to RETRY_MAX_MS
     the topic was deleted         no marker is needed. One that is merely not in the view is waited for
+    it has fewer partitions       no topic loses some: after SHORT_TOPIC_MS it is another one, and no marker is needed. A view
+                                  that is behind may show fewer as well
     the answer is lost            all is sent again: a marker that is there changes nothing
 
-What is not decided is not given up: an unknown error is tried again, with a line of the log. A job that was dropped, or that a
+What is not decided is not given up: an unknown error is tried again, with a line of the log a minute. A job that was dropped, or that a
 later one replaced, hears of nothing.
 
-Bounds: MARKERS_PER_REQUEST_MAX in one request; what waits is bounded by the partitions of transactions.
+Bound: what waits is bounded by the partitions of transactions.
 Source: Kafka `TransactionMarkerChannelManager`, `TransactionMarkerRequestCompletionHandler`.
 """
 
@@ -23,10 +25,12 @@ import logging
 from collections.abc import Callable
 from enum import Enum
 from functools import partial
+from heapq import heappop, heappush
 from typing import Any, Final
 
+from headrace.backoff import pause_after
 from headrace.errors import BadFrame, ErrorCode
-from headrace.limits import LOGGED_ID_LENGTH_MAX, MARKER_ANSWER_MS, MARKERS_PER_REQUEST_MAX
+from headrace.limits import LOGGED_ID_LENGTH_MAX, MARKER_ANSWER_MS
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_response
@@ -41,10 +45,15 @@ from headrace.shm.seat import Seat
 from headrace.workers.coordinators.transaction.effects import DropMarkers, SendMarkers
 from headrace.workers.coordinators.transaction.events import MarkersRefused, MarkersWritten
 from headrace.workers.coordinators.transaction.transaction import TopicIndex
-from headrace.workers.partition.coordination.leader_ways import LeaderWays, Node, Target, Worker
+from headrace.workers.partition.coordination.leader_ways import LeaderWays, Node, Worker
+from headrace.workers.partition.coordination.marker_lanes import Entry, Flight, Job, MarkerLanes
 from headrace.workers.partition.coordination.marker_writes import MarkerWrites
 
 RETRY_MS: Final = 100
+RETRY_MAX_MS: Final = 1_000
+FAILURES_TOLD: Final = 100  # after so many in a row, and so many again, it is said
+TOLD_MS: Final = 60_000
+SHORT_TOPIC_MS: Final = 30_000
 CLIENT_ID: Final = "headrace-transactions"
 
 _E: Final = ErrorCode
@@ -71,6 +80,7 @@ _FATES: Final[dict[ErrorCode, Fate]] = {
             _E.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
             _E.REQUEST_TIMED_OUT,
             _E.KAFKA_STORAGE_ERROR,
+            _E.NETWORK_EXCEPTION,  # the answer is lost
             _E.COORDINATOR_LOAD_IN_PROGRESS,
         ),
         Fate.AGAIN,
@@ -78,9 +88,6 @@ _FATES: Final[dict[ErrorCode, Fate]] = {
     _E.INVALID_PRODUCER_EPOCH: Fate.LEFT,
     _E.TRANSACTION_COORDINATOR_FENCED: Fate.LEFT,
 }
-
-Job = tuple[int, int]  # (partition of `__transaction_state`, serial)
-Entry = tuple[Job, TopicIndex]
 
 
 class MarkerSender:
@@ -108,73 +115,112 @@ class MarkerSender:
         self._ways = LeaderWays(seat, peers, PeerOptions(client_id=CLIENT_ID))
         self._deleted: frozenset[str] = frozenset()
         self._jobs: dict[Job, SendMarkers] = {}
-        self._left: dict[Job, set[TopicIndex]] = {}  # of each job: what is not written
+        self._left: dict[Job, dict[TopicIndex, int]] = {}  # of each job: what is not written, and its failures in a row
         self._due: dict[Entry, None] = {}  # to be sent
-        self._later: dict[Entry, None] = {}  # to be sent at `_retry_ms`, or with the next view
-        self._now_ms = self._retry_ms = 0
-        self._in_flight: set[Target] = set()
+        self._lanes = MarkerLanes()  # on their way to it
+        self._later: list[tuple[int, Entry]] = []  # a heap: to be sent at that time, or with the next view
+        self._short: dict[TopicIndex, int] = {}  # since when their topic has fewer partitions
+        self._told: dict[str, int] = {}  # what was logged, when
+        self._now_ms = 0
         self._written: dict[Job, set[TopicIndex]] = {}
         self._refused: dict[Job, ErrorCode] = {}
 
     @property
     def is_waiting(self) -> bool:
         """Whether something is to be looked at again soon."""
-        return bool(self._later)
+        return bool(self._later) or self._lanes.is_waiting
 
     def follow(self, view: ClusterView, deleted: frozenset[str]) -> None:
         """Leaders may be others."""
         self._ways.follow(view)
         self._deleted = deleted
-        self._due.update(self._later)
+        self._due.update(dict.fromkeys(self._lanes.take_all()))
+        self._due.update(dict.fromkeys([entry for _due_ms, entry in self._later]))
         self._later.clear()
 
     def send(self, effect: SendMarkers) -> None:
         """Write these; what becomes of them is told by `on_event`, later."""
         job = (effect.state_partition, effect.serial)
         self._jobs[job] = effect
-        self._left[job] = set(effect.partitions)
+        self._left[job] = dict.fromkeys(effect.partitions, 0)
         self._due.update(dict.fromkeys((job, place) for place in effect.partitions))
 
     def drop(self, effect: DropMarkers) -> None:
         """What was not written is not wanted any longer."""
-        job = (effect.state_partition, effect.serial)
+        self._forget((effect.state_partition, effect.serial))
+
+    def _forget(self, job: Job) -> None:
         self._jobs.pop(job, None)
         self._left.pop(job, None)
+        if not self._jobs:
+            self._short.clear()
 
     def do_work(self, monotonic_ms: int) -> int:
         """Send what is due, and report what became of markers; returns the work done."""
         self._now_ms = monotonic_ms
-        if self._later and monotonic_ms >= self._retry_ms:
-            self._due.update(self._later)
-            self._later.clear()
-        done = len(self._due)
-        if self._due:
-            self._send_due()
-        return done + self._report()
+        while self._later and self._later[0][0] <= monotonic_ms:
+            self._due[heappop(self._later)[1]] = None
+        done = self._sort_due() if self._due else 0
+        return done + self._send() + self._report()
 
-    def _send_due(self) -> None:
+    def _sort_due(self) -> int:
+        """Everything that is due goes to the lane of its leader, or is written here; returns how much of it is done with."""
         due, self._due = self._due, {}
-        by_target: dict[Target, list[tuple[Entry, PartitionView]]] = {}
+        done = 0
         for entry in due:
             job, place = entry
-            effect = self._jobs.get(job)
-            if effect is None:
+            if job not in self._jobs:
                 continue
+            if self._short:
+                self._note_shown(place)
             target, partition = self._ways.leader_of(*place)
             if target is None or partition is None:
-                if place[0] in self._deleted:
+                if self._needs_none(place):
                     self._settle(entry, _E.NONE)
+                    done += 1
                 else:
-                    self._put_off(entry)
-            elif target in self._in_flight or len(by_target.get(target, ())) >= MARKERS_PER_REQUEST_MAX:
-                self._due[entry] = None
+                    self._put_off(entry, "no leader")
+            elif target == self._ways.here:
+                done += 1
+                self._writes.write(partition.slot, partition.key, self._marker_of(job), partial(self._settle, entry))
             else:
-                by_target.setdefault(target, []).append((entry, partition))
-        for target, entries in by_target.items():
-            if isinstance(target, Worker):
-                self._ask_worker(target, entries)
-            else:
-                self._ask_node(target, [entry for entry, _partition in entries])
+                self._lanes.put(target, entry, partition)
+        return done
+
+    def _send(self) -> int:
+        """What has a free lane; returns how much was sent."""
+        done = 0
+        for lane, waiting in self._lanes.ready(self._now_ms):
+            pairs = [pair for pair in waiting if pair[0][0] in self._jobs]
+            if not pairs:
+                continue
+            done += len(pairs)
+            target = lane[0]
+            flight = self._lanes.sent(lane, [entry for entry, _partition in pairs], self._now_ms)
+            is_sent = (
+                self._ask_worker(target, flight, pairs)
+                if isinstance(target, Worker)
+                else self._ask_node(target, flight)
+            )
+            if not is_sent:
+                self._lanes.answered(flight, self._now_ms)
+                for entry in flight.entries:
+                    self._put_off(entry, "not sent")
+        return done
+
+    def _needs_none(self, place: TopicIndex) -> bool:
+        """Whether a partition that has no leader is no more, as opposed to one that the view does not show."""
+        topic, index = place
+        if topic in self._deleted:
+            return True
+        if 0 <= index < (self._ways.partition_count(topic) or index + 1):
+            return False
+        return self._now_ms - self._short.setdefault(place, self._now_ms) >= SHORT_TOPIC_MS
+
+    def _note_shown(self, place: TopicIndex) -> None:
+        topic, index = place
+        if 0 <= index < (self._ways.partition_count(topic) or index + 1):
+            self._short.pop(place, None)
 
     def _marker_of(self, job: Job) -> EndMarker:
         effect = self._jobs[job]
@@ -182,14 +228,7 @@ class MarkerSender:
 
     # To workers of this node
 
-    def _ask_worker(self, target: Worker, pairs: list[tuple[Entry, PartitionView]]) -> None:
-        entries = [entry for entry, _partition in pairs]
-        if target == self._ways.here:
-            for entry, partition in pairs:
-                self._writes.write(
-                    partition.slot, partition.key, self._marker_of(entry[0]), partial(self._settle, entry)
-                )
-            return
+    def _ask_worker(self, target: Worker, flight: Flight, pairs: list[tuple[Entry, PartitionView]]) -> bool:
         rows = []
         for (job, _place), partition in pairs:
             marker = self._marker_of(job)
@@ -201,42 +240,36 @@ class MarkerSender:
             )  # fmt: skip
 
         def on_reply(status: ReplyStatus, body: memoryview) -> None:
-            self._in_flight.discard(target)
+            self._lanes.answered(flight, self._now_ms)
             errors = [row[0] for row in MARKER_RESULT.iter_unpack(body)] if status is ReplyStatus.ANSWERED else []
-            self._take(entries, errors)
+            self._take(flight.entries, errors)
 
-        if self._mailbox.ask(target.process_id, RequestKind.WRITE_MARKERS, b"".join(rows), on_reply):
-            self._in_flight.add(target)
-        else:
-            for entry in entries:
-                self._put_off(entry)
+        return self._mailbox.ask(target.process_id, RequestKind.WRITE_MARKERS, b"".join(rows), on_reply)
 
     def _take(self, entries: list[Entry], errors: list[int]) -> None:
         """What a request's markers got; no errors: the answer is lost."""
         is_answered = len(errors) == len(entries)
         for number, entry in enumerate(entries):
-            self._settle(entry, _error_of(errors[number]) if is_answered else _E.REQUEST_TIMED_OUT)
+            self._settle(entry, _error_of(errors[number]) if is_answered else _E.NETWORK_EXCEPTION)
 
     # To other nodes
 
-    def _ask_node(self, target: Node, entries: list[Entry]) -> None:
+    def _ask_node(self, target: Node, flight: Flight) -> bool:
         peer = self._ways.peer(target)
+        if peer is None:
+            return False
         by_job: dict[Job, list[TopicIndex]] = {}
-        for job, place in entries:
+        for job, place in flight.entries:
             by_job.setdefault(job, []).append(place)
         request = messages.WriteTxnMarkersRequest(
             markers=[self._wire_marker(job, places) for job, places in by_job.items()]
         )
 
         def on_reply(outcome: Outcome, body: memoryview) -> None:
-            self._in_flight.discard(target)
-            self._take_response(entries, body if outcome is Outcome.ANSWERED else None)
+            self._lanes.answered(flight, self._now_ms)
+            self._take_response(flight.entries, body if outcome is Outcome.ANSWERED else None)
 
-        if peer is not None and peer.ask(ApiKey.WRITE_TXN_MARKERS, self._version, request, on_reply, MARKER_ANSWER_MS):
-            self._in_flight.add(target)
-        else:
-            for entry in entries:
-                self._put_off(entry)
+        return peer.ask(ApiKey.WRITE_TXN_MARKERS, self._version, request, on_reply, MARKER_ANSWER_MS)
 
     def _wire_marker(self, job: Job, places: list[TopicIndex]) -> messages.WriteTxnMarkersRequest.WritableTxnMarker:
         by_topic: dict[str, list[int]] = {}
@@ -267,7 +300,7 @@ class MarkerSender:
             job, (topic_name, index) = entry
             effect = self._jobs.get(job)
             if effect is not None:
-                code = found.get((effect.producer_id, topic_name, index), int(_E.REQUEST_TIMED_OUT))
+                code = found.get((effect.producer_id, topic_name, index), int(_E.NETWORK_EXCEPTION))
                 self._settle(entry, _error_of(code))
 
     # Outcomes
@@ -275,26 +308,37 @@ class MarkerSender:
     def _settle(self, entry: Entry, error: ErrorCode) -> None:
         """What became of one marker; reported at the end of the cycle's work."""
         job, place = entry
-        if job not in self._jobs:
+        if job not in self._jobs or place not in self._left[job]:
             return
         fate = _FATES.get(error)
         if fate is Fate.DONE:
             self._written.setdefault(job, set()).add(place)
-            self._left[job].discard(place)
+            self._left[job].pop(place, None)
         elif fate is Fate.LEFT:
             self._refused[job] = error
         else:
-            if fate is None:
-                _log.error(
-                    "marker not written, it is tried again transactional_id=%s partition=%s-%d error=%s",
-                    self._jobs[job].transactional_id[:LOGGED_ID_LENGTH_MAX], *place, error.name,
-                )  # fmt: skip
-            self._later[entry] = None
+            if error is _E.REQUEST_TIMED_OUT:
+                self._lanes.note_slow(place)
+            self._put_off(entry, error.name, is_told=fate is None)
 
-    def _put_off(self, entry: Entry) -> None:
-        if not self._later:
-            self._retry_ms = self._now_ms + RETRY_MS
-        self._later[entry] = None
+    def _put_off(self, entry: Entry, reason: str, *, is_told: bool = False) -> None:
+        """All that is tried again, after a longer time with each failure in a row."""
+        job, place = entry
+        failures = self._left[job][place] = self._left[job][place] + 1
+        heappush(self._later, (self._now_ms + pause_after(failures, RETRY_MS, RETRY_MAX_MS), entry))
+        if is_told or failures % FAILURES_TOLD == 0:
+            self._tell(entry, reason)
+
+    def _tell(self, entry: Entry, reason: str) -> None:
+        """One line a minute for each reason."""
+        (job, place), told_ms = entry, self._told.get(reason)
+        if told_ms is not None and self._now_ms - told_ms < TOLD_MS:
+            return
+        self._told[reason] = self._now_ms
+        _log.error(
+            "marker not written, it is tried again transactional_id=%s partition=%s-%d reason=%s markers=%d",
+            self._jobs[job].transactional_id[:LOGGED_ID_LENGTH_MAX], *place, reason, len(self._later),
+        )  # fmt: skip
 
     def _report(self) -> int:
         """Events for coordinators: from here, and not from within what they wanted."""
@@ -304,11 +348,11 @@ class MarkerSender:
             effect = self._jobs.get(job)
             if effect is not None:
                 if not self._left[job]:
-                    del self._jobs[job], self._left[job]
+                    self._forget(job)
                 self._on_event(job[0], MarkersWritten(effect.transactional_id, job[1], frozenset(places)))
         for job, error in refused.items():
-            effect = self._jobs.pop(job, None)
-            self._left.pop(job, None)
+            effect = self._jobs.get(job)
+            self._forget(job)
             if effect is not None:
                 self._on_event(job[0], MarkersRefused(effect.transactional_id, job[1], error))
         return len(written) + len(refused)

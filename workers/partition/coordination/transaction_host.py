@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from headrace.clock import Clock
-from headrace.ids import NO_EPOCH, OFFSETS_TOPIC
+from headrace.ids import NO_EPOCH
 from headrace.protocol.broker_versions import inter_broker
 from headrace.runtime.mailbox import Handler, Mailbox
 from headrace.runtime.peers import Peers
@@ -48,7 +48,7 @@ class TransactionHost:
         self._sender: MarkerSender | None = None
         self._stock: ProducerIdStock | None = None
         self._verifier: Verifier | None = None
-        self._requests = TransactionRequests(self.host, lambda: topics.partition_count(OFFSETS_TOPIC))
+        self._requests = TransactionRequests(self.host, topics)
 
     def handlers(self) -> dict[int, Handler]:
         """Of its requests, by api key."""

@@ -16,10 +16,11 @@ from typing import Any, Final, NamedTuple
 from headrace.errors import BadFrame, ErrorCode, KafkaError
 from headrace.ids import ANY_ORDER, OFFSETS_TOPIC, coordinator_partition
 from headrace.protocol import messages
+from headrace.protocol.added_partitions import VERSION_OF_BROKERS, topic_results
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
 from headrace.runtime.mailbox import Handler, Reply
-from headrace.shm.messages import ORDER
+from headrace.shm.messages import ORDER, ReplyStatus
 from headrace.workers.coordinators.transaction.events import (
     AddPartitions,
     EndTransaction,
@@ -32,8 +33,8 @@ from headrace.workers.coordinators.transaction.events import (
 from headrace.workers.coordinators.transaction.transaction import TopicIndex
 from headrace.workers.coordinators.transaction.transaction_coordinator import TransactionCoordinator
 from headrace.workers.partition.coordination.coordinator_host import CoordinatorHost
+from headrace.workers.partition.coordination.known_topics import KnownTopics
 
-VERSION_OF_BROKERS: Final = 4  # of AddPartitionsToTxn: several transactions, from brokers alone
 VERSION_OF_ABORTABLE: Final = 5  # of AddPartitionsToTxn: TRANSACTION_ABORTABLE is known
 _FENCED_SINCE: Final = {
     ApiKey.INIT_PRODUCER_ID: 4,
@@ -63,7 +64,7 @@ class _Ticket(NamedTuple):
 
     def give(self, answer: Any) -> None:
         if isinstance(answer, Outcome) and answer.closes_connection:
-            self.reply.refuse()
+            self.reply.refuse(ReplyStatus.STALE)
             return
         self.reply(encode_response(self.api_key, self.version, self.build(answer)))
 
@@ -80,12 +81,12 @@ class _PartTicket(NamedTuple):
 class TransactionRequests:
     """Handlers over the coordinators of one worker.
 
-    offsets_partitions   how many partitions `__consumer_offsets` has
+    topics   as this worker's coordinators know them: a topic whose deletion they have followed is added to no transaction
     """
 
-    def __init__(self, host: CoordinatorHost[TransactionCoordinator], offsets_partitions: Callable[[], int]) -> None:
+    def __init__(self, host: CoordinatorHost[TransactionCoordinator], topics: KnownTopics) -> None:
         self._host = host
-        self._offsets_partitions = offsets_partitions
+        self._topics = topics
 
     def handlers(self) -> dict[int, Handler]:
         """By api key."""
@@ -151,9 +152,9 @@ class TransactionRequests:
             def code_of(_place: TopicIndex) -> int:
                 return code
 
-            return _Add(results_by_topic_v3_and_below=[_topic_result(topic, code_of) for topic in topics])
+            return _Add(results_by_topic_v3_and_below=topic_results(topics, code_of))
 
-        self._step(
+        self._add_known(
             AddPartitions(
                 request.v3_and_below_transactional_id,
                 (request.v3_and_below_producer_id, request.v3_and_below_producer_epoch),
@@ -181,7 +182,7 @@ class TransactionRequests:
 
             results[number] = _Add.AddPartitionsToTxnResult(
                 transactional_id=row.transactional_id,
-                topic_results=[_topic_result(topic, code_of) for topic in row.topics],
+                topic_results=topic_results(row.topics, code_of),
             )
             owed -= 1
             if not owed:
@@ -198,7 +199,14 @@ class TransactionRequests:
             if row.verify_only:
                 self._step(VerifyPartitions(row.transactional_id, producer, places, ticket))
             else:
-                self._step(AddPartitions(row.transactional_id, producer, places, ANY_ORDER, ticket))
+                self._add_known(AddPartitions(row.transactional_id, producer, places, ANY_ORDER, ticket))
+
+    def _add_known(self, event: AddPartitions) -> None:
+        """The network worker that took the request may have an older view."""
+        if all(self._topics.has(*place) for place in event.partitions):
+            self._step(event)
+        else:
+            event.ticket.give(Outcome(_E.UNKNOWN_TOPIC_OR_PARTITION))
 
     def _add_offsets(self, version: int, body: memoryview, reply: Reply) -> None:
         """The group's partition of `__consumer_offsets` becomes one of the transaction's."""
@@ -211,13 +219,13 @@ class TransactionRequests:
             )
 
         ticket = _Ticket(reply, ApiKey.ADD_OFFSETS_TO_TXN, version, build)
-        count = self._offsets_partitions()
+        count = self._topics.partition_count(OFFSETS_TOPIC)
         if not count:
             ticket.give(Outcome(_E.COORDINATOR_NOT_AVAILABLE))
             return
         place = (OFFSETS_TOPIC, coordinator_partition(request.group_id, count))
         producer = (request.producer_id, request.producer_epoch)
-        self._step(AddPartitions(request.transactional_id, producer, frozenset((place,)), order, ticket))
+        self._add_known(AddPartitions(request.transactional_id, producer, frozenset((place,)), order, ticket))
 
     def _end(self, version: int, body: memoryview, reply: Reply) -> None:
         order, rest = _ordered(body)
@@ -278,16 +286,6 @@ def _ordered(body: memoryview) -> tuple[int, memoryview]:
 
 def _places(topics: Any) -> frozenset[TopicIndex]:
     return frozenset((topic.name, index) for topic in topics for index in topic.partitions)
-
-
-def _topic_result(topic: Any, code_of: Callable[[TopicIndex], int]) -> Any:
-    row = _Add.AddPartitionsToTxnPartitionResult
-    return _Add.AddPartitionsToTxnTopicResult(
-        name=topic.name,
-        results_by_partition=[
-            row(partition_index=index, partition_error_code=code_of((topic.name, index))) for index in topic.partitions
-        ],
-    )
 
 
 def _client_code(error: ErrorCode, api_key: ApiKey, version: int) -> int:

@@ -59,6 +59,7 @@ class Transactions:
             has_timers,
             self._stock.take,
             self._clock.monotonic_ns,
+            is_known,
         )
 
     def marker_event(self, producer_id: int, is_commit: bool) -> None:

@@ -299,16 +299,17 @@ class Desk:
         self.step(Commit(request.group_id, request, ticket))
         return ticket
 
-    def commit_transactional(self, offset, *, producer_id=77, partition=0, generation=-1, member_id="", group=GROUP):
+    def commit_transactional(self, offset, *, producer_id=77, epoch=3, partition=0, generation=-1, member_id="",
+                             group=GROUP, topic="t"):  # fmt: skip
         topic_row = messages.TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic
         row = messages.TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition
         request = messages.TxnOffsetCommitRequest(
             group_id=group,
             producer_id=producer_id,
-            producer_epoch=3,
+            producer_epoch=epoch,
             generation_id=generation,
             member_id=member_id,
-            topics=[topic_row(name="t", partitions=[row(partition_index=partition, committed_offset=offset)])],
+            topics=[topic_row(name=topic, partitions=[row(partition_index=partition, committed_offset=offset)])],
         )
         return self.ask(CommitTransactional, request)
 

@@ -118,6 +118,14 @@ def test_a_transaction_counts_from_its_marker_on():
     assert offsets_of(groups) == {suffix_of("t", 0): 9, suffix_of("t", 1): 1}
 
 
+def test_a_transaction_without_a_producer_is_no_transaction():
+    """No marker ends it: its offsets were unstable at each load."""
+    one = build_batch([offset_record("g", 9)], base_offset=0, producer_id=-1, attributes=TRANSACTIONAL_BIT)
+    _loader, groups = load(one)
+    assert not groups["g"].transactions
+    assert [decode_offset(value).offset for value in groups["g"].offsets.values()] == [9]
+
+
 def test_a_plain_commit_behind_the_transactional_one_wins_over_the_marker():
     _, groups = load(
         transactional(0, offset_record("g", 9), offset_record("g", 9, 1)),

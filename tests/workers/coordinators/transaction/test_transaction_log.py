@@ -8,6 +8,7 @@ from headrace.errors import ErrorCode as E
 from headrace.protocol.record_batch import build_batch, parse_header
 from headrace.workers.coordinators.coordinator import Loaded
 from headrace.workers.coordinators.transaction.events import Identity
+from headrace.workers.coordinators.transaction.loader import VALUE_COST
 from headrace.workers.coordinators.transaction.records import (
     UnknownVersion,
     entry_of,
@@ -136,3 +137,39 @@ def test_what_lives_is_what_is_loaded(seed):
     before = state_of(desk)
     desk.fail_over()
     assert state_of(desk) == before
+
+
+def load(desk, *records):
+    batch = build_batch(list(records), timestamp_ms=1)
+    desk.coordinator.load(parse_header(batch), memoryview(batch))
+
+
+def prepared(desk, room):
+    """How many calls it took to have all values read."""
+    calls = 0
+    while desk.coordinator.prepare(room):
+        calls += 1
+    return calls
+
+
+def test_values_are_read_in_slices_before_requests_are_taken():
+    """All of them were read in one cycle of the worker."""
+    desk = Desk(loading=True)
+    load(desk, *((key_of(f"id{number}"), value_of(ENTRY)) for number in range(10)), (key_of("bad"), b"\0\7later"))
+    assert prepared(desk, 2 * VALUE_COST) == 6
+    assert desk.coordinator.is_loading
+    desk.step(Loaded())
+    assert len(desk.coordinator.transactions) == 10
+    assert desk.error_of(desk.init(name="bad")) is E.COORDINATOR_NOT_AVAILABLE
+    assert {transaction.floor for transaction in desk.coordinator.transactions.values()} == {desk.order}
+
+
+def test_what_comes_after_values_were_read_counts():
+    desk = Desk(loading=True)
+    empty = value_of(ENTRY._replace(state=S.EMPTY, epoch=9, partitions=frozenset()))
+    load(desk, *((key_of(name), value_of(ENTRY)) for name in "abc"), (key_of("d"), b"\0\7later"))
+    assert prepared(desk, 1) == 4
+    load(desk, (key_of("a"), None), (key_of("b"), empty), (key_of("d"), empty), (key_of("c"), b"\0\7later"))
+    desk.step(Loaded())
+    assert {name: held.epoch for name, held in desk.coordinator.transactions.items()} == {"b": 9, "d": 9}
+    assert desk.error_of(desk.init(name="c")) is E.COORDINATOR_NOT_AVAILABLE

@@ -3,7 +3,7 @@
 import pytest
 
 from headrace.errors import ErrorCode as E
-from headrace.workers.coordinators.coordinator import TopicsDeleted, Upkeep
+from headrace.workers.coordinators.coordinator import TopicsDeleted
 from headrace.workers.coordinators.transaction.events import Identity, MarkersRefused, Outcome, Verified
 from headrace.workers.coordinators.transaction.records import entry_of
 from headrace.workers.coordinators.transaction.state import TransactionState as S
@@ -405,42 +405,6 @@ def test_a_verification_does_not_wait_for_what_is_being_appended(desk):
     assert desk.answer(desk.verify(A, B)) == Verified(frozenset({A}))
 
 
-def test_ids_that_were_not_used_for_long_go_a_thousand_at_once():
-    desk = Desk(expiration_ms=1_000)
-    for number in range(1_500):
-        desk.init(name=f"id{number}")
-    desk.wait(2_000)
-    desk.init()
-    desk.add(A)
-    desk.wait(1_500)
-    desk.step(Upkeep(0))
-    assert len(desk.coordinator.transactions) == 501
-    desk.step(Upkeep(0))
-    assert list(desk.coordinator.transactions) == [ID], "an open transaction stays"
-
-
-def test_an_id_that_could_not_be_removed_stays_and_is_usable():
-    desk = Desk(expiration_ms=1_000)
-    desk.init()
-    desk.wait(2_000)
-    desk.error = E.NOT_ENOUGH_REPLICAS
-    desk.step(Upkeep(0))
-    desk.error = E.NONE
-    assert desk.answer(desk.init()) == Identity(1000, 1)
-
-
-def test_a_request_that_meets_an_expiry_waits_and_finds_a_new_id():
-    desk = Desk(expiration_ms=1_000)
-    desk.init()
-    desk.wait(2_000)
-    desk.holds = True
-    desk.step(Upkeep(0))
-    ticket = desk.init()
-    desk.holds = False
-    desk.finish_held()
-    assert desk.answer(ticket) == Identity(1001, 0)
-
-
 def test_while_it_loads_requests_are_told_so():
     desk = Desk(loading=True)
     assert desk.error_of(desk.init()) is E.COORDINATOR_LOAD_IN_PROGRESS
@@ -517,3 +481,28 @@ def test_a_transaction_that_was_complete_when_it_was_loaded_takes_any_connection
     desk.wait(60)
     desk.fail_over()
     assert desk.answer(desk.add(A, order=3)) == DONE
+
+
+def test_a_request_without_an_order_leaves_those_of_connections_as_they_are(desk):
+    """A broker's AddPartitionsToTxn has none. After it each connection of the producer was too old."""
+    desk.init(order=10)
+    desk.add(A, order=10)
+    assert desk.answer(desk.add(B)) == DONE
+    assert desk.answer(desk.end(order=11)) == DONE
+
+
+def test_a_producer_of_before_orders_were_judged_is_judged_from_then_on(desk):
+    desk.init()
+    assert desk.answer(desk.add(A, order=10)) == DONE
+    assert desk.answer(desk.end(order=9)).closes_connection
+
+
+def test_a_decided_transaction_tells_when_it_was_begun(desk):
+    """Kafka gives the start in each state that has one."""
+    begun(desk)
+    start_ms = desk.date_ms
+    desk.answers_markers = False
+    desk.wait(100)
+    desk.end()
+    row = desk.coordinator.describe(ID)
+    assert (row.transaction_state, row.transaction_start_time_ms) == ("PrepareCommit", start_ms)

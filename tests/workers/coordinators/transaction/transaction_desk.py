@@ -30,6 +30,7 @@ class Desk:
 
     log      (key, value) of every record that is committed, in order
     held     appends whose outcome the test decides, while `holds`
+    known    partitions that there are, of topics that were deleted
     markers  what is to be sent and was not dropped; `answers_markers`: it is written at once
     """
 
@@ -43,6 +44,7 @@ class Desk:
         self.markers, self.sent, self.answers_markers = {}, [], True
         self.producer_ids = itertools.count(1000)
         self.order = 50
+        self.known = set()
         self.config = TransactionConfig(**config)
         self._serials = itertools.count(1)
         self._tickets = itertools.count(1)
@@ -57,6 +59,7 @@ class Desk:
             lambda: self.has_timers,
             lambda: next(self.producer_ids, None),
             lambda: self.order,
+            lambda topic, index: (topic, index) in self.known,
         )
         if not loading:
             self.load()

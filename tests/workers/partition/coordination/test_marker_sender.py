@@ -1,106 +1,29 @@
 """Where markers go, what each answer means, and that none is given up before it is decided."""
 
-import itertools
-from types import SimpleNamespace
-
 import pytest
 
 from headrace.errors import ErrorCode as E
-from headrace.protocol import messages
-from headrace.protocol.apis import ApiKey
-from headrace.protocol.codec import encode_response
 from headrace.runtime.peer_request import Outcome
-from headrace.shm.cluster_view import EMPTY_VIEW, BrokerView, PartitionView, TopicView
-from headrace.shm.messages import MARKER, MARKER_RESULT, ReplyStatus, RequestKind
-from headrace.workers.coordinators.transaction.effects import DropMarkers, SendMarkers
+from headrace.shm.messages import MARKER_RESULT, ReplyStatus
+from headrace.workers.coordinators.transaction.effects import DropMarkers
 from headrace.workers.coordinators.transaction.events import MarkersRefused, MarkersWritten
-from headrace.workers.partition.coordination.marker_sender import RETRY_MS, MarkerSender
-
-OWN, OTHER = 0, 1  # nodes
-HERE, THERE = 1, 2  # partition workers of this node, process ids
-STATE, EPOCH = 3, 11
-OURS = [("t", index) for index in range(8)]
-
-
-class Rig:
-    """A sender whose mailbox, peer and own log the test answers for.
-
-    written   (slot, marker, on_done) of this worker's own partitions
-    asked     (process id, rows, on_reply) of another worker
-    sent      (request, on_reply) to the other node
-    """
-
-    def __init__(self):
-        self.written, self.asked, self.sent, self.events = [], [], [], []
-        self.takes = True
-        wiring = SimpleNamespace(network_count=1, partition_count=2, settings={"broker.id": OWN})
-        self.sender = MarkerSender(
-            SimpleNamespace(wiring=wiring, process_id=HERE),
-            SimpleNamespace(ask=self._ask),
-            SimpleNamespace(write=lambda slot, _key, marker, done: self.written.append((slot, marker, done))),
-            SimpleNamespace(open=self._open, close=lambda peer: None),
-            lambda state, event: self.events.append((state, event)),
-            lambda state: EPOCH if state == STATE else -1,
-            1,
-        )
-        self.now_ms = 0
-        self._serials = itertools.count(1)
-        self.follow()
-
-    def _ask(self, process_id, kind, body, on_reply):
-        assert kind is RequestKind.WRITE_MARKERS
-        if self.takes:
-            self.asked.append((process_id, list(MARKER.iter_unpack(body)), on_reply))
-        return self.takes
-
-    def _open(self, host, port, options):
-        def ask(key, version, request, on_reply, timeout_ms):
-            assert (key, version) == (ApiKey.WRITE_TXN_MARKERS, 1)
-            self.sent.append((request, on_reply))
-            return True
-
-        return SimpleNamespace(address=(host, port), ask=ask)
-
-    def follow(self, leaders=None, deleted=(), topics=("t",)):
-        """leaders: by partition of t; none: this node leads all"""
-        leaders = leaders or [OWN] * 8
-        rows = [PartitionView(index, leader, 5, (), (), (), index, 100 + index) for index, leader in enumerate(leaders)]
-        view = EMPTY_VIEW._replace(
-            brokers={node: BrokerView(node, "h", 9000 + node) for node in (OWN, OTHER)},
-            topics={name: TopicView(name, "", False, {}, rows) for name in topics},
-        )
-        self.sender.follow(view, frozenset(deleted))
-
-    def send(self, *places, is_commit=True):
-        effect = SendMarkers(STATE, next(self._serials), "id", 7, 2, is_commit, frozenset(places))
-        self.sender.send(effect)
-        self.work()
-        return effect
-
-    def work(self, ms=0):
-        self.now_ms += ms
-        self.sender.do_work(self.now_ms)
-
-    def finish_own(self, error=E.NONE):
-        written, self.written = self.written, []
-        for _slot, _marker, done in written:
-            done(error)
-        self.work()
-
-    def written_places(self):
-        return {place for _state, event in self.events for place in event.partitions}
+from headrace.workers.partition.coordination.marker_sender import RETRY_MS, SHORT_TOPIC_MS
+from tests.workers.partition.coordination.marker_rig import (
+    EPOCH,
+    OTHER,
+    OURS,
+    OWN,
+    STATE,
+    THERE,
+    Rig,
+    own_and_others,
+    response,
+)
 
 
 @pytest.fixture
 def rig():
     return Rig()
-
-
-def own_and_others(rig):
-    """Which partitions of t are this worker's, and which are the other worker's."""
-    rig.send(*OURS)
-    own = {slot for slot, _marker, _done in rig.written}
-    return [("t", slot) for slot in sorted(own)], [place for place in OURS if place[1] not in own]
 
 
 def test_partitions_of_this_node_are_written_by_their_owners(rig):
@@ -149,14 +72,6 @@ def test_partitions_of_another_node_are_one_request_and_what_comes_meanwhile_the
     rig.sent[1][1](Outcome.ANSWERED, response(second, {2: E.NONE}))
     rig.work(RETRY_MS)
     assert list(rig.sent[2][0].markers[0].topics[0].partition_indexes) == [1]
-
-
-def response(effect, errors):
-    answer = messages.WriteTxnMarkersResponse
-    rows = [answer.WritableTxnMarkerPartitionResult(index, int(error)) for index, error in errors.items()]
-    topics = [answer.WritableTxnMarkerTopicResult("t", rows)]
-    message = answer(markers=[answer.WritableTxnMarkerResult(effect.producer_id, topics)])
-    return memoryview(encode_response(ApiKey.WRITE_TXN_MARKERS, 1, message))
 
 
 @pytest.mark.parametrize("outcome", [Outcome.LOST, Outcome.NOT_SENT, Outcome.TIMED_OUT])
@@ -210,6 +125,23 @@ def test_absence_of_a_topic_is_no_reason_to_drop_a_marker_and_its_deletion_is(ri
     assert rig.events == [(STATE, MarkersWritten("id", effect.serial, frozenset({OURS[0]})))]
 
 
+def test_a_partition_that_its_topic_has_no_more_needs_no_marker_after_a_while(rig):
+    """It waited for ever, where a topic was deleted and made again with fewer partitions."""
+    rig.follow([OTHER] * 2)
+    effect = rig.send(OURS[5])
+    rig.work(SHORT_TOPIC_MS - 1)
+    assert not rig.events, "a view that is behind shows fewer as well"
+    rig.follow(topics=())
+    rig.work(SHORT_TOPIC_MS)
+    assert not rig.events
+    rig.follow([OTHER] * 2)
+    rig.work(SHORT_TOPIC_MS)
+    rig.work(SHORT_TOPIC_MS)
+    assert rig.events == [(STATE, MarkersWritten("id", effect.serial, frozenset({OURS[5]})))]
+    assert not rig.sent
+    assert not rig.sender._short
+
+
 def test_what_was_dropped_hears_of_nothing(rig):
     rig.follow([OTHER] * 8)
     effect = rig.send(OURS[0])
@@ -222,8 +154,7 @@ def test_what_was_dropped_hears_of_nothing(rig):
 
 def test_a_mailbox_without_room_is_tried_again(rig):
     _own, others = own_and_others(rig)
-    rig.asked.clear()
-    rig.sender._in_flight.clear()
+    rig.answer_worker()
     rig.takes = False
     rig.send(others[0])
     rig.takes = True
