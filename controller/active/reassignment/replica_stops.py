@@ -88,7 +88,7 @@ class ReplicaStops:
         self._forget_old(name, taken, named.keys())
         await self._wait_led(topic, {index: states[index] for _broker, index in taken})
         stops: dict[tuple[int, int], int] = {}
-        alive = self._term.known.brokers
+        alive = self._term.known.brokers.keys() - liveness.returning
         left = {*named, *taken}
         for broker, index in dict.fromkeys((*taken, *named)):
             replica = (name, index, broker)
@@ -172,9 +172,9 @@ class ReplicaStops:
                 all_stopped.complete(None)
 
         for (broker, index), epoch in stops.items():
-            term.notices.stop_replica(broker, name, index, epoch, is_deleted=True, on_stopped=on_stopped)
-            self._asked[name, index, broker] = number
-            waiting.add((broker, index))
+            if term.notices.stop_replica(broker, name, index, epoch, is_deleted=True, on_stopped=on_stopped):
+                self._asked[name, index, broker] = number
+                waiting.add((broker, index))
         if waiting:
             term.tasks.expect(all_stopped, REASSIGNMENT_STOP_WAIT_MS, None)
             await all_stopped
