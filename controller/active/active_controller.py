@@ -219,7 +219,7 @@ class ActiveController:
             return
         now = term.known.topics.get(name) or term.known.released.get(name)
         if now is None or not is_another(now.topic_id, topic_id):
-            self._deletions.marks_read([name])
+            self._deletions.begin_marked(name)
 
     def require_term(self) -> Term:
         """raises   ControllerMoved, where we are no longer active"""
