@@ -241,13 +241,13 @@ class Reassignments(Part):
             _log.warning(
                 "reassignments refused count=%d first=%s-%d reason=%s", len(refused), name, index, reason.message
             )
-            await self._drop_wishes(refused)
+            await self._drop_wishes({place: wanted[place] for place in refused})
 
-    async def _drop_wishes(self, places: Collection[Place]) -> None:
-        """raises   ZkError; a conflict: then they are read again"""
+    async def _drop_wishes(self, refused: Mapping[Place, tuple[int, ...]]) -> None:
+        """Those with these targets: others may be there by now. raises   ZkError; a conflict: then they are read again"""
         transaction = self._term.guard.begin()
         node = await self._term.zk.get(znodes.REASSIGN_PARTITIONS)
-        if take_out(transaction, node, lambda place, _target: place in places):
+        if take_out(transaction, node, lambda place, target: refused.get(place) == target):
             await self._term.commit(transaction)
 
     # Topics that are due
@@ -478,7 +478,12 @@ class Reassignments(Part):
         doing = {index: made for index, made in plans.items() if made is not NOTHING}
         changed = changed_by(found.assignment, doing)
         unwanted = unwanted_of(changed)
-        dropped = {index for index in plans if not (is_by_trigger and assignment_of(changed, index).is_moving)}
+        rows = {index: assignment_of(changed, index) for index in plans}
+        dropped = {
+            index: row.replicas if is_by_trigger else None
+            for index, row in rows.items()
+            if not (is_by_trigger and row.is_moving)
+        }
         version, trigger = await self._write_states(name, found, doing, dropped)
         if doing:
             self._tell(topic, changed, doing)
@@ -504,13 +509,14 @@ class Reassignments(Part):
         return bool(is_on_its_way or left)
 
     async def _write_states(
-        self, name: str, found: _Read, doing: Mapping[int, Plan], dropped: Collection[int]
+        self, name: str, found: _Read, doing: Mapping[int, Plan], dropped: Mapping[int, Target]
     ) -> tuple[int, Node | None]:
         """What comes first: the assignment with the states, of so many partitions in a transaction; and entries that are over, or replaced.
 
         A transaction has the assignment of those partitions whose states it has, and of no others. Else the next one may conflict, or
         never be written, and a replica that no assignment names leads, or is the only one in sync.
 
+        dropped   by partition, the target whose entry goes; None: any
         returns   the version of the topic's node now, and the node of wishes
         raises    ControllerMoved, ZkError
         """
@@ -523,7 +529,8 @@ class Reassignments(Part):
             changed = changed_by(found.assignment, {index: doing[index] for index in order[:end]})
             if is_changed := changed != assignment:
                 transaction.set(znodes.topic_path(name), encode_assignment(changed), version)
-            out = {*dropped}.difference(order[end:])
+            later = set(order[end:])
+            out = {index: target for index, target in dropped.items() if index not in later}
             taken = take_out(transaction, trigger, _is_of(name, out))
             written = [index for index in order[first:end] if index in states]
             for index in written:
@@ -574,9 +581,9 @@ class Reassignments(Part):
         )
 
 
-def _is_of(name: str, indexes: Collection[int]) -> Callable[[Place, tuple[int, ...]], bool]:
-    """Whether a wish is about one of these partitions."""
-    return lambda place, _target: place[0] == name and place[1] in indexes
+def _is_of(name: str, wishes: Mapping[int, Target]) -> Callable[[Place, tuple[int, ...]], bool]:
+    """Whether a wish is one of these; None: with any target. Another may have been written since they were read."""
+    return lambda place, target: place[0] == name and place[1] in wishes and wishes[place[1]] in (None, target)
 
 
 def _none_in_progress() -> KafkaError:
