@@ -25,6 +25,7 @@ STOP_DEADLINE_MS: Final = 7_500  # the clean stop after leaders were moved, wher
 STOP_STEP_MS: Final = 5_000  # a role that takes longer is waited for while it closes one more file in this time
 STOP_OVERTIME_MS_MAX: Final = 600_000  # of all roles together
 LEAVE_MS_MAX: Final = 8_000  # before that, for leaders to move; systemd's own limit is longer than both
+ANSWERS_ASKED_MS: Final = 15_000  # brokers are asked again for answers that elections wait for
 LEADERS_TOLD_MS_MAX: Final = 3_000  # twice of that, until all brokers have taken their roles: one may be away
 LOCAL_STOP_MAX_MS: Final = 17_000  # of all nodes of `headrace dev`, side by side; then they are killed
 WORKER_SPIN_US_MAX: Final = 1_000

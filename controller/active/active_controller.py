@@ -186,16 +186,17 @@ class ActiveController:
         term = self.require_term()
         guard = term.guard
         name, new = topic.name, replicas[len(topic.replicas) :]
-        data = encode_assignment(topic.assignment._replace(replicas=replicas))
+        encode_assignment(topic.assignment._replace(replicas=replicas))  # refused, before room is reserved
         self._room.reserve(name, new)
         is_told = False
         self.reservations.reserve(name)
         try:
-            node = check_growable(topic, await self._zk.get(znodes.topic_path(name)))
+            version, found = check_growable(topic, await self._zk.get(znodes.topic_path(name)))
+            data = encode_assignment(found._replace(replicas=replicas))  # other fields as they are now
             states: list[PartitionState | None] = [*topic.states, *[None] * len(new)]
             grown = Topic(name, topic.topic_id, replicas, topic.configs, states, others=topic.others)
             existing = len(topic.replicas)
-            steps = growth_steps(grown, existing, data, node.version, term.liveness.brokers(), guard.epoch, guard.begin)
+            steps = growth_steps(grown, existing, data, version, term.liveness.brokers(), guard.epoch, guard.begin)
             made = await _write(term, steps)
             self._tell(events.ReplicasAssigned(name, topic.topic_id, replicas, made))
             self._tell_leaders(name, made)
@@ -219,7 +220,7 @@ class ActiveController:
             return
         now = term.known.topics.get(name) or term.known.released.get(name)
         if now is None or not is_another(now.topic_id, topic_id):
-            self._deletions.marks_read([name])
+            self._deletions.begin_marked(name)
 
     def require_term(self) -> Term:
         """raises   ControllerMoved, where we are no longer active"""

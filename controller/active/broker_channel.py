@@ -202,9 +202,7 @@ class BrokerChannel:
             make = partial(leaders_request, self._term, self._broker.epoch, part)
             asked, answer = await self._exchange(ApiKey.LEADER_AND_ISR, version, make)
             if answer is not None and not answer.error_code and not self._is_closed:
-                errors = _errors_of(asked, answer)
-                for each in self._term.parts():
-                    each.leaders_answered(self._broker.node_id, errors)
+                self._term.take_answer(self._broker.node_id, asked, _errors_of(asked, answer))
 
     async def _stop(self, stops: Stops) -> None:
         version = self._versions.stop_replica

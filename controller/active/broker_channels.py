@@ -63,10 +63,12 @@ class BrokerChannels:
         *,
         is_deleted: bool,
         on_stopped: OnStopped | None = None,
-    ) -> None:
+    ) -> bool:
         channel = self._channels.get(broker)
-        if channel is not None:
-            channel.stop(topic, index, StoppedReplica(leader_epoch, is_deleted), on_stopped)
+        if channel is None:
+            return False
+        channel.stop(topic, index, StoppedReplica(leader_epoch, is_deleted), on_stopped)
+        return True
 
     def tell_all(self, broker: int) -> None:
         channel = self._channels.get(broker)

@@ -16,9 +16,11 @@ class Unmade(Enum):
     """Why a step of the table is not made: what it is about stays as it is."""
 
     NOBODY = "no replica may lead"  # an election that found none
+    UNANSWERED = "the broker that would be left alone in the ISR has not answered for the partition in this term"
 
 
 NOBODY = Unmade.NOBODY
+UNANSWERED = Unmade.UNANSWERED
 
 
 class TellLeaders(NamedTuple):

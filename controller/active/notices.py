@@ -48,10 +48,11 @@ class Notices(Protocol):
         *,
         is_deleted: bool,
         on_stopped: OnStopped | None = None,
-    ) -> None:
+    ) -> bool:
         """StopReplica.
 
         leader_epoch   -2 while its topic is being deleted, -1: none known
+        returns        False: the broker is told nothing now, for it is away or starts again
         """
 
     def tell_all(self, broker: int) -> None:

@@ -20,6 +20,7 @@ from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping
 from functools import partial
 from typing import Any
 
+from headrace.controller.active.answers import Answers
 from headrace.controller.active.heard_epochs import HeardEpochs
 from headrace.controller.active.leaders.liveness import Liveness
 from headrace.controller.active.leaders.state_changes import StateChanges
@@ -104,6 +105,7 @@ class Term:
     failed     by broker, replicas in log directories that failed
     liveness   which replicas can serve, with those
     heard      leader epochs that brokers have and states don't
+    answers    which replicas serve, as their brokers have answered in this term
     states     both state machines: how partitions get leaders, and replicas come and go
     tells_recovery   whether states say that a leader was elected out of the ISR (IBP 3.2 and later)
     is_over    whether it ended: nothing is written any more
@@ -134,6 +136,7 @@ class Term:
         self.failed: dict[int, set[tuple[str, int]]] = {}
         self.liveness = Liveness(known, self.failed)
         self.heard = HeardEpochs(zk, known)
+        self.answers = Answers(known)
         self.states = StateChanges(self)
         self.tells_recovery = inter_broker(settings["inter.broker.protocol.version"]).leader_and_isr >= 6
         self.is_over = False
@@ -189,10 +192,17 @@ class Term:
         if not gone and not come:
             return
         self.liveness.forget(gone)
+        self.answers.forget(gone)
         self.liveness.returning |= bounced
         self._tell_changed(gone, come)
         if bounced:
             self.start(self._bring_back({one: live[one] for one in bounced}))
+
+    def take_answer(self, broker: int, asked: Any, errors: Mapping[tuple[str, int], ErrorCode]) -> None:
+        """A broker has answered a LeaderAndIsr, by partition."""
+        self.answers.note(broker, asked, errors)
+        for part in self.parts():
+            part.leaders_answered(broker, errors)
 
     def _tell_changed(self, gone: frozenset[int], come: frozenset[int]) -> None:
         self.states.forget_stopped(gone)

@@ -2,7 +2,8 @@
 
 Runs in: the controller process of the node that gets the request. Answered when the rows of the partition table say
 role and epoch, or that a
-log is out of service, or held back (decision 013); REQUEST_TIMED_OUT says that an owner has not come so far, and will. From v5
+log is out of service, or held back (decision 013); REQUEST_TIMED_OUT says that an owner has not come so far, and will. So is one that was
+told before: a controller that is new asks for what it may rely on, and an owner that is opening logs may find this one gone. From v5
 on answers go by topic id.
 
 Source: Kafka `ReplicaManager.becomeLeaderOrFollower`.
@@ -60,7 +61,11 @@ async def handle(context: AdminContext, version: int, body: memoryview) -> Pendi
     def respond(_is_done: bool) -> bytes:
         for name, topic, index, leader_epoch in roles:
             outcome = agent.rows.outcome(topic, index, leader_epoch)
-            errors[name, index] = ErrorCode.REQUEST_TIMED_OUT if outcome is None else outcome
+            if outcome is None:
+                outcome = ErrorCode.REQUEST_TIMED_OUT
+            elif errors[name, index] and outcome is not ErrorCode.KAFKA_STORAGE_ERROR:
+                continue  # told before
+            errors[name, index] = outcome
         for place, code in errors.items():
             if code is ErrorCode.KAFKA_STORAGE_ERROR:
                 agent.rows.note_refused(*place)
@@ -93,7 +98,7 @@ def _take(
     part: dict[str, ToldTopic],
     errors: dict[tuple[str, int], ErrorCode],
 ) -> list[_Role]:
-    """Have some topics' partitions take their roles; returns those that count, the others get their errors."""
+    """Have some topics' partitions take their roles; returns those that count, or were told before; the others get their errors."""
     known, rows = context.known, context.agent.rows
     roles: list[_Role] = []
     accepted: dict[str, ToldTopic] = {}
@@ -111,10 +116,17 @@ def _take(
                 assert topic is not None
                 counted[index] = partition
                 roles.append((name, topic, index, epoch))
+            elif error is ErrorCode.STALE_CONTROLLER_EPOCH and topic is not None and _is_told(topic, index, is_replica):
+                roles.append((name, topic, index, epoch))
         if counted:
             accepted[name] = told._replace(partitions=counted)
     context.agent.apply(LeadersTold(request.controller_id, request.controller_epoch, accepted))
     return roles
+
+
+def _is_told(topic: Topic, index: int, is_replica: bool) -> bool:
+    """Whether a role of a replica here was told before, and its owner takes it, or has."""
+    return is_replica and index in topic.told and index not in topic.halted
 
 
 def _states_of(request: _Request) -> Iterator[tuple[str, bytes, int, ToldPartition]]:

@@ -109,6 +109,7 @@ class ActiveEvents:
         self._departures.end(event.name)
         self._departures.marked -= {event.name}
         self._departures.is_stirred = True
+        self._note([znodes.TOPICS])  # another topic may have the name: it was not read before
 
     def _stepped_down(self, _event: events.SteppedDown) -> None:
         self._election.step_down()

@@ -11,13 +11,17 @@ Source: Kafka `KafkaZkClient.registerControllerAndIncrementControllerEpoch`.
 
 from __future__ import annotations
 
+import logging
+
 from headrace.controller.zookeeper import znodes
-from headrace.controller.zookeeper.errors import ZkConflict
+from headrace.controller.zookeeper.errors import Node, ZkConflict
 from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.transaction import Transaction
 from headrace.limits import ELECTION_TRIES_MAX
 
 NOBODY = -1
+
+_log = logging.getLogger(__name__)
 
 
 class Election:
@@ -34,13 +38,17 @@ class Election:
         """Be elected if no broker is; watch the node in any case.
 
         seen_epoch   the highest of a controller that this node has seen: it is above what a ZooKeeper has that was put back, and
-                     brokers which have seen it too refuse a lower one
+                     brokers which have seen it too refuse a lower one. A term of ours that is found there and is below gives way
         returns   the id of the active controller, NOBODY where it changes all the time (the watch tells)
         """
         for _ in range(ELECTION_TRIES_MAX):
             holder = await self._zk.get(znodes.CONTROLLER, watch=True)
             if holder is not None:
-                return await self._follow(holder.ephemeral_owner, znodes.decode_controller(holder.data))
+                holder_id = await self._follow(holder.ephemeral_owner, znodes.decode_controller(holder.data))
+                if not self.is_active or self.epoch >= seen_epoch:
+                    return holder_id
+                if not await self._give_up(holder):
+                    continue
             self.step_down()  # no leader is elected, we neither: where our election's reply is lost, its epoch is read
             if await self._elect(now_ms, seen_epoch):
                 return self._node_id
@@ -66,6 +74,19 @@ class Election:
             raise znodes.BadZnode(f"{znodes.CONTROLLER_EPOCH} does not exist, but {znodes.CONTROLLER} does")
         self.epoch, self.epoch_version = znodes.decode_controller_epoch(epoch.data), epoch.version
         self.is_active = True
+
+    async def _give_up(self, holder: Node) -> bool:
+        """Have nobody elected, where that is us still; returns whether it was done."""
+        transaction = Transaction()
+        transaction.check(znodes.CONTROLLER_EPOCH, self.epoch_version)  # else it is another one's
+        transaction.delete(znodes.CONTROLLER, holder.version)
+        _log.warning("controller epoch is below one that was seen, being elected again epoch=%d", self.epoch)
+        self.step_down()
+        try:
+            await self._zk.commit(transaction)
+        except ZkConflict:
+            return False
+        return True
 
     async def _elect(self, now_ms: int, seen_epoch: int) -> bool:
         await self._zk.ensure(znodes.CONTROLLER_EPOCH, b"0")

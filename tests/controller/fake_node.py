@@ -62,7 +62,8 @@ class Node:
         self.tasks = Tasks(lambda: self.now_ms, ZkLost)
         self.agent = Agent(seat, zk, self.tasks, lambda: self.now_ms)
         self.known = self.agent.known
-        self.channels = FakeChannels()  # of the last term
+        self.channels: FakeChannels  # of the last term
+        self.is_answering = True  # whether brokers answer LeaderAndIsr
         self.active = ActiveController(
             zk, self.tasks, self.known, self.agent.room, self.agent.apply, settings, self.open_channels
         )
@@ -82,8 +83,8 @@ class Node:
         for task in list(self.tasks._open):
             task._coroutine.close()
 
-    def open_channels(self, _term: Term) -> FakeChannels:
-        self.channels = FakeChannels()
+    def open_channels(self, term: Term) -> FakeChannels:
+        self.channels = FakeChannels(term, lambda: self.is_answering)
         return self.channels
 
     def run(self, coroutine: Coroutine[Any, None, T]) -> T:

@@ -165,8 +165,8 @@ class Brokers(FakeChannels):
     held   by broker, (topic, topic id, partition) of what stands on its disks, whether it lives or not
     """
 
-    def __init__(self, live, held, id_of):
-        super().__init__()
+    def __init__(self, term, live, held, id_of):
+        super().__init__(term, lambda: True)
         self.live = live
         self.held = held
         self._id_of = id_of
@@ -233,17 +233,17 @@ class World:
             self.busy.clear()
         self.ensemble.ours.add(session_id)
         self.monkeypatch.setattr(process, "ZkSession", lambda *_arguments: self.zk)
-        self.monkeypatch.setattr(process, "BrokerChannels", lambda *_arguments: self.open_channels())
+        self.monkeypatch.setattr(process, "BrokerChannels", lambda term, *_arguments: self.open_channels(term))
         self.process = process.ControllerProcess(self.seat, self.clock, Poller(self.seat.doorbell))
         self.context.known._let_go = lambda topic: self.ensemble.faults.append(f"released: {topic.name}")
         self.zk.tasks = self.process._tasks
 
-    def open_channels(self):
+    def open_channels(self, term):
         def id_of(name):
             topic = self.context.known.topics.get(name)
             return (topic.topic_id, topic.replicas) if topic is not None else ("", ())
 
-        self.channels = Brokers(self.brokers, self.held, id_of)
+        self.channels = Brokers(term, self.brokers, self.held, id_of)
         return self.channels
 
     @property

@@ -16,9 +16,10 @@ Source: Kafka `KafkaController.onBrokerFailure`, `onBrokerStartup`, `onReplicasB
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from itertools import islice
 
+from headrace.controller.active.answers import WELL
 from headrace.controller.active.leaders.state_changes import Partition
 from headrace.controller.active.term import RETRY_MS, Part, Term
 from headrace.controller.active.topics.reconciliation import first_states
@@ -29,12 +30,10 @@ from headrace.controller.zookeeper.errors import ControllerMoved, ZkConflict, Zk
 from headrace.controller.zookeeper.znodes import PartitionState
 from headrace.errors import ErrorCode
 from headrace.ids import NO_LEADER
-from headrace.limits import LEADERS_TOLD_MS_MAX
+from headrace.limits import ANSWERS_ASKED_MS
 from headrace.runtime.tasks import Task
 
 TOPICS_PER_STEP = 400  # checked without a pause
-HEARD_POLL_MS = 10
-WELL = (ErrorCode.NONE, ErrorCode.STALE_CONTROLLER_EPOCH)  # answers for replicas that can serve
 
 _log = logging.getLogger(__name__)
 
@@ -52,6 +51,7 @@ class Leaders(Part):
         self._told: dict[str, set[int]] = {}  # partitions that brokers were notified of in this term, by the topic's id
         self._checking: Task[None] | None = None
         self._completing: Task[None] | None = None
+        self._is_asking_set = False  # brokers, for answers that steps wait for
 
     async def begin(self) -> None:
         """Look at everything, and tell it: it is unknown what the controller before had told."""
@@ -59,15 +59,9 @@ class Leaders(Part):
         for first in range(0, len(names), TOPICS_PER_STEP):
             self._tell_new(names[first : first + TOPICS_PER_STEP])
             await self._term.tasks.pause()
-        heard = self._term.notices.heard()
         await self._term.states.hear()  # a leader that lives may hold its replica
-        alone = self._left_alone(names)
-        self._check([name for name in names if name not in alone])
+        self._check(names)
         await self.settle()
-        if alone:
-            await self._be_heard(heard, set().union(*alone.values()))
-            self._check(alone)
-            await self.settle()
 
     def brokers_changed(self, gone: frozenset[int], come: frozenset[int]) -> None:
         self._check(self._term.known.topics_on(gone | come), has_moved=True)
@@ -123,6 +117,7 @@ class Leaders(Part):
         failed = [place for place, error in errors.items() if error is ErrorCode.KAFKA_STORAGE_ERROR]
         well = [place for place, error in errors.items() if error in WELL]
         liveness.note_well(broker, well)
+        self._check(self._term.states.take_unanswered(broker, {name for name, _index in errors}))
         if not failed and broker not in liveness.failed:
             return
         before = liveness.failed.get(broker, set())
@@ -147,6 +142,23 @@ class Leaders(Part):
         self._checking = None
         if not self._term.is_over and self._has_more():
             self._check(())
+        elif self._term.states.is_waiting and not self._is_asking_set:
+            self._is_asking_set = self._term.tasks.later(ANSWERS_ASKED_MS, self._ask_again)
+
+    def _ask_again(self) -> None:
+        """Brokers whose answers steps wait for: they may have answered something else, as that a log was not open in time."""
+        self._is_asking_set = False
+        if self._term.is_over:
+            return
+        waiting = self._term.states.take_all_unanswered()
+        for broker, topics in waiting.items():
+            _log.warning(
+                "elections wait for a broker that has not answered for its replicas in this term broker=%d partitions=%d first=%s",
+                broker, sum(map(len, topics.values())), next(iter(topics)),
+            )  # fmt: skip
+            for name, indexes in topics.items():
+                self._term.notices.tell_leaders(name, sorted(indexes), (broker,))
+            self._check(topics)
 
     def _has_more(self) -> bool:
         return bool(self._leaderless or self._elected)
@@ -221,29 +233,6 @@ class Leaders(Part):
                 if not has_leader or 0 < len(there) < len(state.isr):
                     found.append((topic, index))
         return found
-
-    def _left_alone(self, names: Iterable[str]) -> dict[str, set[int]]:
-        """Brokers that would be alone in an ISR now, by topic. What they answered to the controller before, nobody knows."""
-        found: dict[str, set[int]] = {}
-        for topic in self._writable(names):
-            for index, state in enumerate(topic.states):
-                if state is None or len(state.isr) < 2:
-                    continue
-                there = self._term.liveness.serving(topic.name, index, state.isr)
-                if len(there) == 1:
-                    found.setdefault(topic.name, set()).update(there)
-        return found
-
-    async def _be_heard(self, heard: Mapping[int, Callable[[], bool]], brokers: Collection[int]) -> None:
-        """Until these brokers have answered what they were told as the term began, or LEADERS_TOLD_MS_MAX are over.
-
-        Else the ISR shrinks to one whose directory failed, and whoever left it had all that was acknowledged: nobody could lead then.
-        """
-        waited = [heard[broker] for broker in brokers if broker in heard]
-        for _ in range(LEADERS_TOLD_MS_MAX // HEARD_POLL_MS):
-            if self._term.is_over or all(is_heard() for is_heard in waited):
-                return
-            await self._term.tasks.sleep(HEARD_POLL_MS)
 
     def _tell_states(self, topic: Topic, states: Mapping[int, PartitionState], is_new: bool = False) -> None:
         """The agent, then all brokers."""

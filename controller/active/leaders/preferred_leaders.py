@@ -17,6 +17,7 @@ import logging
 from collections.abc import Collection, Iterable
 from enum import IntEnum
 
+from headrace.controller.active.effects import UNANSWERED
 from headrace.controller.active.leaders.state_changes import Changes, Partition
 from headrace.controller.active.term import RETRY_MS, Part, Term
 from headrace.controller.cluster.known_cluster import Topic
@@ -220,6 +221,9 @@ def _error_of(topic: Topic, index: int, kind: Election, changes: Changes, *, is_
     leader = NO_LEADER if state is None else state.leader
     why = "another client is changing it: retry" if place in changes.stale else f"its leader is {leader}"
     disputed = "a replica's log is ahead of the partition's state, see headrace cluster describe --held"
+    if changes.refused.get(place) is UNANSWERED:
+        code = ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE
+        return KafkaError(code, f"{UNANSWERED.value}: retry; {why}")
     if kind is Election.UNCLEAN:
         text = disputed if is_disputed else f"none of replicas {list(topic.replicas[index])} is alive"
         return KafkaError(ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE, f"{text}; {why}")

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from headrace.controller.active.effects import (
     NOBODY,
     NOTHING,
+    UNANSWERED,
     Effects,
     Planned,
     StopReplica,
@@ -104,6 +105,8 @@ class StateChanges:
         self._remembered: dict[tuple[str, int, int], ReplicaStatus] = {}
         # Partitions whose write was refused, and the version that it expected
         self._doubted: dict[str, dict[int, int]] = {}
+        # By broker that would be left alone in their ISRs, partitions whose step waits for its answer
+        self._unanswered: dict[int, dict[str, set[int]]] = {}
         self._story = Story()  # of replicas
 
     # What is known
@@ -144,8 +147,29 @@ class StateChanges:
         """States may have been written without a reply, at these versions: once they are read, `take_doubted` has them."""
         self._doubted.setdefault(name, {}).update(versions)
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether steps wait for answers of brokers."""
+        return bool(self._unanswered)
+
+    def take_unanswered(self, broker: int, names: Iterable[str]) -> list[str]:
+        """Of these topics, of which a broker has answered, those that have steps waiting for that."""
+        waiting = self._unanswered.get(broker)
+        if waiting is None:
+            return []
+        taken = [name for name in names if waiting.pop(name, None) is not None]
+        if not waiting:
+            del self._unanswered[broker]
+        return taken
+
+    def take_all_unanswered(self) -> dict[int, dict[str, set[int]]]:
+        """By broker, partitions with steps that wait for its answer."""
+        waiting, self._unanswered = self._unanswered, {}
+        return waiting
+
     def forget(self, topic: Topic) -> None:
         """It is gone, and all of its replicas."""
+        self._term.answers.forget_topic(topic)
         self._doubted.pop(topic.name, None)
         for index, row in enumerate(topic.replicas):
             for broker in row:
@@ -153,6 +177,8 @@ class StateChanges:
 
     def forget_stopped(self, brokers: Collection[int]) -> None:
         """These went, or start again: what their replicas were told before is over."""
+        for broker in brokers:
+            self._unanswered.pop(broker, None)
         offline = ReplicaStatus.OFFLINE
         self._remembered = {
             key: status for key, status in self._remembered.items() if key[2] not in brokers or status is not offline
@@ -308,7 +334,7 @@ class StateChanges:
                 "replica remains %s topic=%s partition=%d broker=%d wanted=%s; %s",
                 status.value, topic.name, index, broker, wanted.value, self._story,
             )  # fmt: skip
-        return effects
+        return self._unless_unanswered(topic, index, effects)
 
     def _plan_shrink(self, topic: Topic, index: int) -> Planned:
         state, offline = topic.states[index], self._offline(topic, index, is_heard=True)
@@ -318,7 +344,8 @@ class StateChanges:
         if assigned:
             return self._plan_replica(topic, index, assigned[0], ReplicaStatus.OFFLINE, is_heard=True)
         shrunk = without(state, offline, self._term.epoch)  # of brokers that are no replicas (KAFKA-9672)
-        return NOTHING if shrunk is None else Effects(shrunk, (TellLeaders(),))
+        effects = NOTHING if shrunk is None else Effects(shrunk, (TellLeaders(),))
+        return self._unless_unanswered(topic, index, effects)
 
     def _offline(self, topic: Topic, index: int, *, is_heard: bool = False) -> tuple[int, ...]:
         """Replicas that are offline, and brokers that the state names and the assignment does not (KAFKA-9672), alive or not.
@@ -357,7 +384,25 @@ class StateChanges:
         online = tuple(filter(term.heard.is_heard, term.liveness.online(topic.name, index, replicas)))
         state = term.heard.above((topic.name, index), state)
         facts = PartitionFacts(replicas, state, online, term.epoch)
-        return step_partition(self.partition_status(topic, index), PartitionStatus.ONLINE, facts, elect)
+        effects = step_partition(self.partition_status(topic, index), PartitionStatus.ONLINE, facts, elect)
+        return self._unless_unanswered(topic, index, effects)
+
+    def _unless_unanswered(self, topic: Topic, index: int, planned: Planned) -> Planned:
+        """The step, but for one that leaves a broker alone in the ISR which has not answered for the partition in this term.
+
+        Its directory may have failed, which only the controller before knew. Whoever leaves the ISR had all that was acknowledged, and
+        could not lead any more.
+        """
+        state = topic.states[index]
+        if not isinstance(planned, Effects) or planned.write is None or state is None:
+            return planned
+        if len(planned.write.isr) != 1 or planned.write.isr == state.isr:
+            return planned
+        [alone] = planned.write.isr
+        if self._term.answers.is_well(alone, topic, index):
+            return planned
+        self._unanswered.setdefault(alone, {}).setdefault(topic.name, set()).add(index)
+        return UNANSWERED
 
     def _is_others(self, topic: Topic, index: int) -> bool:
         """Whether a state is not for us to change: the topic has gone, it is being written, or a later controller wrote it."""

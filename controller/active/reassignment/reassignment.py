@@ -12,9 +12,10 @@ goes on from there, of Kafka's kind too.
     requested ->  SYNCING   topic's node: target + origin, adding, removing (U1); state: epoch raised (A1), in one transaction
                             LeaderAndIsr to the origin, and to the added ones as new replicas (A1, A2)
                             where it takes another one's place: those that it does not want leave the ISR, stopped, deleted (U3)
-    ISR grows ->  SYNCED    state: a leader of the target, ISR = target, epoch raised (B3, B4)
+    ISR grows ->  SYNCED    one of the target has answered in this term that its replica serves, else it waits
+                            state: a leader of the target, ISR = target, epoch raised (B3, B4)
                             LeaderAndIsr to the target, which is all that brokers are sent from now on (B2)
-                            StopReplica to the removed ones, deleted (B5)
+                            once its leader has answered in this epoch: StopReplica to the removed ones, deleted (B5)
               ->  STILL     topic's node: the target alone; the entry in /admin/reassign_partitions goes (B6, B7)
                             UpdateMetadata to all (B8)
 
@@ -51,19 +52,27 @@ class Phase(Enum):
 class Moving(NamedTuple):
     """What is known of a partition.
 
-    live   brokers that its replicas are online on
+    live    brokers that its replicas are online on
+    ready   of these, the ones that have answered for the partition in this term: that their replica serves
     """
 
     assignment: PartitionAssignment
     state: PartitionState
     live: Collection[int]
     controller_epoch: int
+    ready: Collection[int]
 
     @property
     def phase(self) -> Phase:
         if not self.assignment.is_moving:
             return Phase.STILL
         return Phase.SYNCED if set(self.assignment.target) <= set(self.state.isr) else Phase.SYNCING
+
+    @property
+    def is_awaiting(self) -> bool:
+        """Whether it is almost over, and some of the target are alive that have not answered in this term."""
+        alive = set(self.assignment.target).intersection(self.live)
+        return self.phase is Phase.SYNCED and not alive <= set(self.ready)
 
 
 class Plan(NamedTuple):
@@ -187,14 +196,17 @@ def _again_for(known: Moving, event: BrokersChanged) -> Plan:
 
 
 def _finish(known: Moving, _event: Event) -> Plan:
-    """Phase B; nothing while none of the target is alive."""
+    """Phase B; nothing before the one of the target that leads then has answered in this term.
+
+    Its directory may have failed, which only the controller before knew, and it stays in the ISR for a while.
+    """
     assignment, state = known.assignment, known.state
     target = assignment.target
     leader = state.leader
     if leader not in target or leader not in known.live:
-        leader = _first_live(known, target, state.isr)
-        if leader == NO_LEADER:
-            return NOTHING
+        leader = next((replica for replica in target if replica in known.ready and replica in state.isr), NO_LEADER)
+    if leader not in known.ready:
+        return NOTHING
     isr = tuple(replica for replica in state.isr if replica in target)
     changed = _raised(known, state._replace(leader=leader, isr=isr), assignment)
     return changed._replace(told=target, told_new=(), stopped=assignment.removing, settled=PartitionAssignment(target))
@@ -220,6 +232,13 @@ _TABLE: dict[type, dict[Phase, Callable[[Moving, Any], Plan]]] = {
     BrokersChanged: {Phase.STILL: _nothing, Phase.SYNCING: _again_for, Phase.SYNCED: _finish},
     Elected: {Phase.STILL: _nothing, Phase.SYNCING: _again, Phase.SYNCED: _finish},
 }
+
+
+def is_unanswered(known: Moving, made: Plan) -> bool:
+    """Whether a plan leaves a broker alone in the ISR which has not answered in this term: it waits."""
+    if made.state is None or len(made.state.isr) != 1 or set(made.state.isr) == set(known.state.isr):
+        return False
+    return made.state.isr[0] not in known.ready
 
 
 def is_moving(topic: Topic) -> bool:

@@ -6,7 +6,8 @@ last write of each takes its entry out of that node.
 
     asked, elected, ISR changed, broker back  ->  topic due  ->  a task of the topic, its name reserved:
         its node and the states of partitions on their way read -> plans -> one multi (U, A or B) -> agent, brokers told
-        -> removed replicas stopped, waited for so long -> one multi (the target alone, the entry) -> agent, brokers told
+        -> their leaders answer, removed replicas stopped, each waited for so long
+        -> one multi (the target alone, the entry) -> agent, brokers told
 
 Replicas that a cancelled or a replaced reassignment had added, and those that a finished one could not delete in time, are named in
 the topic's node until their brokers have deleted them (`unwanted_replicas.py`): a successor, or this controller once such a
@@ -24,6 +25,7 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
+from headrace.controller.active.reassignment.changed_topic import changed_by, with_rows
 from headrace.controller.active.reassignment.held_targets import ByBroker, Waiting, read_held_of, waits_for
 from headrace.controller.active.reassignment.reassignment import (
     NOTHING,
@@ -37,6 +39,7 @@ from headrace.controller.active.reassignment.reassignment import (
     check_target,
     is_left_over,
     is_moving,
+    is_unanswered,
     moving_partitions,
     plan,
 )
@@ -47,12 +50,7 @@ from headrace.controller.active.topics.topic_creation import encode_assignment
 from headrace.controller.cluster import events
 from headrace.controller.cluster.known_cluster import Topic
 from headrace.controller.cluster.partition_assignment import PartitionAssignment, assignment_of
-from headrace.controller.cluster.unwanted_replicas import (
-    unwanted_after,
-    unwanted_of,
-    with_unwanted,
-    without_replicas,
-)
+from headrace.controller.cluster.unwanted_replicas import unwanted_of, with_unwanted, without_replicas
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.admin_znodes import Place, decode_reassignment
 from headrace.controller.zookeeper.errors import ControllerMoved, Node, ZkConflict, ZkError
@@ -121,7 +119,8 @@ class Reassignments(Part):
         self._writing: set[str] = set()  # topics that a task of ours has reserved
         self._doubted: set[str] = set()  # of which something may have been written that brokers were not told
         self._taken: dict[Place, tuple[int, ...]] = {}  # wishes that were read into their topics
-        self._stops = ReplicaStops(term, lambda name: self._check((name,)))
+        self._unanswered: set[str] = set()  # topics that wait for brokers to answer what they are told of leaders
+        self._stops = ReplicaStops(term, lambda name: self._check((name,)), self._unanswered)
         self._failures: dict[str, int] = {}  # of topics whose step failed, in a row
         self._is_reading = False  # wishes
         self._is_stale = False  # there may be others
@@ -148,6 +147,15 @@ class Reassignments(Part):
     def isrs_changed(self, name: str, indexes: Collection[int]) -> None:
         if name in self._moving:
             self._check((name,))
+
+    def leaders_answered(self, broker: int, errors: Mapping[Place, ErrorCode]) -> None:
+        if not self._moving:
+            return
+        names = {name for name, _index in errors}
+        self._stops.leaders_answered(names)
+        waiting = self._unanswered & names
+        self._unanswered -= waiting
+        self._check(waiting & self._moving)
 
     def marks_read(self, names: frozenset[str]) -> None:
         if not self._moving.isdisjoint(names):
@@ -233,13 +241,13 @@ class Reassignments(Part):
             _log.warning(
                 "reassignments refused count=%d first=%s-%d reason=%s", len(refused), name, index, reason.message
             )
-            await self._drop_wishes(refused)
+            await self._drop_wishes({place: wanted[place] for place in refused})
 
-    async def _drop_wishes(self, places: Collection[Place]) -> None:
-        """raises   ZkError; a conflict: then they are read again"""
+    async def _drop_wishes(self, refused: Mapping[Place, tuple[int, ...]]) -> None:
+        """Those with these targets: others may be there by now. raises   ZkError; a conflict: then they are read again"""
         transaction = self._term.guard.begin()
         node = await self._term.zk.get(znodes.REASSIGN_PARTITIONS)
-        if take_out(transaction, node, lambda place, _target: place in places):
+        if take_out(transaction, node, lambda place, target: refused.get(place) == target):
             await self._term.commit(transaction)
 
     # Topics that are due
@@ -263,10 +271,18 @@ class Reassignments(Part):
             self._is_recheck_set = self._term.tasks.later(RECHECK_MS, self._recheck)
 
     def _recheck(self) -> None:
-        """What an event should have said: one that is lost holds nothing up for ever."""
+        """What an event should have said: one that is lost holds nothing up for ever. Nor does an answer that says nothing of a log."""
         self._is_recheck_set = False
-        if not self._term.is_over:
-            self._check(self._moving - self._parked)
+        if self._term.is_over:
+            return
+        unanswered = list(self._unanswered)
+        self._unanswered.clear()
+        for name in unanswered:
+            topic = self._find(name)
+            if topic is not None:
+                indexes = moving_partitions(topic) | unwanted_of(topic.assignment).keys()
+                self._term.notices.tell_leaders(name, sorted(indexes))
+        self._check(self._moving - self._parked)
 
     def _worked(self) -> None:
         self._workers -= 1
@@ -316,7 +332,7 @@ class Reassignments(Part):
             if is_doubted:
                 event = Elected()
             moving = found.assignment.adding.keys() | found.assignment.removing.keys()
-            plans = {index: self._plan_next(name, found, index, event) for index in found.states if index in moving}
+            plans = {index: self._plan_next(topic, found, index, event) for index in found.states if index in moving}
             left = await self._carry_out(topic, found, plans, is_by_trigger=True)
             if isinstance(event, Elected):
                 self._doubted.discard(name)
@@ -382,7 +398,7 @@ class Reassignments(Part):
                     raise _none_in_progress() if target is None else _unknown()
                 if index not in found.states:
                     raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"partition {index} has no state yet: retry")
-                known = self._known(topic.name, found, index)
+                known = self._known(topic, found, index)
                 wanted = known.assignment.origin if target is None else target
                 if holders := waits_for(found.held.get(index, {}), wanted, known.state):
                     why = f"the best log of partition {index} is not known yet, brokers {holders} hold it: retry"
@@ -390,7 +406,11 @@ class Reassignments(Part):
                 if target is not None:
                     live = {*target, *known.live} if is_by_trigger else known.live  # as Kafka: a broker may come later
                     check_target(known.assignment, target, live)
-                plans[index] = plan(known, Requested(target))
+                made = plan(known, Requested(target))
+                if is_unanswered(known, made):
+                    why = f"the only one of partition {index} that would stay in sync has not answered yet: retry"
+                    raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, why)
+                plans[index] = made
                 begun.add(index)
                 errors[index] = None
             except KafkaError as failure:
@@ -428,16 +448,25 @@ class Reassignments(Part):
         held, live = await read_held_of(zk, topic.name, assignment, self._term.known)
         return _Read(assignment, node.version, states, trigger, held, live)
 
-    def _plan_next(self, name: str, found: _Read, index: int, event: Event) -> Plan:
+    def _plan_next(self, topic: Topic, found: _Read, index: int, event: Event) -> Plan:
         """What one that is on its way needs; nothing while brokers hold it: it is looked at again (RECHECK_MS)."""
-        known = self._known(name, found, index)
+        known = self._known(topic, found, index)
         holders = waits_for(found.held.get(index, {}), known.assignment.target, known.state)
-        self._waiting.say(name, index, holders)
-        return NOTHING if holders else plan(known, event)
+        self._waiting.say(topic.name, index, holders)
+        if holders:
+            return NOTHING
+        made = plan(known, event)
+        if is_unanswered(known, made):
+            self._unanswered.add(topic.name)
+            return NOTHING
+        if made is NOTHING and known.is_awaiting:
+            self._unanswered.add(topic.name)
+        return made
 
-    def _known(self, name: str, found: _Read, index: int) -> Moving:
-        online = self._term.liveness.online(name, index, found.live)
-        return Moving(assignment_of(found.assignment, index), found.states[index], online, self._term.epoch)
+    def _known(self, topic: Topic, found: _Read, index: int) -> Moving:
+        online = self._term.liveness.online(topic.name, index, found.live)
+        ready = tuple(one for one in online if self._term.answers.is_well(one, topic, index))
+        return Moving(assignment_of(found.assignment, index), found.states[index], online, self._term.epoch, ready)
 
     async def _carry_out(self, topic: Topic, found: _Read, plans: Mapping[int, Plan], is_by_trigger: bool) -> bool:
         """Do what is planned for a topic's partitions; whether some of all are still on their way after that.
@@ -447,19 +476,22 @@ class Reassignments(Part):
         """
         name, term = topic.name, self._term
         doing = {index: made for index, made in plans.items() if made is not NOTHING}
-        changed = _changed(found.assignment, doing)
+        changed = changed_by(found.assignment, doing)
         unwanted = unwanted_of(changed)
-        dropped = {index for index in plans if not (is_by_trigger and assignment_of(changed, index).is_moving)}
+        rows = {index: assignment_of(changed, index) for index in plans}
+        dropped = {
+            index: row.replicas if is_by_trigger else None
+            for index, row in rows.items()
+            if not (is_by_trigger and row.is_moving)
+        }
         version, trigger = await self._write_states(name, found, doing, dropped)
         if doing:
             self._tell(topic, changed, doing)
         states = {**found.states, **{index: made.state for index, made in doing.items() if made.state is not None}}
-        taken = {
-            (broker, index): states[index].leader_epoch for index, made in doing.items() for broker in made.stopped
-        }
-        left = await self._stops.stop(name, taken, unwanted, states, found.held) if doing or unwanted else {}
+        taken = {(broker, index) for index, made in doing.items() for broker in made.stopped}
+        left = await self._stops.stop(topic, taken, unwanted, states, found.held) if doing or unwanted else {}
         settled = {index: made.settled for index, made in doing.items() if made.settled is not None}
-        ended = _with(changed, settled)
+        ended = with_rows(changed, settled)
         left = without_replicas(left, ended)
         ended = with_unwanted(ended, left)
         if ended != changed:
@@ -477,13 +509,14 @@ class Reassignments(Part):
         return bool(is_on_its_way or left)
 
     async def _write_states(
-        self, name: str, found: _Read, doing: Mapping[int, Plan], dropped: Collection[int]
+        self, name: str, found: _Read, doing: Mapping[int, Plan], dropped: Mapping[int, Target]
     ) -> tuple[int, Node | None]:
         """What comes first: the assignment with the states, of so many partitions in a transaction; and entries that are over, or replaced.
 
         A transaction has the assignment of those partitions whose states it has, and of no others. Else the next one may conflict, or
         never be written, and a replica that no assignment names leads, or is the only one in sync.
 
+        dropped   by partition, the target whose entry goes; None: any
         returns   the version of the topic's node now, and the node of wishes
         raises    ControllerMoved, ZkError
         """
@@ -493,10 +526,11 @@ class Reassignments(Part):
         for first in range(0, max(1, len(order)), CHANGES_PER_COMMIT):
             transaction = term.guard.begin()
             end = first + CHANGES_PER_COMMIT
-            changed = _changed(found.assignment, {index: doing[index] for index in order[:end]})
+            changed = changed_by(found.assignment, {index: doing[index] for index in order[:end]})
             if is_changed := changed != assignment:
                 transaction.set(znodes.topic_path(name), encode_assignment(changed), version)
-            out = {*dropped}.difference(order[end:])
+            later = set(order[end:])
+            out = {index: target for index, target in dropped.items() if index not in later}
             taken = take_out(transaction, trigger, _is_of(name, out))
             written = [index for index in order[first:end] if index in states]
             for index in written:
@@ -547,30 +581,9 @@ class Reassignments(Part):
         )
 
 
-def _with(assignment: TopicAssignment, rows: Mapping[int, PartitionAssignment | None]) -> TopicAssignment:
-    """The topic with other replicas of some partitions; None: as they are."""
-    replicas, adding, removing = list(assignment.replicas), dict(assignment.adding), dict(assignment.removing)
-    for index, row in rows.items():
-        if row is None:
-            continue
-        replicas[index] = row.replicas
-        for moves, ids in ((adding, row.adding), (removing, row.removing)):
-            moves.pop(index, None)
-            if ids:
-                moves[index] = ids
-    return assignment._replace(replicas=tuple(replicas), adding=adding, removing=removing)
-
-
-def _changed(assignment: TopicAssignment, doing: Mapping[int, Plan]) -> TopicAssignment:
-    """The topic as these plans have it, with all replicas that are to be deleted and that it does not name any more."""
-    changed = _with(assignment, {index: made.assignment for index, made in doing.items()})
-    stopped = {index: made.stopped for index, made in doing.items()}
-    return with_unwanted(changed, unwanted_after(assignment, changed, stopped))
-
-
-def _is_of(name: str, indexes: Collection[int]) -> Callable[[Place, tuple[int, ...]], bool]:
-    """Whether a wish is about one of these partitions."""
-    return lambda place, _target: place[0] == name and place[1] in indexes
+def _is_of(name: str, wishes: Mapping[int, Target]) -> Callable[[Place, tuple[int, ...]], bool]:
+    """Whether a wish is one of these; None: with any target. Another may have been written since they were read."""
+    return lambda place, target: place[0] == name and place[1] in wishes and wishes[place[1]] in (None, target)
 
 
 def _none_in_progress() -> KafkaError:

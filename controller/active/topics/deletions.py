@@ -10,8 +10,15 @@ marks as well.
               NONE: DeletionSuccessful        an error, its broker away: DeletionIneligible
             here: owners rename the directories, rows DELETED; coordinators forget its offsets; every partition worker has
             followed the view: ReplicasSettled
-        ->  all are DeletionSuccessful: znodes removed, the mark last
+        ->  all are DeletionSuccessful: znodes removed; the last transaction has the topic's node, its overrides and the mark
         ->  TopicRemoved: slots and name are free
+
+A mark is about a topic that is older than it. So mark and topic are read before anything goes, and before each try to remove znodes, for
+the reply to the last one may have been lost, and the name be another topic's since:
+
+    no mark                                      it is over, and nothing more goes
+    the topic is younger than the mark           the topic stays, and the mark goes
+    another topic, which the mark may be about   it is over; the mark is read again
 
 The znodes hold the name until then: a topic made under it finds neither files nor committed offsets of the old one. A replica that
 is Ineligible holds it too, until its broker starts again: no other process would ever remove its files. A reassignment in
@@ -28,11 +35,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from itertools import islice
 
 from headrace.controller.active.leaders.replica_states import ReplicaStatus
 from headrace.controller.active.term import RETRY_MS, Part, Term
 from headrace.controller.cluster import events
-from headrace.controller.cluster.known_cluster import Topic
+from headrace.controller.cluster.known_cluster import Topic, is_another
 from headrace.controller.cluster.unwanted_replicas import unwanted_of
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ControllerMoved, Node, ZkConflict, ZkError
@@ -40,7 +48,8 @@ from headrace.controller.zookeeper.znodes import TopicAssignment
 from headrace.errors import ErrorCode
 from headrace.limits import DELETIONS_IN_FLIGHT_MAX
 
-ZNODES_PER_COMMIT = 500
+ZNODES_PER_COMMIT = 500  # below the topic's node; with a few of its own
+MARKS_PER_READ = 200
 REFUSED_RETRY_MS = 5_000  # after an answer that names another error than a failed directory
 
 Replica = tuple[int, int]  # partition, broker
@@ -77,6 +86,8 @@ class Deletions(Part):
         self._pending: dict[str, Deletion] = {}  # topics whose deletion has begun
         self._removable: dict[str, None] = {}  # topics that no replica has any more
         self._removals = 0  # tasks
+        self._unread: dict[str, None] = {}  # names whose marks are to be read
+        self._is_reading = False
 
     def __contains__(self, name: object) -> bool:
         """Whether a topic of this name is being deleted."""
@@ -86,22 +97,25 @@ class Deletions(Part):
 
     async def begin(self) -> None:
         """The marks that the controller before left."""
-        self.marks_read(self._term.marked)
+        self._unread.update(dict.fromkeys(self._term.marked))
+        await self._read_marks()
 
     def marks_read(self, names: Iterable[str]) -> None:
         """Have marked topics go. A mark without a topic is what a controller may leave that was killed."""
-        term = self._term
         for name in names:
-            if name in self._pending or name in term.reservations:  # once it is written the marks are read again
-                continue
-            topic = term.known.topics.get(name) or term.known.released.get(name)
-            if not term.settings["delete.topic.enable"] and topic is not None:
-                _log.warning("deletion mark removed, delete.topic.enable=false topic=%s", name)
-                term.start(self._remove_mark(name))
-            elif topic is None:
-                term.start(self._begin_unknown(name))
-            else:
-                self._begin(name, topic)
+            if self._may_begin(name):
+                self._unread[name] = None
+        if self._unread and not self._is_reading:
+            self._is_reading = True
+            self._term.start(self._read_all_marks(), self._all_marks_read)
+
+    def begin_marked(self, name: str) -> None:
+        """Have a topic go that was marked just now, by `mark`."""
+        topic = self._find(name)
+        if topic is None or not self._term.settings["delete.topic.enable"]:
+            self.marks_read([name])
+        elif self._may_begin(name):
+            self._begin(name, topic)
 
     def brokers_changed(self, gone: frozenset[int], come: frozenset[int]) -> None:
         for name, deletion in list(self._pending.items()):
@@ -129,14 +143,22 @@ class Deletions(Part):
 
     async def mark(self, name: str) -> None:
         """Say in ZooKeeper that a topic is to go; raises ZkError."""
-        transaction = self._term.guard.begin()
-        transaction.create(znodes.delete_topic_path(name))
+        term, path = self._term, znodes.delete_topic_path(name)
+        transaction = term.guard.begin()
+        transaction.create(path)
         try:
-            await self._term.commit(transaction)
+            await term.commit(transaction)
+            return
         except ControllerMoved:
             raise
-        except ZkConflict:
-            pass  # marked already
+        except ZkConflict:  # marked already; not where that was a topic before
+            mark, node = await term.zk.get_many([path, znodes.topic_path(name)])
+        if mark is None or (node is not None and _is_older(mark, node)):
+            transaction = term.guard.begin()
+            if mark is not None:
+                transaction.delete(path, mark.version)
+            transaction.create(path)
+            await term.commit(transaction)
 
     # Replicas
 
@@ -154,29 +176,61 @@ class Deletions(Part):
             name, len(deletion.left), len(term.known.leaving.get(name, ())),
         )  # fmt: skip
 
-    async def _begin_unknown(self, name: str) -> None:
-        """Of a mark whose topic is not known here. It may have been read before the deletion ended that removed it; the name is free then.
+    def _may_begin(self, name: str) -> bool:
+        """Whether no deletion of the name is on its way, and no task writes it; once it is written the marks are read again."""
+        return name not in self._pending and name not in self._term.reservations
 
-        Where ZooKeeper has the topic, its node says which replicas are to be stopped, whatever else of it can't be read. One that was
-        made after the mark is another topic: it stays, and the mark goes.
+    def _find(self, name: str) -> Topic | None:
+        return self._term.known.topics.get(name) or self._term.known.released.get(name)
+
+    def _all_marks_read(self) -> None:
+        self._is_reading = False
+        if not self._term.is_over:
+            self.marks_read(())
+
+    async def _read_all_marks(self) -> None:
+        while self._unread and not self._term.is_over:
+            try:
+                await self._read_marks()
+            except ControllerMoved:
+                raise
+            except ZkError as failure:
+                _log.debug("deletion marks not read, retrying later marks=%d reason=%s", len(self._unread), failure)
+                await self._term.tasks.sleep(RETRY_MS)
+
+    async def _read_marks(self) -> None:
+        """raises   ZkError: the others are to be read yet"""
+        while self._unread and not self._term.is_over:
+            names = list(islice(self._unread, MARKS_PER_READ))
+            marks = await self._term.zk.get_many([znodes.delete_topic_path(name) for name in names])
+            nodes = await self._term.zk.get_many([znodes.topic_path(name) for name in names])
+            for name, mark, node in zip(names, marks, nodes, strict=True):
+                self._unread.pop(name, None)
+                if mark is not None and not self._term.is_over and self._may_begin(name):
+                    await self._take_mark(name, mark, node)
+
+    async def _take_mark(self, name: str, mark: Node, node: Node | None) -> None:
+        """Begin with a mark's topic. It may not be known here: where ZooKeeper has it, its node says which replicas are to be stopped,
+        whatever else of it can't be read. One that was made after the mark is another topic: it stays, and the mark goes.
+
+        The mark may have been read before the deletion ended that removed it; the name is free then.
+
+        raises   ZkError
         """
         term = self._term
-        try:
-            mark, node = await term.zk.get_many([znodes.delete_topic_path(name), znodes.topic_path(name)])
-        except ZkError as failure:
-            _log.debug("deletion mark of an unknown topic not read, retrying later topic=%s reason=%s", name, failure)
-            return
-        if mark is None or term.is_over or name in self._pending or name in term.reservations:
-            return
-        if node is not None and (not term.settings["delete.topic.enable"] or mark.created_zxid < node.created_zxid):
-            _log.warning("deletion mark removed, topic kept topic=%s", name)
-            await self._remove_mark(name)
-            return
-        assignment = _assignment_of(name, node)
-        if assignment is not None:
-            topic_id, replicas, _adding, _removing, others = assignment
-            term.tell(events.TopicWritten(name, topic_id, replicas, {}, (None,) * len(replicas), others))
-        self._begin(name, term.known.topics.get(name) or term.known.released.get(name))
+        topic = self._find(name)
+        if not term.settings["delete.topic.enable"] and (node is not None or topic is not None):
+            _log.warning("deletion mark removed, delete.topic.enable=false topic=%s", name)
+            await self._remove_mark(name, mark)
+        elif node is not None and _is_older(mark, node):
+            _log.warning("deletion mark removed, the topic is younger and stays topic=%s", name)
+            await self._remove_mark(name, mark)
+        else:
+            assignment = _assignment_of(name, node) if topic is None else None
+            if assignment is not None:
+                topic_id, replicas, _adding, _removing, others = assignment
+                term.tell(events.TopicWritten(name, topic_id, replicas, {}, (None,) * len(replicas), others))
+            self._begin(name, self._find(name))
 
     def _stop(self, deletion: Deletion, replicas: Iterable[Replica]) -> None:
         """Have replicas deleted, those whose broker is there; the others are Ineligible.
@@ -267,15 +321,10 @@ class Deletions(Part):
         self._start_removals()
 
     async def _remove_topic(self, name: str, deletion: Deletion) -> None:
-        term, zk = self._term, self._term.zk
+        term = self._term
         while not term.is_over:
             try:
-                paths = [
-                    *await zk.tree(znodes.topic_path(name)),
-                    *await zk.tree(znodes.topic_config_path(name)),
-                    *await zk.tree(znodes.delete_topic_path(name)),
-                ]
-                await self._remove(paths)
+                await self._remove_znodes(name, deletion)
                 break
             except ControllerMoved:
                 raise
@@ -285,6 +334,42 @@ class Deletions(Part):
         else:
             return
         self._end(name, deletion)
+
+    async def _remove_znodes(self, name: str, deletion: Deletion) -> None:
+        """Remove a topic, its overrides and its mark, by what ZooKeeper has of them now. raises   ZkError"""
+        term, zk = self._term, self._term.zk
+        topic_path, config_path, mark_path = paths = [
+            znodes.topic_path(name),
+            znodes.topic_config_path(name),
+            znodes.delete_topic_path(name),
+        ]
+        node, config, mark = await zk.get_many(paths)
+        if mark is None:
+            return
+        if node is not None and _is_older(mark, node):
+            _log.warning("deletion mark removed, the topic was made since and stays topic=%s", name)
+            await self._remove_mark(name, mark)
+            return
+        if node is not None and _is_anothers(name, node, deletion.topic):
+            return
+        below = [one for path in paths for one in (await zk.tree(path))[:-1]]
+        for first in range(0, max(1, len(below)), ZNODES_PER_COMMIT):
+            transaction = term.guard.begin()
+            transaction.check(mark_path, mark.version)
+            if node is not None:
+                transaction.check(topic_path, node.version)
+            for path in below[first : first + ZNODES_PER_COMMIT]:
+                transaction.delete(path)
+            if first + ZNODES_PER_COMMIT >= len(below):
+                if node is None:  # nobody makes one meanwhile
+                    transaction.create(topic_path)
+                transaction.delete(topic_path)
+                if config is not None and (
+                    node is not None or not _is_older(mark, config)
+                ):  # else those of one that is made
+                    transaction.delete(config_path, config.version)
+                transaction.delete(mark_path, mark.version)
+            await term.commit(transaction)
 
     def _end(self, name: str, deletion: Deletion) -> None:
         term = self._term
@@ -298,21 +383,31 @@ class Deletions(Part):
         term.marked -= {name}
         term.tell(events.TopicRemoved(name))
         _log.info("topic deleted topic=%s", name)
+        self.marks_read([name])  # another topic of the name may be marked since
 
-    async def _remove_mark(self, name: str) -> None:
+    async def _remove_mark(self, name: str, mark: Node) -> None:
+        """raises   ZkError"""
+        transaction = self._term.guard.begin()
+        transaction.delete(znodes.delete_topic_path(name), mark.version)
         try:
-            await self._remove([znodes.delete_topic_path(name)])
+            await self._term.commit(transaction)
         except ControllerMoved:
             raise
         except ZkConflict:
             pass  # another client was faster
 
-    async def _remove(self, paths: list[str]) -> None:
-        for first in range(0, len(paths), ZNODES_PER_COMMIT):
-            transaction = self._term.guard.begin()
-            for path in paths[first : first + ZNODES_PER_COMMIT]:
-                transaction.delete(path)
-            await self._term.commit(transaction)
+
+def _is_older(mark: Node, node: Node) -> bool:
+    """Whether a mark was there before a node, and is about a topic before."""
+    return mark.created_zxid < node.created_zxid
+
+
+def _is_anothers(name: str, node: Node, topic: Topic | None) -> bool:
+    """Whether a topic's node is that of another topic than the one whose replicas were deleted."""
+    try:
+        return topic is not None and is_another(topic.topic_id, znodes.decode_topic(name, node.data).topic_id)
+    except znodes.BadZnode:
+        return False  # it is older than the mark
 
 
 def _assignment_of(name: str, node: Node | None) -> TopicAssignment | None:

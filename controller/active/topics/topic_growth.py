@@ -16,6 +16,7 @@ from headrace.controller.cluster.known_cluster import Topic
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import Node
 from headrace.controller.zookeeper.transaction import Transaction
+from headrace.controller.zookeeper.znodes import TopicAssignment
 from headrace.errors import ErrorCode, KafkaError
 from headrace.limits import PARTITIONS_PER_TOPIC_MAX
 
@@ -57,8 +58,8 @@ def placed(topic: Topic, count: int, assignment: Sequence[Sequence[int]] | None,
     return (*topic.replicas, *place_replicas(racks, count - existing, factor, start, start, existing))
 
 
-def check_growable(topic: Topic, node: Node | None) -> Node:
-    """Compare what ZooKeeper has of a topic with what is known of it; returns its node.
+def check_growable(topic: Topic, node: Node | None) -> tuple[int, TopicAssignment]:
+    """Compare what ZooKeeper has of a topic with what is known of it; returns the version of its node, and what it says.
 
     raises   KafkaError REASSIGNMENT_IN_PROGRESS, UNKNOWN_TOPIC_OR_PARTITION, INVALID_REQUEST
     """
@@ -71,7 +72,7 @@ def check_growable(topic: Topic, node: Node | None) -> Node:
     found = znodes.decode_topic(topic.name, node.data)
     if found.replicas != topic.replicas or found.topic_id != topic.topic_id:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"topic {topic.name} was just changed: retry")
-    return node
+    return node.version, found
 
 
 def growth_steps(

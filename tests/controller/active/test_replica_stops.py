@@ -2,6 +2,7 @@
 
 import pytest
 
+from headrace.controller.active.leaders.leaders import Leaders
 from headrace.controller.active.reassignment import reassignments
 from headrace.controller.cluster.unwanted_replicas import unwanted_of, with_unwanted
 from headrace.controller.zookeeper import held_znodes, znodes
@@ -232,3 +233,47 @@ def test_a_topic_that_waits_for_absent_brokers_alone_is_not_read_for_ever(node, 
     start(ensemble, 4)
     answered_turn(node, set(OTHERS))
     assert not unwanted_of(assignment(ensemble))
+
+
+@pytest.mark.parametrize("is_slow", [False, True], ids=["as it comes", "ZooKeeper answers the elections late"])
+def test_a_broker_that_was_restarted_between_two_looks_deletes_its_replica(node, ensemble, is_slow):
+    """It has no channel until others lead in its place. What it is asked then nobody tells it."""
+    assert alter(node, {0: None, 1: None}) == {0: None, 1: None}
+    write_isr(ensemble, 1, (1, 2, 3), leader=1)
+    answered_turn(node, set())
+    assert 5 in unwanted_of(assignment(ensemble))[0]
+    ensemble.remove(znodes.broker_path(5))
+    start(ensemble, 5)
+    if is_slow:
+        [part] = [one for one in node.active.term.parts() if isinstance(one, Leaders)]
+        settle = part.settle
+
+        async def settle_late():
+            await settle()
+            await node.tasks.sleep(500)
+
+        part.settle = settle_late
+    node.turn()
+    for _ in range(4):
+        node.now_ms += reassignments.RECHECK_MS
+        answered_turn(node, set(OTHERS))
+    assert not unwanted_of(assignment(ensemble))
+
+
+def test_what_a_broker_deleted_late_is_deleted_again_where_it_was_assigned_since(node, ensemble):
+    assert alter(node, {0: None}) == {0: None}
+    answered_turn(node, set())
+    late = [notice for notice in node.channels.told if notice[0] == "stop" and notice[1] == 5]
+    assert alter(node, {0: (4, 5, 3)}) == {0: None}
+    for _kind, *place, _epoch, _is_deleted, on_stopped in late:
+        on_stopped(*place, ErrorCode.NONE)
+    node.turn()
+    ensemble.remove(znodes.broker_path(5))
+    node.turn()
+    node.channels.told.clear()
+    assert alter(node, {0: None}) == {0: None}
+    answered_turn(node, {4})
+    assert unwanted_of(assignment(ensemble)).get(0) == (5,)
+    start(ensemble, 5)
+    answered_turn(node, set(OTHERS))
+    assert not unwanted_of(assignment(ensemble)).get(0)

@@ -67,6 +67,25 @@ def test_a_second_delivery_changes_nothing(new_node, controller):
     assert node.view.version == version
 
 
+@pytest.mark.parametrize("is_lost", [False, True], ids=["opened", "out of service"])
+def test_what_was_told_before_is_answered_when_its_log_is_open(new_node, controller, is_lost):
+    """A new controller asks again in the same leader epoch: it elects, or deletes other logs, by this answer."""
+    node = new_node()
+    topic_id = controller.put_topic("t", ((0, 7),), {0: controller.state(7, 0, (7, 0))})
+    node.turn()
+    node.owner.is_deaf = True
+    told = ("t", topic_id, {0: controller.state(0, 1, (0,), 1)}, (0, 7))
+    waiting = [controller.lead(node, *told, finish=False) for _ in range(2)]
+    node.turn()
+    assert [one.poll() for one in waiting] == [None, None]
+    node.owner.is_deaf = False
+    node.turn()
+    if is_lost:
+        set_out_of_service(node, "t", 0)
+    first, again = (NONE, ErrorCode.STALE_CONTROLLER_EPOCH) if not is_lost else (ErrorCode.KAFKA_STORAGE_ERROR,) * 2
+    assert [one.poll() for one in waiting] == [{0: first}, {0: again}]
+
+
 def test_leaders_are_learnt_without_a_look_into_zookeeper(new_node, controller, ensemble):
     node = new_node()
     topic_id = controller.put_topic("t", ((0, 7),), {0: controller.state(7, 0, (7, 0))})

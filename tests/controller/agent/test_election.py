@@ -40,6 +40,39 @@ def test_a_controller_begins_above_the_epochs_that_it_has_seen_whatever_zookeepe
     assert ensemble.data(znodes.CONTROLLER_EPOCH) == b"9"
 
 
+@pytest.mark.parametrize("is_known", [False, True], ids=["after a restart", "in the same term"])
+def test_a_term_that_is_resumed_below_an_epoch_that_was_seen_is_given_up_for_another(ensemble, is_known):
+    """ZooKeeper was put back to a backup that has our session, and /controller of an earlier term."""
+    election = Election(ensemble.session(), 1)
+    ensemble.run(election.run(0))
+    if not is_known:
+        election.step_down()
+    assert ensemble.run(election.run(0, seen_epoch=8)) == 1
+    assert (election.is_active, election.epoch) == (True, 9)
+    assert ensemble.data(znodes.CONTROLLER_EPOCH) == b"9"
+    ensemble.run(guard_of(election).commit(guard_of(election).begin()))
+    assert ensemble.run(election.run(0, seen_epoch=9)) == 1
+    assert election.epoch == 9
+
+
+def test_the_controller_of_another_is_not_given_up(ensemble):
+    """It was elected between the read and the removal."""
+    zk, other = ensemble.session(), Election(ensemble.session(), 2)
+    election = Election(zk, 1)
+    ensemble.run(election.run(0))
+
+    def on_write(_ordinal):
+        ensemble.on_write = lambda _number: None
+        ensemble.remove(znodes.CONTROLLER)
+        ensemble.run(other.run(0, seen_epoch=8))
+
+    ensemble.on_write = on_write
+    assert ensemble.run(election.run(0, seen_epoch=8)) == 2
+    assert not election.is_active
+    assert other.epoch == 9
+    ensemble.run(guard_of(other).commit(guard_of(other).begin()))
+
+
 def test_a_zombie_writes_nothing_once_another_was_elected(ensemble):
     zk = ensemble.session()
     zombie = Election(zk, 1)

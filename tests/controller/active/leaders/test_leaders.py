@@ -17,7 +17,6 @@ from headrace.controller.zookeeper.znodes import PartitionState
 from headrace.errors import ErrorCode
 from headrace.ids import NO_LEADER
 from headrace.leader_eras import ERA
-from tests.controller.fake_channels import FakeChannels
 from tests.controller.fake_zk import Killed
 from tests.controller.gate import Gate
 
@@ -672,34 +671,3 @@ def test_a_new_term_hears_at_once_that_a_leader_that_lives_holds_its_replica(new
     node = new_node()
     node.turn()
     assert state_of(ensemble, "t", 0)[:3] == (NO_LEADER, 6, (1,))
-
-
-@pytest.mark.parametrize("is_answered", [True, False])
-def test_a_new_term_leaves_a_broker_alone_in_an_isr_once_it_answered(new_node, ensemble, monkeypatch, is_answered):
-    """Its directory failed as the controller before, the other member, went: that one came back with all records, out of sync."""
-    for path in znodes.PERSISTENT_PATHS:
-        ensemble.put(path)
-    register(ensemble, 1)
-    ensemble.put(znodes.topic_path("t"), znodes.encode_topic(znodes.TopicAssignment("1" * 32, ((1, 2),))))
-    ensemble.put(znodes.topic_config_path("t"), znodes.encode_config({}))
-    ensemble.put(znodes.state_path("t", 0), znodes.encode_state(PartitionState(1, 5, (1, 2), 1)))
-    asked = []
-
-    def is_heard():
-        asked.append(state_of(ensemble, "t", 0)[:3])
-        if is_answered and len(asked) == 3:
-            part_of(node, Leaders).leaders_answered(1, {("t", 0): ErrorCode.KAFKA_STORAGE_ERROR})
-        return is_answered and len(asked) >= 3
-
-    monkeypatch.setattr(FakeChannels, "heard", lambda _channels: {1: is_heard})
-    node = new_node(join=False)
-    node.join()
-    node.turn()
-    assert set(asked) == {(1, 5, (1, 2))}
-    if not is_answered:
-        assert state_of(ensemble, "t", 0).isr == (1,), "it is not waited for without end"
-        return
-    assert state_of(ensemble, "t", 0)[:3] == (NO_LEADER, 6, (1, 2))
-    register(ensemble, 2)
-    node.turn()
-    assert state_of(ensemble, "t", 0).leader == 2

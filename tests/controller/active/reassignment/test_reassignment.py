@@ -33,8 +33,8 @@ def raised(leader, *isr, epoch=6):
     return PartitionState(leader, epoch, isr, EPOCH, version=17)
 
 
-def moving(replicas, adding, removing, known, live=ALL):
-    return Moving(PartitionAssignment(replicas, adding, removing), known, live, EPOCH)
+def moving(replicas, adding, removing, known, live=ALL, ready=None):
+    return Moving(PartitionAssignment(replicas, adding, removing), known, live, EPOCH, live if ready is None else ready)
 
 
 def still(*replicas, known=None, live=ALL):
@@ -86,7 +86,8 @@ def test_a_dead_leader_of_the_target_is_replaced_by_one_that_lives():
 
 
 def test_nothing_is_finished_while_none_of_the_target_is_alive():
-    assert plan(SYNCED._replace(live=ALL - {4, 5, 6}), IsrChanged()) is NOTHING
+    away = ALL - {4, 5, 6}
+    assert plan(SYNCED._replace(live=away, ready=away), IsrChanged()) is NOTHING
 
 
 def test_the_same_one_again_changes_nothing():
@@ -213,7 +214,7 @@ def test_every_cell_keeps_what_must_hold(phase, event):
             for isr in itertools.combinations(replicas, size):
                 for leader in (*isr, NO_LEADER):
                     for live in (ALL, ALL - {1}, ALL - {4, 5, 6}, frozenset({4})):
-                        known = Moving(assignment, state(leader, *isr), live, EPOCH)
+                        known = Moving(assignment, state(leader, *isr), live, EPOCH, live)
                         if known.phase is phase:
                             seen += 1
                             _check_plan(known, event)

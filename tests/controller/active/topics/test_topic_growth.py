@@ -111,3 +111,16 @@ def test_a_topic_that_another_controller_let_grow_is_followed(new_node, ensemble
         ensemble.put(znodes.topic_path("t"), wrong)
         follower.turn()
         assert len(follower.view.topics["t"].partitions) == 2
+
+
+def test_what_another_has_written_into_the_node_stays(new_node, ensemble):
+    """Its watch is late. Replicas that are to be deleted yet are named there, among others."""
+    node = new_node()
+    topic = make(node, "t")
+    path = znodes.topic_path("t")
+    fields = json.loads(ensemble.data(path)) | {"headrace_unwanted": {"0": [7]}, "of_a_later_kafka": 1}
+    ensemble.put(path, json.dumps(fields).encode())
+    node.run(node.active.grow(topic, ((0,), (0,))))
+    stored = json.loads(ensemble.data(path))
+    assert (stored["headrace_unwanted"], stored["of_a_later_kafka"]) == ({"0": [7]}, 1)
+    assert stored["partitions"] == {"0": [0], "1": [0]}
