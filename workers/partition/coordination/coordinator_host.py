@@ -565,20 +565,21 @@ class CoordinatorHost(Generic[C]):
 
     def _note_late(self, hosted: Hosted[C]) -> bool:
         """Say once of each append that it takes too long; its outcome comes still."""
-        now_ms, told = self.clock.now_ms, False
+        now_ms, late = self.clock.now_ms, []
         for place, (end_offset, deadline_ms, offset, append) in enumerate(hosted.waiting):
             if deadline_ms != NEVER and deadline_ms > now_ms:
                 break
             if deadline_ms == NEVER:
                 continue
-            told = True
+            late.append(append)
+            kept = _Marker(append.event, _report_nothing) if isinstance(append, _Marker) else append
+            hosted.waiting[place] = (end_offset, NEVER, offset, kept)
+        for append in late:  # from here on the coordinator may fail: it is unloaded, and has refused what waits
             if isinstance(append, _Marker):
-                hosted.waiting[place] = (end_offset, NEVER, offset, _Marker(append.event, _report_nothing))
                 append.on_done(ErrorCode.REQUEST_TIMED_OUT)
-            else:
-                hosted.waiting[place] = (end_offset, NEVER, offset, append)
+            elif hosted.is_hosted:
                 self.step(hosted, AppendLate(append.what))
-        return told
+        return bool(late)
 
 
 def _report_nothing(_error: ErrorCode) -> None:
