@@ -15,7 +15,7 @@ Runs in: the controller process of every node, under a controller of either kind
                 and leaves the last members in the ISR, leader -1
     checked     each CHECK_MS: states read, the other replicas asked where their logs end, decided (`hold_decision.py`)
     released    no longer held, /log_dir_event_notification; the controller asks again, and elects. Apache's does not by itself
-                (`owed_elections.py`)
+                (`owed_elections.py`). A process that resumes the session does so too: the one before may have been killed in between
     handed over the state says that the better one is the ISR, leader -1, by the version that we know; a note as of a leader that
                 changed its ISR; then the same
     over        the ISR is without us: we follow

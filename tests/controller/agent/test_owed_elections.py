@@ -124,6 +124,17 @@ def test_a_session_that_is_not_resumed_owes_nothing_for_its_registration_elects(
     assert rig.events == events
 
 
+def test_a_session_that_is_resumed_has_the_controller_ask_once_whatever_is_held(rig):
+    """It may have been refused a role for a log that is back, by the process before: that alone knew."""
+    rig.put(leader=SECOND, isr=(SECOND,))
+    rig.join(after_power_loss=False)
+    for _ in range(3):
+        wait(rig, EVENT_MS)
+    assert rig.events == 1
+    assert not rig.registrations
+    assert rig.holds.next_ms is None
+
+
 @pytest.mark.parametrize("is_stored", [True, False], ids=["hold is left", "hold is over"])
 def test_a_handed_over_partition_is_owed_by_the_next_process(rig, is_stored):
     rig.put()
